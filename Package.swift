@@ -6,6 +6,8 @@ let package = Package(
     name: "swift-mobile-token",
     products: [
         .library(name: "MobileToken", targets: ["MobileToken"]),
+        // Receipts in files: exported, signed, verified and erased. An auditor needs nothing else.
+        .library(name: "MobileTokenReceipts", targets: ["MobileTokenReceipts"]),
         // For transports of one's own: the request and the response have names that other packages use too.
         .library(name: "HTTPClientTransport", targets: ["HTTPClientTransport"]),
         // Many machines with one PostgreSQL database. Nothing else needs libpq.
@@ -28,7 +30,7 @@ let package = Package(
         // Foundations: numbers, durations and strings from outside, which must neither trap nor deceive; JSON without loss.
         .target(name: "Basics"),
         .target(name: "ExactJSON", dependencies: ["Basics"]),
-        // What tasks wait for: signals, gates, deadlines, broadcasts, work that is shared.
+        // What tasks wait for: signals, semaphores, deadlines, broadcasts, work that is shared.
         .target(name: "Coordination", dependencies: ["Basics"]),
         // SQLite made safe: a connection, its statements, its schema.
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
@@ -47,9 +49,14 @@ let package = Package(
             ]
         ),
         .target(
+            name: "MobileTokenReceipts",
+            dependencies: ["PowerAuth", "PowerAuthCrypto", "Coordination", "Basics", "ExactJSON"]
+        ),
+        .target(
             name: "MobileToken",
             dependencies: [
-                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics",
+                "MobileTokenReceipts", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
+                "Coordination", "Basics",
                 "ExactJSON",
             ]
         ),
@@ -85,21 +92,20 @@ let package = Package(
             name: "MobileTokenTesting",
             dependencies: [
                 "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
-                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics",
-                "ExactJSON",
+                "PowerAuth", "HTTPClientTransport", "Coordination", "ExactJSON",
             ]
         ),
 
         // Programs. What approves links no server: `mobile-token emulator` runs the other one.
         .target(
             name: "CommandLineSupport",
-            dependencies: ["MobileToken", "PowerAuth", "PowerAuthCrypto", "Basics", "ExactJSON"]
+            dependencies: ["MobileToken", "MobileTokenReceipts", "PowerAuth", "PowerAuthCrypto", "Basics", "ExactJSON"]
         ),
         .executableTarget(
             name: "mobile-token",
             dependencies: [
-                "CommandLineSupport", "MobileToken", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
-                "Coordination", "Basics",
+                "CommandLineSupport", "MobileToken", "MobileTokenReceipts", "PowerAuthProtocol", "PowerAuthCrypto",
+                "HTTPClientTransport", "Coordination", "Basics",
             ]
         ),
         .executableTarget(
@@ -111,20 +117,28 @@ let package = Package(
         ),
         .executableTarget(
             name: "mobile-token-postgres",
-            dependencies: ["CommandLineSupport", "MobileTokenPostgres", "MobileToken", "ExactJSON"]
+            dependencies: [
+                "CommandLineSupport", "MobileTokenPostgres", "MobileToken", "MobileTokenReceipts", "ExactJSON",
+            ]
         ),
         // What the tests of several targets share.
         .target(name: "TestSupport", path: "Tests/TestSupport"),
         // Names the facts about real servers that a test rests on.
         .target(name: "WireFacts", path: "Tests/WireFacts"),
-        .target(name: "ForwardingStores", dependencies: ["PowerAuth"], path: "Tests/ForwardingStores"),
+        // A store's requirements, and drivers that a test puts in front of another one.
+        .target(
+            name: "StoreTesting",
+            dependencies: ["PowerAuth", "PowerAuthCrypto", "PowerAuthProtocol", "Basics"],
+            path: "Tests/StoreTesting"
+        ),
         // A PostgreSQL server that a test or a benchmark may kill, stop and fill.
         .target(name: "PostgresTestServer", dependencies: ["TestSupport"], path: "Tests/PostgresTestServer"),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
+                "MobileToken", "MobileTokenReceipts", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
+                "HTTPClientTransport",
                 "MobileTokenEmulator", "EmulatorBackend", "MobileTokenPostgres", "PostgresDatabase",
                 "PostgresTestServer",
                 "COpenSSL", "CCurl", "CAllocations", "Basics", "SQLiteDatabase",
@@ -139,7 +153,8 @@ let package = Package(
         .executableTarget(
             name: "StoreExerciser",
             dependencies: [
-                "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "HTTPClientTransport",
+                "MobileToken", "PowerAuth", "PowerAuthProtocol", "StoreTesting", "MobileTokenTesting",
+                "HTTPClientTransport",
             ],
             path: "Tests/StoreExerciser"
         ),
@@ -174,9 +189,10 @@ let package = Package(
         .testTarget(
             name: "PowerAuthTests",
             dependencies: [
-                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenTesting",
+                "MobileTokenReceipts", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
+                "MobileTokenTesting",
                 "CSQLite", "SQLiteDatabase",
-                "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "TestSupport", "ForwardingStores",
+                "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "TestSupport", "StoreTesting",
                 "StoreExerciser",
                 "Coordination", "Basics", "ExactJSON", "WireFacts",
             ]
@@ -184,7 +200,10 @@ let package = Package(
         .testTarget(
             name: "MobileTokenPostgresTests",
             dependencies: [
-                "MobileTokenPostgres", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "PowerAuth",
+                "StoreTesting",
+                "MobileTokenPostgres", "MobileToken", "MobileTokenReceipts", "MobileTokenEmulator",
+                "MobileTokenTesting",
+                "PowerAuth",
                 "PowerAuthProtocol", "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser",
                 "mobile-token-postgres", "HTTPClientTransport", "Coordination", "Basics", "TestSupport",
             ]
@@ -208,14 +227,16 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "MobileTokenTesting",
+                "MobileToken", "MobileTokenReceipts", "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages",
+                "MobileTokenTesting",
                 "HTTPClientTransport", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport",
-                "ForwardingStores", "StoreExerciser", "ExactJSON", "WireFacts",
+                "StoreTesting", "StoreExerciser", "ExactJSON", "WireFacts",
             ]
         ),
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
+                "StoreTesting",
                 "CommandLineSupport", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport",
                 "HeadlessBrowser", "SQLiteDatabase", "TestSupport",
             ]
@@ -230,8 +251,8 @@ if Context.environment["MOBILE_TOKEN_FUZZ"] != nil {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "CommandLineSupport", "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP",
-                "EmulatorMessages", "PowerAuth",
+                "CommandLineSupport", "MobileToken", "MobileTokenReceipts", "MobileTokenEmulator", "EmulatorBackend",
+                "EmulatorHTTP", "EmulatorMessages", "PowerAuth",
                 "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "ExactJSON", "Basics",
             ],
             path: "Tests/Fuzz",

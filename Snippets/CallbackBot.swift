@@ -38,7 +38,7 @@ struct CallbackBot: Sendable {
 // In the place of a web server: a body on each line of the standard input, and a status on each line of the output.
 let environment = ProcessInfo.processInfo.environment
 var configuration = MobileTokenClient.Configuration()
-configuration.store = InMemoryActivationStore()
+configuration.store = ActivationStore.inMemory()
 let client = try MobileTokenClient(
     baseURL: environment["MOBILE_TOKEN_URL"] ?? "",
     sdkConfiguration: environment["MOBILE_TOKEN_SDK_CONFIGURATION"] ?? "",

@@ -6,7 +6,7 @@ let emulator = try await Emulator.start()
 let registration = try await emulator.cloud.register(userID: "alice")
 
 var configuration = MobileTokenClient.Configuration()
-configuration.store = InMemoryActivationStore()
+configuration.store = ActivationStore.inMemory()
 let client = try MobileTokenClient(
     baseURL: emulator.baseURL,
     sdkConfiguration: emulator.sdkConfiguration,

@@ -9,7 +9,7 @@ guard let url = arguments.first, let sdkConfiguration = arguments.dropFirst().fi
     let path = arguments.dropFirst(2).first, let password = arguments.dropFirst(3).first
 else { exit(64) }
 var configuration = MobileTokenClient.Configuration()
-let store = SQLiteActivationStore(path: path)
+let store = ActivationStore.sqlite(path: path)
 configuration.store = store
 let client = try MobileTokenClient(baseURL: url, sdkConfiguration: sdkConfiguration, configuration: configuration)
 // snippet.show

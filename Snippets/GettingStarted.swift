@@ -5,7 +5,7 @@ import MobileToken
 let environment = ProcessInfo.processInfo.environment
 let password = try String(contentsOfFile: "password", encoding: .utf8).trimmingCharacters(in: .newlines)
 
-let store = SQLiteActivationStore(path: "bot/activations.sqlite")
+let store = ActivationStore.sqlite(path: "bot/activations.sqlite")
 var configuration = MobileTokenClient.Configuration()
 configuration.store = store
 let client = try MobileTokenClient(

@@ -5,7 +5,7 @@ import MobileTokenPostgres
 // snippet.hide
 let sdkConfiguration = CommandLine.arguments[1]
 // snippet.show
-let store = PostgresActivationStore(
+let store = ActivationStore.postgres(
     .init(
         connectionString: "host=db.example.com dbname=bank user=bot",
         sealingKeys: SealingKeyRing(current: .environment("SEALING_KEY"))
@@ -19,7 +19,7 @@ let client = try MobileTokenClient(
     configuration: clientConfiguration
 )
 var fleetConfiguration = OperationsFleet.Configuration()
-fleetConfiguration.membership = PostgresFleetMembership(store: store)
+fleetConfiguration.membership = try PostgresFleetMembership(store: store)
 let fleet = client.fleet(configuration: fleetConfiguration)
 // snippet.hide
 try await fleet.run()

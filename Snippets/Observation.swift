@@ -10,11 +10,11 @@ struct Telemetry: MobileTokenObserver {
     let logger = Logger()
     let requests = Timer()
 
-    func requestFinished(_ request: RequestObservation, with result: RequestObservation.Result) {
+    func requestFinished(_ request: Observed.Request, with result: Observed.Request.Result) {
         self.requests.record(result.duration, labels: [request.path, result.outcome.description])
     }
 
-    func decisionEnded(_ decision: DecisionObservation) {
+    func decisionEnded(_ decision: Observed.Decision) {
         self.logger.info("\(decision.verdict) of \(decision.operationID): \(decision.result)")
     }
 }

@@ -10,7 +10,7 @@ let client = try MobileTokenClient(
 // snippet.show
 let operations = OperationsService(activation: try await client.activation(id: activationID))
 
-let received = try UnverifiedOfflineOperation(parsing: text)
+let received = try OfflineOperation.Unverified(parsing: text)
 let operation = try operations.verify(received)  // nothing is shown that the server did not sign
 print(operation.title, operation.message)
 print(try await operations.authorize(offline: received, with: .possessionAndKnowledge(password: password)))

@@ -2,6 +2,7 @@
 import Foundation
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenReceipts
 
 // snippet.hide
 func manyActivations(client: MobileTokenClient) async throws {
@@ -45,7 +46,7 @@ func pausing(client: MobileTokenClient) async throws {
 
 func receipts(client: MobileTokenClient) async throws {
     // snippet.show
-    for try await receipt in try client.receipts() {
+    for try await receipt in client.receipts() {
         print(receipt.number, receipt.intent.verdict, receipt.outcome?.result ?? "open")
     }
     // snippet.hide

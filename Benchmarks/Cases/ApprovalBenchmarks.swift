@@ -85,7 +85,7 @@ struct Bank {
         }
     }
 
-    func unlocked(_ devices: [Device]) async throws -> [UnlockedFactor] {
+    func unlocked(_ devices: [Device]) async throws -> [Authentication.UnlockedFactor] {
         try await inParallelMap(devices) { try await $0.activation.unlockKnowledge(password: "1234") }
     }
 
@@ -104,7 +104,7 @@ struct Bank {
     /// Runs an agent until it has approved so many operations, from its first verdict on.
     func decideAll(_ count: Int, concurrency: Int) async throws -> (rate: Double, processorNanoseconds: Double) {
         var configuration = OperationsFleet.Configuration()
-        configuration.limits = ServerLimits(requestsPerSecond: 100_000, concurrentRequests: 128)
+        configuration.limits = OperationsFleet.ServerLimits(requestsPerSecond: 100_000, concurrentRequests: 128)
         configuration.random = { 0 }  // all polls at once, so that there is nothing to wait for
         var agentConfiguration = ApprovalAgent.Configuration()
         agentConfiguration.maximumConcurrency = concurrency
@@ -162,7 +162,7 @@ func withBank<Result>(
     let folder = FileManager.default.temporaryDirectory.appending(path: "approve-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
     var configuration = MobileTokenClient.Configuration()
-    let store = SQLiteActivationStore(path: folder.appending(path: "activations.sqlite").path)
+    let store = ActivationStore.sqlite(path: folder.appending(path: "activations.sqlite").path)
     configuration.store = store
     configuration.transport = transport
     let client = try MobileTokenClient(

@@ -22,7 +22,7 @@ private func startBenchmark(_ count: Int) -> Benchmark {
     Benchmark("fleet.start.\(count)", "\(count) activations opened from SQLite") { settings in
         let folder = FileManager.default.temporaryDirectory.appending(path: "fleet-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let store = SQLiteActivationStore(path: folder.appending(path: "activations.sqlite").path)
+        let store = ActivationStore.sqlite(path: folder.appending(path: "activations.sqlite").path)
         let lags = LagRecorder(capacity: count)
         let row = try await withFleet(of: count, every: .seconds(600), lags, in: store) { fleet in
             Row(
@@ -80,7 +80,7 @@ private func withFleet<Result>(
     of count: Int,
     every interval: Duration,
     _ lags: LagRecorder,
-    in store: any ActivationStore = InMemoryActivationStore(),
+    in store: ActivationStore = ActivationStore.inMemory(),
     withAgent hasAgent: Bool = false,
     _ body: (RunningFleet) async throws -> Result
 ) async throws -> Result {
@@ -124,7 +124,7 @@ private final class RunningFleet: Sendable {
         try await inParallel(inFlight) { _ in _ = try await first.operations() }
         var configuration = OperationsFleet.Configuration()
         configuration.pollInterval = interval
-        configuration.limits = ServerLimits(requestsPerSecond: 10_000, concurrentRequests: 64)
+        configuration.limits = OperationsFleet.ServerLimits(requestsPerSecond: 10_000, concurrentRequests: 64)
         let fleet = client.fleet(configuration: configuration)
         (self.count, self.interval, self.lags, self.fleet) = (activations.ids.count, interval, lags, fleet)
         self.threadsBefore = Self.threadCount

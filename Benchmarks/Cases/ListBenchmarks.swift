@@ -52,11 +52,11 @@ private func replacing(_ name: String, count: Int, atMost limit: Double) -> Benc
         return Scenario(
             Subject(repeating: { repetitions in
                 var state = OperationListState()
-                let first = state.fetchBegan()
-                blackHole(state.fetched(lists[1], by: first, at: now))
+                let first = state.beginFetch()
+                blackHole(state.apply(lists[1], by: first, at: now))
                 for number in 0..<repetitions {
-                    let fetch = state.fetchBegan()
-                    blackHole(state.fetched(lists[number % 2], by: fetch, at: now))
+                    let fetch = state.beginFetch()
+                    blackHole(state.apply(lists[number % 2], by: fetch, at: now))
                 }
             })
         )

@@ -39,16 +39,16 @@ private struct PostgresStage {
     private static let connectionCount = 32
 
     let server: PostgresTestServer
-    let store: PostgresActivationStore
+    let store: ActivationStore
     let ids: [String]
     /// The same activations in a file, for comparison.
-    private let file: SQLiteActivationStore
+    private let file: ActivationStore
     private let folder: URL
 
     init() async throws {
         let server = try await PostgresTestServer.start(.init(settings: ["max_connections = 200"], isDurable: true))
         let key = SecureRandom.secret(Sealing.keyByteCount)
-        var configuration = PostgresActivationStore.Configuration(
+        var configuration = PostgresConfiguration(
             connectionString: server.connectionString(),
             sealingKeys: SealingKeyRing(current: .closure { key })
         )
@@ -57,9 +57,9 @@ private struct PostgresStage {
         self.folder = FileManager.default.temporaryDirectory.appending(path: "postgres-\(UUID().uuidString)")
         configuration.markFolder = self.folder.path
         self.server = server
-        self.store = PostgresActivationStore(configuration)
+        self.store = ActivationStore.postgres(configuration)
         self.ids = try await StoredActivations(count: 32, in: self.store).ids
-        self.file = SQLiteActivationStore(path: self.folder.path + "/activations.sqlite")
+        self.file = ActivationStore.sqlite(path: self.folder.path + "/activations.sqlite")
         for id in self.ids { try await self.file.insert(try unwrap(try await self.store.record(of: id))) }
         try await Self.copyTables(server)
     }
@@ -181,7 +181,7 @@ extension Subject {
         _ name: String,
         approvingWith ids: [String],
         lanes: Int,
-        in store: @escaping @Sendable (_ lane: Int) -> PostgresActivationStore
+        in store: @escaping @Sendable (_ lane: Int) -> ActivationStore
     ) {
         let outcome = DecisionOutcome(.accepted, localDate: Date(), serverDate: Date())
         self.init(name, lanes: lanes) { lane in

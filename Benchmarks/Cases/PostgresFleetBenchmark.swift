@@ -32,7 +32,7 @@ private struct PostgresNodes {
     private static let interval = Duration.seconds(7)
 
     private let server: PostgresTestServer
-    private let stores: [PostgresActivationStore]
+    private let stores: [ActivationStore]
     private let activations: StoredActivations
     private let folder: URL
 
@@ -48,14 +48,14 @@ private struct PostgresNodes {
         self.server = server
         self.folder = folder
         self.stores = (1...count).map { number in
-            var configuration = PostgresActivationStore.Configuration(
+            var configuration = PostgresConfiguration(
                 connectionString: server.connectionString(),
                 sealingKeys: SealingKeyRing(current: .closure { key })
             )
             configuration.tls = .disabled
             configuration.nodeName = "node-\(number)"
             configuration.markFolder = folder.appending(path: "node-\(number)").path
-            return PostgresActivationStore(configuration)
+            return ActivationStore.postgres(configuration)
         }
         self.activations = try await StoredActivations(count: activations, in: self.stores[0])
         try await ServerUse.install(self.server)
@@ -77,9 +77,9 @@ private struct PostgresNodes {
         let clients = try self.stores.map { try self.activations.client(of: server, in: $0, observer: lags) }
         var configuration = OperationsFleet.Configuration()
         configuration.pollInterval = Self.interval
-        configuration.limits = ServerLimits(requestsPerSecond: 10_000, concurrentRequests: 64)
-        let running = zip(self.stores, clients).map { store, client in
-            configuration.membership = PostgresFleetMembership(store: store)
+        configuration.limits = OperationsFleet.ServerLimits(requestsPerSecond: 10_000, concurrentRequests: 64)
+        let running = try zip(self.stores, clients).map { store, client in
+            configuration.membership = try PostgresFleetMembership(store: store)
             let fleet = client.fleet(configuration: configuration)
             return Task { try await fleet.run() }
         }

@@ -6,6 +6,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import SQLiteDatabase
 import PostgresDatabase
+import MobileTokenReceipts
 
 /// Receipts by the million: read, exported, sealed with another key and deleted, each a page or a batch at a time.
 let receiptBenchmarks: [Benchmark] =
@@ -26,7 +27,7 @@ let receiptBenchmarks: [Benchmark] =
 
 /// A store that can be filled past its rules.
 private protocol ReceiptStage: Sendable {
-    associatedtype Store: PrunableJournal
+    associatedtype Store: ActivationStore
     var store: Store { get }
     var folder: String { get }
     /// Adds copies of the first decision until there are so many entries.
@@ -122,12 +123,12 @@ private struct PeakMemory {
 
 private struct SQLiteReceipts: ReceiptStage {
     let folder = FileManager.default.temporaryDirectory.appending(path: "receipts-\(UUID().uuidString)").path
-    let store: SQLiteActivationStore
+    let store: ActivationStore
 
-    init() { self.store = SQLiteActivationStore(path: self.folder + "/activations.sqlite") }
+    init() { self.store = ActivationStore.sqlite(path: self.folder + "/activations.sqlite") }
 
     func fill(to count: Int) async throws {
-        let connection = try SQLiteConnection(path: self.store.path)
+        let connection = try SQLiteConnection(path: self.store.name)
         for start in stride(from: 2, to: count, by: 20_000) {
             let end = min(start + 20_000, count)
             try connection.run(
@@ -157,7 +158,7 @@ private struct SQLiteReceipts: ReceiptStage {
 
 private struct PostgresReceipts: ReceiptStage {
     let folder = FileManager.default.temporaryDirectory.appending(path: "receipts-\(UUID().uuidString)").path
-    let store: PostgresActivationStore
+    let store: ActivationStore
     private let server: PostgresTestServer
     private let key = SecureRandom.secret(Sealing.keyByteCount)
     private let log: StatementLog
@@ -167,13 +168,13 @@ private struct PostgresReceipts: ReceiptStage {
         self.server = try await PostgresTestServer.start(.init(settings: settings, isDurable: true))
         self.log = StatementLog(path: self.server.folder + "/log")
         let key = self.key
-        var configuration = PostgresActivationStore.Configuration(
+        var configuration = PostgresConfiguration(
             connectionString: self.server.connectionString(),
             sealingKeys: SealingKeyRing(current: .closure { key })
         )
         configuration.tls = .disabled
         configuration.markFolder = self.folder
-        self.store = PostgresActivationStore(configuration)
+        self.store = ActivationStore.postgres(configuration)
     }
 
     func fill(to count: Int) async throws {

@@ -11,7 +11,7 @@ let storeBenchmarks: [Benchmark] = [
         goals: [.atLeast(2, timesBaseline: "one at a time")]
     ) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "store-\(UUID().uuidString)")
-        let store = SQLiteActivationStore(path: folder.appending(path: "activations.sqlite").path)
+        let store = ActivationStore.sqlite(path: folder.appending(path: "activations.sqlite").path)
         let source = try await StoredActivations(count: 32)
         for id in source.ids {
             try await store.insert(try unwrap(try await source.store.record(of: id)))
@@ -51,7 +51,7 @@ let storeBenchmarks: [Benchmark] = [
         goals: [.atLeast(0.7, timesBaseline: "the counter alone")]
     ) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "store-\(UUID().uuidString)")
-        let store = SQLiteActivationStore(path: folder.appending(path: "activations.sqlite").path)
+        let store = ActivationStore.sqlite(path: folder.appending(path: "activations.sqlite").path)
         let source = try await StoredActivations(count: 1)
         let id = try unwrap(source.ids.first)
         try await store.insert(try unwrap(try await source.store.record(of: id)))

@@ -7,11 +7,11 @@ import PowerAuthProtocol
 
 /// Activations that were made earlier, with the token that polls need, so that a server which knows nobody can be polled.
 struct StoredActivations {
-    let store: any ActivationStore
+    let store: ActivationStore
     let sdkConfiguration: SDKConfiguration
     let ids: [String]
 
-    init(count: Int, in store: any ActivationStore = InMemoryActivationStore()) async throws {
+    init(count: Int, in store: ActivationStore = ActivationStore.inMemory()) async throws {
         self.store = store
         let applicationKey = Base64.encode(SecureRandom.bytes(16))
         let secret = try unwrap(ApplicationSecret(bytes: SecureRandom.secret(16)))
@@ -61,7 +61,7 @@ struct StoredActivations {
     /// A client that finds them at this server.
     func client(
         of server: StaticServerProcess,
-        in store: (any ActivationStore)? = nil,
+        in store: ActivationStore? = nil,
         observer: (any MobileTokenObserver)? = nil
     ) throws -> MobileTokenClient {
         var configuration = MobileTokenClient.Configuration()

@@ -15,7 +15,10 @@ let package = Package(
         // What the SDK does, told to a logger and to metrics of the server ecosystem's shapes.
         .target(name: "Telemetry", dependencies: [product("MobileToken")]),
         // Everything but the arguments, so that it can be tested.
-        .target(name: "ApprovalDaemon", dependencies: ["CStatusHTTP", "Telemetry", product("MobileToken")]),
+        .target(
+            name: "ApprovalDaemon",
+            dependencies: ["CStatusHTTP", "Telemetry", product("MobileToken"), product("MobileTokenReceipts")]
+        ),
         .executableTarget(
             name: "approval-daemon",
             dependencies: ["ApprovalDaemon", "Telemetry", product("MobileToken"), product("HTTPClientTransport")]
@@ -30,6 +33,7 @@ let package = Package(
             name: "ApprovalDaemonTests",
             dependencies: [
                 "ApprovalDaemon", "Telemetry", "approval-daemon", product("MobileToken"),
+                product("MobileTokenReceipts"),
                 product("HTTPClientTransport"), product("MobileTokenEmulator"), product("MobileTokenTesting"),
             ]
         ),

@@ -1,3 +1,5 @@
+import Basics
+
 /// The order in which tasks have their turns: first come, first served. A wider queue gives that many turns at once.
 ///
 /// It only decides; its owner resumes the waiters. Each waiter comes out exactly once.
@@ -7,7 +9,7 @@ package struct TurnQueue<Waiter: Sendable>: Sendable {
     private var turns = 0
     private var waiters: [UInt64: Waiter] = [:]
     /// The order of arrival. Numbers whose waiter left are skipped when their turn comes.
-    private var order: ArraySlice<UInt64> = []
+    private var order = FIFO<UInt64>()
 
     package init(width: Int = 1) {
         self.width = width
@@ -43,7 +45,6 @@ package struct TurnQueue<Waiter: Sendable>: Sendable {
         while let number = self.order.popFirst() {
             if let waiter = self.waiters.removeValue(forKey: number) { return waiter }
         }
-        self.order = []
         self.turns = max(0, self.turns - 1)
         return nil
     }

@@ -4,20 +4,20 @@
 package enum UncancellableTask {
     /// The task that asked for the work. The work may stop, before its first effect, when that one no longer waits.
     package struct Caller: Sendable {
-        fileprivate let flight: any AnyFlight
+        fileprivate let task: any AnySharedTask
 
         /// Checks that the caller still waits.
         ///
         /// - Throws: `CancellationError` when it does not.
         package func checkIsWaiting() throws {
-            guard self.flight.isAwaited else { throw CancellationError() }
+            guard self.task.isAwaited else { throw CancellationError() }
         }
 
         /// Ends the part of the work that is canceled with its caller.
         ///
         /// - Throws: `CancellationError` when the caller no longer waits.
         package func begin() throws {
-            guard self.flight.isAwaited, self.flight.keep() else { throw CancellationError() }
+            guard self.task.isAwaited, self.task.detach() else { throw CancellationError() }
         }
     }
 
@@ -27,10 +27,10 @@ package enum UncancellableTask {
     package static func run<Value: Sendable>(
         _ work: @escaping @Sendable (Caller) async throws -> Value
     ) async throws -> Value {
-        let (flight, seat) = Flight<Value>.boarded()
-        _ = flight.keep()
-        flight.start { try await work(Caller(flight: flight)) }
-        return try await flight.value(for: seat)
+        let (task, subscription) = SharedTask<Value>.makeJoined()
+        _ = task.detach()
+        task.start { try await work(Caller(task: task)) }
+        return try await task.value(for: subscription)
     }
 
     /// Runs `work` in a task of its own and waits for it, until the calling task is canceled.
@@ -41,8 +41,8 @@ package enum UncancellableTask {
     package static func runOnceBegun<Value: Sendable>(
         _ work: @escaping @Sendable (Caller) async throws -> Value
     ) async throws -> Value {
-        let (flight, seat) = Flight<Value>.boarded()
-        flight.start { try await work(Caller(flight: flight)) }
-        return try await flight.value(for: seat)
+        let (task, subscription) = SharedTask<Value>.makeJoined()
+        task.start { try await work(Caller(task: task)) }
+        return try await task.value(for: subscription)
     }
 }

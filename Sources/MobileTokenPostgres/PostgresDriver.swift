@@ -5,8 +5,8 @@ import PowerAuth
 import Synchronization
 
 /// Keeps sealed rows in PostgreSQL, for any number of nodes.
-final class PostgresDriver: JournalDriver {
-    let configuration: PostgresActivationStore.Configuration
+package final class PostgresDriver: JournalDriver {
+    package let configuration: PostgresConfiguration
     let pool: PostgresPool
     let node: Node
     let clock: ServiceClock
@@ -14,10 +14,46 @@ final class PostgresDriver: JournalDriver {
     let durable: SharedTransactions
     /// The same of what a crash of the server may take back.
     private let relaxed: SharedTransactions
+    /// Of one connection, which hears that there are lists to be read. Made when a fleet runs.
+    private let listPool: PostgresPool
     private let marks = Mutex<HighWaterMarks?>(nil)
 
-    init(_ configuration: PostgresActivationStore.Configuration, pool: PostgresPool, node: Node, clock: ServiceClock) {
+    init(_ configuration: PostgresConfiguration) {
         self.configuration = configuration
+        let clock = ServiceClock(configuration.clock)
+        var options = PostgresConnection.Options()
+        options.statementTimeout = configuration.statementTimeout
+        options.preparesStatements = !configuration.pollOnly
+        options.searchPath = configuration.schema
+        let check: PostgresPool.Check = { try DatabaseEpoch.check(new: $0) }
+        let pool = PostgresPool(size: configuration.poolSize, options: options, check: check) {
+            try await configuration.target(connectTimeout: configuration.connectTimeout)
+        }
+        // A heartbeat that is late is worth nothing: rather another connection, and another attempt.
+        let patience = configuration.lifetimes.death / 2
+        options.statementTimeout = min(options.statementTimeout, patience / 2)
+        options.grace = min(options.grace, patience / 2)
+        let keeperPool = PostgresPool(size: 1, options: options, listens: true, check: check) {
+            try await configuration.target(connectTimeout: min(configuration.connectTimeout, patience))
+        }
+        self.listPool = PostgresPool(size: 1, options: options, listens: true, check: check) {
+            try await configuration.target(connectTimeout: configuration.connectTimeout)
+        }
+        let handoverRequests = Notifications(
+            of: .handoverRequests,
+            schema: configuration.schema,
+            pool: keeperPool,
+            clock: clock
+        )
+        let node = Node(
+            name: configuration.nodeName,
+            lifetimes: configuration.lifetimes,
+            newestFormat: configuration.newestFormat,
+            pool: pool,
+            keeperPool: keeperPool,
+            notifications: configuration.pollOnly ? nil : handoverRequests,
+            clock: clock
+        )
         self.pool = pool
         self.node = node
         self.clock = clock
@@ -45,7 +81,7 @@ final class PostgresDriver: JournalDriver {
         }
         try await self.prepare(migrates: self.configuration.migrates)
         let identifier = try await self.withConnection { connection in
-            try Incarnation.check(connection)
+            try DatabaseEpoch.check(connection)
             return try StoreIdentifier.find(connection)
         }
         let file = try LockFile(creating: "\(self.configuration.markFolder)/\(identifier).marks")
@@ -86,7 +122,16 @@ final class PostgresDriver: JournalDriver {
     func close() async {
         await self.node.close()
         await self.pool.closeIdleConnections()
+        await self.listPool.closeIdleConnections()
     }
+
+    /// Notifications about lists, for a fleet that waits on its own clock.
+    func listNotifications(_ clock: ServiceClock) -> Notifications {
+        Notifications(of: .lists, schema: self.configuration.schema, pool: self.listPool, clock: clock)
+    }
+
+    /// The number of round trips that the pool has made, for tests.
+    package var roundTripCount: Int { get async { await self.pool.roundTripCount } }
 
     // MARK: Statements
 
@@ -136,7 +181,7 @@ final class PostgresDriver: JournalDriver {
 
     /// Finds out why a change was not written.
     private func obstacle(to change: RowChange) async throws -> SwapAnswer {
-        try await self.withConnection { try Incarnation.check($0) }
+        try await self.withConnection { try DatabaseEpoch.check($0) }
         guard let row = try await self.load(change.activationID), row.slot == change.slot else { return .gone }
         guard row.tag == change.tag else { return row.tag == change.newTag ? .written : .otherTag }
         guard row.epoch == change.epoch else { return .otherEpoch }
@@ -228,7 +273,7 @@ final class PostgresDriver: JournalDriver {
     }
 
     func beginEpoch(after epoch: Int64) async throws -> Bool {
-        try await self.withConnection { try Incarnation.begin(after: epoch, $0) }
+        try await self.withConnection { try DatabaseEpoch.begin(after: epoch, $0) }
         return true
     }
 
@@ -245,8 +290,8 @@ final class PostgresDriver: JournalDriver {
         defer { self.node.gate.leave(activationID) }
         try self.node.beginUse()
         defer { self.node.endUse() }
-        let seat = try await self.mappingErrors { try await self.node.acquire(activationID) }
-        return try await body(Turn(slot: slot, fence: seat.number) { self.node.reliableUntil(as: seat) })
+        let lease = try await self.mappingErrors { try await self.node.acquire(activationID) }
+        return try await body(Turn(slot: slot, fence: lease.number) { self.node.reliableUntil(as: lease) })
     }
 
     private func slot(of activationID: String) async throws -> Int64? {

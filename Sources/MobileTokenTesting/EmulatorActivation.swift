@@ -16,7 +16,7 @@ extension Emulator {
         _ configure: (inout MobileTokenClient.Configuration) throws -> Void = { _ in }
     ) throws -> MobileTokenClient {
         var configuration = MobileTokenClient.Configuration()
-        configuration.store = InMemoryActivationStore()
+        configuration.store = ActivationStore.inMemory()
         configuration.allowsInsecureHTTP = true  // it is a development server, at any address
         if let certificate = self.certificate {
             var transport = CurlTransport.Configuration()

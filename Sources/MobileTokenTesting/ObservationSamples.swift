@@ -1,16 +1,16 @@
 public import PowerAuth
 
-extension RequestObservation {
+extension Observed.Request {
     /// Returns a request for tests of an observer.
     public static func sample(id: UInt64 = 1, activationID: String? = nil, path: String = "/api/test") -> Self {
         Self(id: id, activationID: activationID, path: path)
     }
 }
 
-extension RequestObservation.Result {
+extension Observed.Request.Result {
     /// Returns the end of a request for tests of an observer.
     public static func sample(
-        _ outcome: RequestObservation.Outcome = .succeeded,
+        _ outcome: Observed.Request.Outcome = .succeeded,
         httpStatus: Int? = 200,
         error: MobileTokenError? = nil,
         duration: Duration = .milliseconds(10)
@@ -19,18 +19,18 @@ extension RequestObservation.Result {
     }
 }
 
-extension RetryObservation {
+extension Observed.Retry {
     /// Returns a repetition for tests of an observer.
     public static func sample(
         activationID: String? = nil,
         path: String = "/api/test",
-        reason: RetryReason = .tokenRenewed
+        reason: Observed.RetryReason = .tokenRenewed
     ) -> Self {
         Self(activationID: activationID, path: path, reason: reason)
     }
 }
 
-extension SignatureObservation {
+extension Observed.Signature {
     /// Returns a signature for tests of an observer.
     public static func sample(
         activationID: String = "activation",
@@ -42,7 +42,7 @@ extension SignatureObservation {
     }
 }
 
-extension DecisionObservation {
+extension Observed.Decision {
     /// Returns a decision for tests of an observer.
     public static func sample(
         activationID: String = "activation",
@@ -63,7 +63,7 @@ extension DecisionObservation {
     }
 }
 
-extension ReceiptObservation {
+extension Observed.Receipt {
     /// Returns an entry of the receipts for tests of an observer.
     public static func sample(
         activationID: String = "activation",
@@ -75,14 +75,14 @@ extension ReceiptObservation {
     }
 }
 
-extension PollObservation {
+extension Observed.Poll {
     /// Returns a poll for tests of an observer.
     public static func sample(activationID: String = "activation", lag: Duration = .zero) -> Self {
         Self(activationID: activationID, lag: lag)
     }
 }
 
-extension OperationListObservation {
+extension Observed.OperationList {
     /// Returns a change of a list for tests of an observer.
     public static func sample(
         activationID: String = "activation",
@@ -95,7 +95,7 @@ extension OperationListObservation {
     }
 }
 
-extension ActivationStateObservation {
+extension Observed.ActivationState {
     /// Returns the state of an activation for tests of an observer.
     public static func sample(
         activationID: String = "activation",
@@ -107,7 +107,7 @@ extension ActivationStateObservation {
     }
 }
 
-extension AgentObservation {
+extension Observed.Agent {
     /// Returns an event of an agent for tests of an observer.
     public static func sample(
         activationID: String = "activation",

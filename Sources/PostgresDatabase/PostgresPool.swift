@@ -23,7 +23,7 @@ package final class PostgresPool: Sendable {
     private let target: Target
     private let options: PostgresConnection.Options
     private let check: Check
-    private let gate: Gate
+    private let gate: KeyedSemaphore
     private let idle: Mutex<[PostgresSession]>
 
     /// - Parameters:
@@ -41,7 +41,7 @@ package final class PostgresPool: Sendable {
         self.target = target
         self.options = options
         self.check = check
-        self.gate = Gate(width: size)
+        self.gate = KeyedSemaphore(width: size)
         self.idle = Mutex((0..<size).map { _ in PostgresSession(listens: listens) })
     }
 

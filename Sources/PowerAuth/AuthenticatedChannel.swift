@@ -85,8 +85,8 @@ public protocol AuthenticatedChannel: Sendable {
     func isSignedByServer(
         _ data: [UInt8],
         signature: [UInt8],
-        key: ServerSigningKey,
-        format: ServerSignatureFormat
+        key: Activation.ServerSigningKey,
+        format: Activation.ServerSignatureFormat
     ) -> Bool
 }
 
@@ -122,8 +122,8 @@ extension AuthenticatedChannel {
     public func isSignedByServer(
         _ data: [UInt8],
         signature: [UInt8],
-        key: ServerSigningKey,
-        format: ServerSignatureFormat
+        key: Activation.ServerSigningKey,
+        format: Activation.ServerSignatureFormat
     ) -> Bool { false }
 }
 

@@ -6,7 +6,7 @@ public import PowerAuthCrypto
 public struct Authentication: Sendable {
     package enum Knowledge: Sendable {
         case password(SecretBytes)
-        case unlocked(UnlockedFactor)
+        case unlocked(Authentication.UnlockedFactor)
     }
 
     package var knowledge: Knowledge?
@@ -26,7 +26,7 @@ public struct Authentication: Sendable {
     }
 
     /// Signs with possession and knowledge, with the knowledge key unlocked before: no key derivation per signature.
-    public static func possessionAndKnowledge(unlocked knowledge: UnlockedFactor) -> Self {
+    public static func possessionAndKnowledge(unlocked knowledge: Authentication.UnlockedFactor) -> Self {
         Self(knowledge: .unlocked(knowledge))
     }
 
@@ -37,10 +37,12 @@ public struct Authentication: Sendable {
     }
 }
 
-/// A knowledge key held ready for many signatures, wiped when its last owner goes.
-public struct UnlockedFactor: Sendable {
-    package let activationID: String
-    package let key: SecretBytes
-    /// The state of the knowledge key; the factor is of no use in any other.
-    package let generation: [UInt8]
+extension Authentication {
+    /// A knowledge key held ready for many signatures, wiped when its last owner goes.
+    public struct UnlockedFactor: Sendable {
+        package let activationID: String
+        package let key: SecretBytes
+        /// The state of the knowledge key; the factor is of no use in any other.
+        package let generation: [UInt8]
+    }
 }

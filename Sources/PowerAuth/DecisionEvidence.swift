@@ -36,7 +36,7 @@ package protocol DecisionEvidenceSource: Sendable {
     // MARK: Decisions
 
     /// The store, when it keeps receipts.
-    var journal: (any DecisionJournal)? { get }
+    var store: ActivationStore? { get }
     /// Asks the server whether it accepted the signature of a decision.
     func fate(of decision: OpenDecision) async throws -> SignatureFate
     /// Returns the decisions whose fate is not known.
@@ -51,7 +51,7 @@ package protocol DecisionEvidenceSource: Sendable {
 
 extension DecisionEvidenceSource {
     /// The receipts of all activations of the store; `nil` where it keeps none.
-    package var receipts: DecisionReceipts? { self.journal.map { DecisionReceipts(journal: $0, activationID: nil) } }
+    package var receipts: DecisionReceipts? { self.store.map { DecisionReceipts(store: $0, activationID: nil) } }
 
     /// Returns whether the request of a decision cannot reach the server any more.
     package func cannotArrive(_ decision: OpenDecision) -> Bool { self.timeLeft(of: decision) <= .zero }

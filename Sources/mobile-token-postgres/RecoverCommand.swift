@@ -108,7 +108,7 @@ extension Invocation {
     /// Recovers an activation, or all of them.
     fileprivate func recover(
         _ id: String?,
-        in store: some ActivationStore,
+        in store: ActivationStore,
         at server: Profile
     ) async throws -> ExitCode {
         let limit = try self.integer("search", in: 1...1_000_000_000) ?? 1_000_000

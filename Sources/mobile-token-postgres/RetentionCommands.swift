@@ -3,6 +3,7 @@ import ExactJSON
 import Foundation
 import MobileToken
 import MobileTokenPostgres
+import MobileTokenReceipts
 
 /// Commands about the receipts of a store, in the database or in an SQLite file.
 extension StoreCommands {

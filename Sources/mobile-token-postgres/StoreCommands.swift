@@ -33,7 +33,7 @@ enum StoreCommands {
         ]
     ) { invocation in
         let key = try invocation.sealingKey("from-sealing-key")
-        let source = SQLiteActivationStore(path: try invocation.required(0), sealingKey: key)
+        let source = ActivationStore.sqlite(path: try invocation.required(0), sealingKey: key)
         let ids = try await StoreSession.run(invocation) { store in
             let ids = try await source.activationIDs()
             try await store.prove()

@@ -41,7 +41,7 @@ enum StoreSession {
     /// Runs `body` with the store on this machine that the options name, else with that of the database, and closes it.
     static func runWithLocalStore<Result>(
         _ invocation: Invocation,
-        _ body: (any ActivationStore & PrunableJournal) async throws -> Result
+        _ body: (ActivationStore) async throws -> Result
     ) async throws -> Result {
         guard let store = try self.localStore(invocation) else {
             return try await self.run(invocation) { try await body($0) }
@@ -52,12 +52,12 @@ enum StoreSession {
     /// Runs `body` with the store of the database, and closes it.
     static func run<Result>(
         _ invocation: Invocation,
-        _ body: (PostgresActivationStore) async throws -> Result
+        _ body: (ActivationStore) async throws -> Result
     ) async throws -> Result {
         try await closing(Self.open(invocation), { await $0.close() }, body)
     }
 
-    private static func open(_ invocation: Invocation) throws -> PostgresActivationStore {
+    private static func open(_ invocation: Invocation) throws -> ActivationStore {
         let environment = ProcessInfo.processInfo.environment
         guard let database = invocation["database"] ?? environment["MOBILE_TOKEN_DATABASE"] else {
             throw UsageError(message: "--database is missing", command: invocation.command)
@@ -66,7 +66,7 @@ enum StoreSession {
             try invocation.sealingKey("sealing-key")
             ?? SealingKeySource(environment["MOBILE_TOKEN_SEALING_KEY_SOURCE"] ?? "env:MOBILE_TOKEN_SEALING_KEY")
         let earlier = try invocation.sealingKey("earlier-sealing-key")
-        var configuration = PostgresActivationStore.Configuration(
+        var configuration = PostgresConfiguration(
             connectionString: database,
             sealingKeys: SealingKeyRing(current: key, earlier: [earlier].compactMap(\.self))
         )
@@ -74,6 +74,6 @@ enum StoreSession {
         if let folder = invocation["marks"] { configuration.markFolder = folder }
         if let file = invocation["root-certificates"] { configuration.tls = .verified(rootCertificates: file) }
         if invocation.has("no-tls") { configuration.tls = .disabled }
-        return PostgresActivationStore(configuration)
+        return ActivationStore.postgres(configuration)
     }
 }

@@ -21,6 +21,7 @@ import Testing
         ("Sources/MobileToken/MobileToken.docc/ManyActivations.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/DecidingByPolicy.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/Receipts.md", "Snippets", 3),
+        ("Sources/MobileTokenReceipts/MobileTokenReceipts.docc/MobileTokenReceipts.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/MovingToVersion4.md", "Snippets", 2),
         ("Sources/MobileTokenEmulator/MobileTokenEmulator.docc/MobileTokenEmulator.md", "Snippets", 3),
         ("Sources/MobileTokenEmulator/MobileTokenEmulator.docc/Spaces.md", "Snippets", 1),

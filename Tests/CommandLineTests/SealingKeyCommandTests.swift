@@ -1,6 +1,7 @@
 import CommandLineSupport
 import Foundation
 import Glibc
+import StoreTesting
 import MobileToken
 import MobileTokenTesting
 import TestSupport
@@ -113,9 +114,9 @@ struct SealingKeyCommandTests {
         let path = folder.file("store.sqlite")
         let record = ActivationStoreConformance.record("a")
         let right = try SealingKeySource("command:echo \(Self.encodedKey)")
-        try await SQLiteActivationStore(path: path, sealingKey: right).insert(record)
-        #expect(try await SQLiteActivationStore(path: path, sealingKey: right).record(of: "a") == record)
-        let wrong = SQLiteActivationStore(path: path, sealingKey: try SealingKeySource("command:echo none"))
+        try await ActivationStore.sqlite(path: path, sealingKey: right).insert(record)
+        #expect(try await ActivationStore.sqlite(path: path, sealingKey: right).record(of: "a") == record)
+        let wrong = ActivationStore.sqlite(path: path, sealingKey: try SealingKeySource("command:echo none"))
         #expect(await self.message { try await wrong.open() } != nil)
         #expect(!FileManager.default.fileExists(atPath: path + ".key"))
     }

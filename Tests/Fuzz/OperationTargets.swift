@@ -61,7 +61,7 @@ let operationTargets = [
     FuzzTarget("pre-approval") { input in
         var reader = InputReader(input)
         let stamp = Double(bitPattern: reader.bytes(8).reduce(0) { $0 << 8 | UInt64($1) })
-        var recorder = PreApprovalRecorder { Date(timeIntervalSince1970: stamp) }
+        var recorder = MobileTokenData.PreApprovalRecorder { Date(timeIntervalSince1970: stamp) }
         while !reader.rest.isEmpty {
             let (isOpened, screen) = (reader.byte() & 1 == 0, reader.line())
             if isOpened { recorder.open(screen) } else { recorder.close(screen, with: .init(rawValue: screen)) }
@@ -80,8 +80,8 @@ let operationTargets = [
         hold(PushPayload(parsing: input) == payload, "two readings differ")
     },
     FuzzTarget("offline") { input in
-        let operation = try UnverifiedOfflineOperation(parsing: input).verified { _, _, _ in true }
-        hold(try UnverifiedOfflineOperation(parsing: input.text).verified { _, _, _ in true } == operation, "differs")
+        let operation = try OfflineOperation.Unverified(parsing: input).verified { _, _, _ in true }
+        hold(try OfflineOperation.Unverified(parsing: input.text).verified { _, _, _ in true } == operation, "differs")
         hold(!operation.id.isEmpty, "no identifier")
         hold(operation.nonceBytes.count == 16, "no nonce")
     },
@@ -95,8 +95,8 @@ let operationTargets = [
     },
     FuzzTarget("inbox") { input in
         _ = try? InboxMessage(response: input)
-        if let count = try? InboxPage.unreadCount(response: input) { hold(count >= 0, "a negative number") }
-        let page = try readTwice { try InboxPage(response: input) }
+        if let count = try? InboxService.Page.unreadCount(response: input) { hold(count >= 0, "a negative number") }
+        let page = try readTwice { try InboxService.Page(response: input) }
         hold(page.messages.count <= page.receivedCount, "more messages than were sent")
         var paging = InboxPaging()
         for _ in 0..<3 { paging.append(page) }

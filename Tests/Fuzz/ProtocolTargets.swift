@@ -147,7 +147,7 @@ let protocolTargets = [
         }
     },
     FuzzTarget("accept-language") { input in
-        let language = try readTwice { try AcceptLanguage(input.text) }
+        let language = try readTwice { try MobileTokenClient.AcceptLanguage(input.text) }
         hold(language.description.utf8.allSatisfy { (0x20...0x7E).contains($0) }, "no header can hold it")
     },
     FuzzTarget("base-url") { input in

@@ -3,6 +3,7 @@ import Basics
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
+import MobileTokenReceipts
 
 @testable import PowerAuth
 

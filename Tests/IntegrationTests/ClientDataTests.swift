@@ -27,7 +27,7 @@ import WireFacts
                 screens.last?.elements.first?.content
                     == .listItem(text: "Check the address of the page", style: .danger)
             )
-            var recorder = PreApprovalRecorder(client)
+            var recorder = MobileTokenData.PreApprovalRecorder(client)
             for id in screens.compactMap(\.id) {
                 recorder.open(id)
                 recorder.close(id, with: id == "qr" ? .scan : approves ? .continue : .reject)

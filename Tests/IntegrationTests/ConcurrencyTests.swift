@@ -141,7 +141,7 @@ import Testing
     @Test func twoOwnersOfOneStoreSignInTurn() async throws {
         let folder = try TemporaryFolder()
         try await withEmulator { emulator in
-            let stores = (0..<2).map { _ in SQLiteActivationStore(path: folder.path + "/activations.sqlite") }
+            let stores = (0..<2).map { _ in ActivationStore.sqlite(path: folder.path + "/activations.sqlite") }
             let clients = try stores.map { store in try emulator.makeClient { $0.store = store } }
             let first = try await emulator.makeActivation(user: "alice", password: password, client: clients[0])
             let second = try await clients[1].activation(id: first.activationID)
@@ -165,7 +165,7 @@ import Testing
 
     @Test func pollingEndsWhenAnotherOwnerOfTheStoreRemovedTheActivation() async throws {
         try await withEmulator { emulator in
-            let store = InMemoryActivationStore()
+            let store = ActivationStore.inMemory()
             let client = try emulator.makeClient { $0.store = store }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             let clock = ManualClock()

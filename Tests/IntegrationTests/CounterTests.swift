@@ -10,7 +10,7 @@ import TestSupport
 @Suite(.timeLimit(.minutes(4))) struct CounterTests {
     /// What a client sees that asks for the status first, and then signs.
     private struct Expectation: Equatable {
-        var result: CounterComparison.Result
+        var result: ActivationStatus.CounterComparison.Result
         /// What the status tells; positive when the client is ahead.
         var distance: Int
         /// Signed requests of the status itself: accepted or not.

@@ -1,4 +1,4 @@
-import ForwardingStores
+import StoreTesting
 import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
@@ -244,7 +244,9 @@ extension ErrorCodeTests {
         Way(to: .offlineFailed) { device in
             let operation = try await device.emulator.cloud.createOperation("payment", userID: "alice")
             let qrCode = try await device.emulator.cloud.offlineQRCode(operationID: operation.id, registrationID: nil)
-            let forged = try UnverifiedOfflineOperation(parsing: qrCode.content.replacing(operation.id, with: "forged"))
+            let forged = try OfflineOperation.Unverified(
+                parsing: qrCode.content.replacing(operation.id, with: "forged")
+            )
             _ = try await device.service.authorize(offline: forged, with: .twoFactors)
         },
     ]
@@ -311,7 +313,7 @@ extension ErrorCodeTests {
             try await device.service.authorize(try #require(past.first), with: .twoFactors)
         },
         Way(to: .factorsNotAllowed) { try await $0.service.authorize(try await $0.offer(), with: .possession) },
-        Way(to: .invalidLanguage) { _ in _ = try AcceptLanguage("no_language") },
+        Way(to: .invalidLanguage) { _ in _ = try MobileTokenClient.AcceptLanguage("no_language") },
         Way(to: .pushAlreadyRegistering) { device in
             let (push, door) = (device.client.push(for: device.activation), Door())
             device.network.rule.value = { request, deliver in
@@ -325,17 +327,17 @@ extension ErrorCodeTests {
             try await first.value
         },
         Way(to: .storeFailed) { device in
-            let client = try device.emulator.makeClient { $0.store = BrokenStore() }
+            let client = try device.emulator.makeClient { $0.store = .inMemory { BrokenDriver(base: $0) } }
             _ = try await client.activations()
         },
     ]
 }
 
-/// A store whose disk is gone.
-private struct BrokenStore: ForwardingStore {
+/// A driver whose disk is gone.
+private struct BrokenDriver: ForwardingDriver {
     private struct Gone: Error {}
 
-    let base: any ActivationStore = InMemoryActivationStore()
+    let base: any JournalDriver
 
     func passing<Result>(_ call: () async throws -> Result) async throws -> Result { throw Gone() }
 }

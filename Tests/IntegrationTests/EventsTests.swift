@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    private static func text(of event: OperationsEvent) -> String {
+    private static func text(of event: OperationsService.Event) -> String {
         switch event {
         case .loading(let isLoading): isLoading ? "loading" : "idle"
         case .changed(let change): "added " + change.added.map(\.id).joined(separator: " ")

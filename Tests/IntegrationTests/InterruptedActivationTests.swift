@@ -19,7 +19,7 @@ import Testing
             }
             let client = try emulator.makeClient {
                 $0.transport = transport
-                $0.store = SQLiteActivationStore(path: path)
+                $0.store = ActivationStore.sqlite(path: path)
             }
             let registration = try await emulator.cloud.register(userID: "alice")
             let running = Task { try await client.run() }
@@ -36,7 +36,7 @@ import Testing
             door.open()
             try await running.value
             // What the process has written when it ends.
-            let ids = try await SQLiteActivationStore(path: path).activationIDs()
+            let ids = try await ActivationStore.sqlite(path: path).activationIDs()
             #expect(ids == (await emulator.activations().map(\.id)))
         }
     }

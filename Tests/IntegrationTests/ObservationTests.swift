@@ -1,4 +1,4 @@
-import ForwardingStores
+import StoreTesting
 import Foundation
 import HTTPClientTransport
 import MobileToken
@@ -86,7 +86,7 @@ import Testing
         try await withEmulator { emulator in
             let observer = CuriousObserver()
             let client = try emulator.makeClient {
-                $0.store = ForgetfulStore()
+                $0.store = .inMemory { ForgetfulDriver(base: $0) }
                 $0.observer = observer
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
@@ -266,25 +266,25 @@ extension [UInt8] {
 /// Keeps everything that it is told, with all that hangs on it.
 private final class CuriousObserver: MobileTokenObserver {
     struct Request {
-        let start: RequestObservation
-        var ends: [RequestObservation.Result] = []
+        let start: Observed.Request
+        var ends: [Observed.Request.Result] = []
     }
 
     private let told = Shared<String>("")
     private let seen = Shared<[Request]>([])
-    private let ended = Shared<[DecisionObservation]>([])
-    private let signed = Shared<[SignatureObservation]>([])
-    private let written = Shared<[ReceiptObservation]>([])
-    private let changed = Shared<[ActivationStateObservation]>([])
-    private let reported = Shared<[AgentObservation]>([])
+    private let ended = Shared<[Observed.Decision]>([])
+    private let signed = Shared<[Observed.Signature]>([])
+    private let written = Shared<[Observed.Receipt]>([])
+    private let changed = Shared<[Observed.ActivationState]>([])
+    private let reported = Shared<[Observed.Agent]>([])
 
     var everything: String { self.told.value }
     var requests: [Request] { self.seen.value }
-    var decisions: [DecisionObservation] { self.ended.value }
-    var signatures: [SignatureObservation] { self.signed.value }
-    var receipts: [ReceiptObservation] { self.written.value }
-    var states: [ActivationStateObservation] { self.changed.value }
-    var reports: [AgentObservation] { self.reported.value }
+    var decisions: [Observed.Decision] { self.ended.value }
+    var signatures: [Observed.Signature] { self.signed.value }
+    var receipts: [Observed.Receipt] { self.written.value }
+    var states: [Observed.ActivationState] { self.changed.value }
+    var reports: [Observed.Agent] { self.reported.value }
 
     /// As it prints, and as it is taken apart.
     private func tell(_ values: Any...) {
@@ -296,12 +296,12 @@ private final class CuriousObserver: MobileTokenObserver {
         }
     }
 
-    func requestStarted(_ request: RequestObservation) {
+    func requestStarted(_ request: Observed.Request) {
         self.tell(request)
         self.seen.update { $0.append(Request(start: request)) }
     }
 
-    func requestFinished(_ request: RequestObservation, with result: RequestObservation.Result) {
+    func requestFinished(_ request: Observed.Request, with result: Observed.Request.Result) {
         self.tell(request, result)
         self.seen.update { requests in
             guard let index = requests.firstIndex(where: { $0.start.id == request.id }) else { return }
@@ -309,51 +309,51 @@ private final class CuriousObserver: MobileTokenObserver {
         }
     }
 
-    func requestRetried(_ retry: RetryObservation) { self.tell(retry) }
+    func requestRetried(_ retry: Observed.Retry) { self.tell(retry) }
 
-    func signatureMade(_ signature: SignatureObservation) {
+    func signatureMade(_ signature: Observed.Signature) {
         self.tell(signature)
         self.signed.update { $0.append(signature) }
     }
 
-    func counterCompared(_ comparison: CounterComparison, of activationID: String) {
+    func counterCompared(_ comparison: ActivationStatus.CounterComparison, of activationID: String) {
         self.tell(comparison, activationID)
     }
 
-    func decisionEnded(_ decision: DecisionObservation) {
+    func decisionEnded(_ decision: Observed.Decision) {
         self.tell(decision)
         self.ended.update { $0.append(decision) }
     }
 
-    func receiptWritten(_ receipt: ReceiptObservation) {
+    func receiptWritten(_ receipt: Observed.Receipt) {
         self.tell(receipt)
         self.written.update { $0.append(receipt) }
     }
 
-    func pollStarted(_ poll: PollObservation) { self.tell(poll) }
+    func pollStarted(_ poll: Observed.Poll) { self.tell(poll) }
     func pollIntervalRaised(activationID: String, requested: Duration, used: Duration) {
         self.tell(activationID, requested, used)
     }
-    func operationListChanged(_ list: OperationListObservation) { self.tell(list) }
+    func operationListChanged(_ list: Observed.OperationList) { self.tell(list) }
 
-    func activationStateChanged(_ state: ActivationStateObservation) {
+    func activationStateChanged(_ state: Observed.ActivationState) {
         self.tell(state)
         self.changed.update { $0.append(state) }
     }
 
     func fleetOpened(_ count: Int, of total: Int) { self.tell(count, total) }
 
-    func agentReported(_ report: AgentObservation) {
+    func agentReported(_ report: Observed.Agent) {
         self.tell(report)
         self.reported.update { $0.append(report) }
     }
 }
 
-/// A store that has room for intents, and none for what became of them.
-private struct ForgetfulStore: ForwardingJournal {
-    let journal: any DecisionJournal = InMemoryActivationStore()
+/// A driver that has room for intents, and none for what became of them.
+private struct ForgetfulDriver: ForwardingDriver {
+    let base: any JournalDriver
 
-    func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws {
+    func append(_ outcome: SealedOutcome) async throws -> AppendAnswer {
         throw MobileTokenError(.storeFull, "no room")
     }
 }

@@ -55,7 +55,7 @@ import TestSupport
             try await service.authorize(login, with: .twoFactors)
 
             var results: [DecisionOutcome.Result?] = []
-            for try await receipt in try client.receipts() { results.append(receipt.outcome?.result) }
+            for try await receipt in client.receipts() { results.append(receipt.outcome?.result) }
             return results
         }
     }

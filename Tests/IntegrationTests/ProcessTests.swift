@@ -96,7 +96,7 @@ private struct Device {
     static func with(_ body: (Device) async throws -> Void) async throws {
         try await withEmulator { emulator in
             let folder = try TemporaryFolder()
-            let store = SQLiteActivationStore(path: folder.file("store.sqlite"))
+            let store = ActivationStore.sqlite(path: folder.file("store.sqlite"))
             let client = try emulator.makeClient { $0.store = store }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             let record = try #require(try await store.record(of: activation.activationID))
@@ -174,7 +174,7 @@ private struct Device {
 
     /// Signs, and expects the server to agree and to have nothing against the activation, of which only the counter moved.
     func expectInStep() async throws {
-        let store = SQLiteActivationStore(path: self.folder.file("store.sqlite"))
+        let store = ActivationStore.sqlite(path: self.folder.file("store.sqlite"))
         let client = try self.emulator.makeClient { $0.store = store }
         let activation = try await client.activation(id: self.activationID)
         let position = await self.emulator.journalPosition

@@ -13,7 +13,7 @@ import Testing
     @Test func decisionsByHandLeaveReceipts() async throws {
         try await withEmulator { emulator in
             let folder = try TemporaryFolder()
-            let store = SQLiteActivationStore(path: folder.file("store.sqlite"))
+            let store = ActivationStore.sqlite(path: folder.file("store.sqlite"))
             let client = try emulator.makeClient { $0.store = store }
             let activation = try await emulator.makeActivation(user: "alice", password: Self.password, client: client)
             let service = client.operations(of: activation)
@@ -32,7 +32,7 @@ import Testing
             await #expect(throws: MobileTokenError.self) { try await service.reject(operations[2]) }
 
             var receipts: [DecisionReceipt] = []
-            for try await receipt in try client.receipts(of: activation.activationID) { receipts.append(receipt) }
+            for try await receipt in client.receipts(of: activation.activationID) { receipts.append(receipt) }
             #expect(receipts.map(\.intent.verdict) == [.approve, .reject, .reject])
             #expect(receipts.map(\.intent.personalData?.operationID) == operations.map(\.id))
             #expect(receipts.map { $0.intent.personalData?.shown.map { Array($0.utf8) } } == operations.map(\.json))
@@ -52,7 +52,7 @@ import Testing
         try await withEmulator { emulator in
             let folder = try TemporaryFolder()
             let path = folder.file("store.sqlite")
-            let store = SQLiteActivationStore(path: path)
+            let store = ActivationStore.sqlite(path: path)
             let client = try emulator.makeClient { $0.store = store }
             let activation = try await emulator.makeActivation(user: "alice", password: Self.password, client: client)
             let id = try await emulator.cloud.createOperation("payment", userID: "alice").id
@@ -74,7 +74,7 @@ import Testing
             #expect(status == (diesAfterResponse ? "APPROVED" : "PENDING"))
 
             // The next process finds it, asks the server's counter, and notes what that says.
-            let next = SQLiteActivationStore(path: path)
+            let next = ActivationStore.sqlite(path: path)
             let nextClient = try emulator.makeClient { $0.store = next }
             let open = try await next.openDecisions(of: activation.activationID)
             #expect(open.map(\.intent.operationID) == [operation.id])
@@ -86,7 +86,7 @@ import Testing
             try await next.record(outcome, of: decision)
 
             var receipts: [DecisionReceipt] = []
-            for try await receipt in try nextClient.receipts() { receipts.append(receipt) }
+            for try await receipt in nextClient.receipts() { receipts.append(receipt) }
             #expect(receipts.map(\.outcome?.result) == [result])
             #expect(try await next.openDecisions(of: activation.activationID).isEmpty)
             #expect(try await next.record(of: activation.activationID)?.counterMoves == decision.moves)

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(4))) struct RenewalTests {
     @Test func aTokenThatTheServerForgotIsRenewedOnce() async throws {
         try await withEmulator { emulator in
-            let (observer, store) = (RecordingObserver(), InMemoryActivationStore())
+            let (observer, store) = (RecordingObserver(), ActivationStore.inMemory())
             let client = try emulator.makeClient {
                 $0.observer = observer
                 $0.store = store
@@ -34,7 +34,7 @@ import Testing
 
     @Test func callersThatAreRefusedTogetherShareTheRenewal() async throws {
         try await withEmulator { emulator in
-            let store = InMemoryActivationStore()
+            let store = ActivationStore.inMemory()
             let client = try emulator.makeClient { $0.store = store }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             let inbox = client.inbox(of: activation)

@@ -184,7 +184,7 @@ import TestSupport
         try await withEmulator { emulator in
             await emulator.clock.freeze()
             // Made with another transport, for the test's may hold back what an activation needs.
-            let store = InMemoryActivationStore()
+            let store = ActivationStore.inMemory()
             let id = try await emulator.makeActivation(
                 user: "alice",
                 password: password,

@@ -24,7 +24,7 @@ import TestSupport
         change(&options.tls)
         let transport = try CurlTransport(configuration: options)
         var configuration = MobileTokenClient.Configuration()
-        configuration.store = InMemoryActivationStore()
+        configuration.store = ActivationStore.inMemory()
         configuration.transport = transport
         let client = try MobileTokenClient(
             baseURL: url ?? emulator.baseURL,

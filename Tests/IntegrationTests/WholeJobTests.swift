@@ -122,7 +122,7 @@ import Testing
                 )
                 let position = await emulator.journalPosition
                 let code = try await service.authorize(
-                    offline: UnverifiedOfflineOperation(parsing: qrCode.content),
+                    offline: OfflineOperation.Unverified(parsing: qrCode.content),
                     with: .twoFactors
                 )
                 #expect(await emulator.journal(since: position) == [])
@@ -198,7 +198,7 @@ import Testing
         _ version: ProtocolVersion = .v3_3,
         _ body: (MobileTokenClient) async throws -> Result
     ) async throws -> Result {
-        let store = SQLiteActivationStore(path: folder.path + "/activations.sqlite")
+        let store = ActivationStore.sqlite(path: folder.path + "/activations.sqlite")
         let client = try emulator.makeClient {
             $0.version = version
             $0.store = store

@@ -25,7 +25,7 @@ import WireFacts
         init(
             _ emulator: Emulator,
             activation id: String,
-            store: any ActivationStore,
+            store: ActivationStore,
             clockError: TimeInterval,
             timeEndpoint: TimeEndpoint = .works
         ) async throws {
@@ -53,7 +53,7 @@ import WireFacts
         var calls: [String] { self.sent.value.compactMap { $0.url.split(separator: "/").last.map(String.init) } }
     }
 
-    private let store = InMemoryActivationStore()
+    private let store = ActivationStore.inMemory()
 
     /// An activation with a token, and an operation of it.
     private func prepare(_ emulator: Emulator) async throws -> (id: String, operation: UserOperation) {
@@ -101,7 +101,7 @@ import WireFacts
         try await withEmulator { emulator in
             var (id, operation) = try await self.prepare(emulator)
             let process = try await Process(emulator, activation: id, store: self.store, clockError: 3600)
-            operation.proximityCheck = ProximityCheck(
+            operation.proximityCheck = UserOperation.ProximityCheck(
                 totp: "12345678",
                 source: .deepLink,
                 localDate: Date() + 3600 - 300  // five minutes ago, by the clock of this process

@@ -1,3 +1,4 @@
+import StoreTesting
 import MobileTokenTesting
 import PostgresDatabase
 import PostgresTestServer
@@ -15,12 +16,12 @@ import Testing
 )
 struct FailoverTests {
     /// A lifetime that no test waits for.
-    private static func longLived(_ configuration: inout PostgresActivationStore.Configuration) {
+    private static func longLived(_ configuration: inout PostgresConfiguration) {
         configuration.lifetimes = NodeLifetimes(heartbeat: .seconds(60), death: .seconds(3_600))
     }
 
     /// Takes a counter value, as a code for a person does that no server is asked about.
-    private static func sign(_ store: PostgresActivationStore) async throws -> SigningCounter? {
+    private static func sign(_ store: ActivationStore) async throws -> SigningCounter? {
         try await store.withSigningTurn(of: "a") { turn in
             try await turn.update { try $0.ledger.take(.notRequired, confirmed: nil)?.value }
         }
@@ -30,7 +31,7 @@ struct FailoverTests {
         try connection.run("SELECT count(*) FROM incarnation", [], .none)[0].integer(0)
     }
 
-    /// Another timeline than the one that the last life has, as after a promotion, while all connections stand.
+    /// Another timeline than the one that the last epoch has, as after a promotion, while all connections stand.
     private static func changeTimeline(_ connection: PostgresConnection) throws {
         try connection.run("UPDATE incarnation SET timeline = '0000ABCD'")
     }
@@ -60,7 +61,7 @@ struct FailoverTests {
                 defer { isOver.value = true }
                 return try await Self.sign(other)
             }
-            // Until a lifetime has passed in which others may still rely on their seats.
+            // Until a lifetime has passed in which others may still rely on their leases.
             await until {
                 clock.advance(by: .seconds(3_600))
                 return isOver.value
@@ -82,7 +83,8 @@ struct FailoverTests {
             let database = try nodes.connect()
             try Self.changeTimeline(database)
             try await until { try Self.lives(database) == 2 }
-            await until { store.node.reliableSeat == nil }
+            let node = try store.postgres.node
+            await until { node.reliableLease == nil }
             let error = await #expect(throws: MobileTokenError.self) { try await Self.sign(store) }
             #expect(error?.code == .stateRolledBack)
         }
@@ -103,7 +105,7 @@ struct FailoverTests {
             #expect(error?.code == .signingTurnLost)
             #expect(try await store.record(of: "a")?.counterMoves == 507)
             #expect(try Self.lives(nodes.connect()) == 2)
-            // Whoever had a seat in the life before has none in this one.
+            // Whoever had a lease in the epoch before has none in this one.
             #expect(try await store.nodes().isEmpty)
         }
     }

@@ -1,10 +1,12 @@
 import Foundation
+import StoreTesting
 import MobileTokenTesting
 import PostgresDatabase
 import PostgresTestServer
 import PowerAuth
 import TestSupport
 import Testing
+import MobileTokenReceipts
 
 @testable import MobileTokenPostgres
 
@@ -16,7 +18,7 @@ import Testing
 struct ManyReceiptsTests {
     private static let count: Int64 = 20_000
 
-    private static func quick(_ configuration: inout PostgresActivationStore.Configuration) {
+    private static func quick(_ configuration: inout PostgresConfiguration) {
         configuration.statementTimeout = .seconds(1)
     }
 

@@ -72,7 +72,7 @@ struct MigrationTests {
             try PostgresSchema(name: nodes.schema, steps: Self.before).prepare(database, migrates: true)
             let (reader, isReading, end) = (nodes.node("reader"), Shared(false), DispatchSemaphore(value: 0))
             let reading = Task {
-                try await reader.pool.withConnection { connection in
+                try await reader.postgres.pool.withConnection { connection in
                     try connection.transaction { transaction in
                         try transaction.run("SELECT FROM receipt")
                         isReading.value = true

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import StoreTesting
 import MobileTokenTesting
 import PostgresDatabase
 import PostgresTestServer
@@ -22,9 +23,9 @@ struct PauseTests {
         private let (isHeld, end) = (Shared(false), DispatchSemaphore(value: 0))
         private let task: Task<Void, any Error>
 
-        init(_ store: PostgresActivationStore, _ statement: PostgresStatement) async {
+        init(_ store: ActivationStore, _ statement: PostgresStatement) async {
             self.task = Task { [isHeld, end] in
-                try await store.pool.withConnection { connection in
+                try await store.postgres.pool.withConnection { connection in
                     try connection.transaction { transaction in
                         try transaction.run([statement])
                         isHeld.value = true
@@ -41,14 +42,14 @@ struct PauseTests {
         }
     }
 
-    private static func isAnyoneWaiting(for kind: String, _ store: PostgresActivationStore) async throws -> Bool {
+    private static func isAnyoneWaiting(for kind: String, _ store: ActivationStore) async throws -> Bool {
         let query = """
             SELECT EXISTS (
                 SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
                 WHERE NOT granted AND locktype = $1 AND wait_event_type = 'Lock'
             )
             """
-        return try await store.withConnection { try $0.run(query, [.text(kind)], .none)[0].boolean(0) }
+        return try await store.postgres.withConnection { try $0.run(query, [.text(kind)], .none)[0].boolean(0) }
     }
 
     @Test func whatWaitsForALockWhenThePauseReturnsDecidesNothing() async throws {

@@ -12,17 +12,18 @@ struct PostgresFleetMembershipTests {
 
     /// A node's membership, and what it was assigned.
     private struct Member {
-        let store: PostgresActivationStore
+        let store: ActivationStore
         let membership: PostgresFleetMembership
-        let assignment = Shared(FleetAssignment(buckets: []))
+        let assignment = Shared(OperationsFleet.Assignment(buckets: []))
 
-        init(_ store: PostgresActivationStore, _ clock: ManualClock) {
+        init(_ store: ActivationStore, _ clock: ManualClock) throws {
             self.store = store
-            self.membership = PostgresFleetMembership(store: store, clock: clock)
+            self.membership = try PostgresFleetMembership(store: store, clock: clock)
         }
 
-        func run(before assign: @escaping @Sendable (FleetAssignment) async -> Void = { _ in }) -> Task<Void, any Error>
-        {
+        func run(before assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void = { _ in }) -> Task<
+            Void, any Error
+        > {
             Task { [membership, assignment] in
                 try await membership.run {
                     await assign($0)
@@ -35,7 +36,7 @@ struct PostgresFleetMembershipTests {
     }
 
     /// A lifetime that no test waits for: what is had is given back.
-    private static func longLived(_ configuration: inout PostgresActivationStore.Configuration) {
+    private static func longLived(_ configuration: inout PostgresConfiguration) {
         configuration.lifetimes = NodeLifetimes(heartbeat: .seconds(60), death: .seconds(3_600))
     }
 
@@ -49,12 +50,12 @@ struct PostgresFleetMembershipTests {
     @Test func nodesShareAndTakeOver() async throws {
         try await withNodes { nodes in
             let (one, two) = (
-                Member(nodes.node("one", Self.longLived), self.clock),
-                Member(nodes.node("two", Self.longLived), self.clock)
+                try Member(nodes.node("one", Self.longLived), self.clock),
+                try Member(nodes.node("two", Self.longLived), self.clock)
             )
             let first = one.run()
             await self.clock.waitForSleepers(1)
-            #expect(one.assignment.value == FleetAssignment(buckets: Set(0..<64), processCount: 1))
+            #expect(one.assignment.value == OperationsFleet.Assignment(buckets: Set(0..<64), processCount: 1))
             #expect((0..<64).allSatisfy { one.membership.holds($0) })
 
             let second = two.run()
@@ -69,7 +70,7 @@ struct PostgresFleetMembershipTests {
             try await first.value
             #expect(one.buckets == [])
             await self.look(1)
-            #expect(two.assignment.value == FleetAssignment(buckets: Set(0..<64), processCount: 1))
+            #expect(two.assignment.value == OperationsFleet.Assignment(buckets: Set(0..<64), processCount: 1))
             second.cancel()
             try await second.value
         }
@@ -78,8 +79,8 @@ struct PostgresFleetMembershipTests {
     @Test func aBucketIsFreeOnlyWhenTheFleetHasLetGoOfIt() async throws {
         try await withNodes { nodes in
             let (one, two) = (
-                Member(nodes.node("one", Self.longLived), self.clock),
-                Member(nodes.node("two", Self.longLived), self.clock)
+                try Member(nodes.node("one", Self.longLived), self.clock),
+                try Member(nodes.node("two", Self.longLived), self.clock)
             )
             let (held, release) = (Signal(), Signal())
             let first = one.run { assignment in
@@ -115,7 +116,7 @@ struct PostgresFleetMembershipTests {
                 configuration.statementTimeout = .milliseconds(200)
                 configuration.connectTimeout = .milliseconds(500)
             }
-            let (one, two) = (Member(store, self.clock), Member(nodes.node("two"), self.clock))
+            let (one, two) = (try Member(store, self.clock), try Member(nodes.node("two"), self.clock))
             let history = Shared<[Int]>([])
             let first = one.run { assignment in history.update { $0.append(assignment.buckets.count) } }
             await self.clock.waitForSleepers(1)

@@ -1,3 +1,4 @@
+import StoreTesting
 import MobileTokenTesting
 import PostgresDatabase
 import PostgresTestServer
@@ -44,13 +45,13 @@ struct PostgresRoleTests {
                 "UPDATE schema_version SET oldest_reader = 1000", "DROP TABLE receipt",
             ] {
                 let error = await #expect(throws: MobileTokenError.self) {
-                    try await bot.withConnection { _ = try $0.run(statement) }
+                    try await bot.postgres.withConnection { _ = try $0.run(statement) }
                 }
                 #expect(error?.code == .storePermissions, "\(statement)")
             }
             // What an update adds can be used before anybody grants it.
             try owner.run("CREATE TABLE later (number int8)")
-            try await bot.withConnection { _ = try $0.run("INSERT INTO later VALUES (1)") }
+            try await bot.postgres.withConnection { _ = try $0.run("INSERT INTO later VALUES (1)") }
         }
     }
 

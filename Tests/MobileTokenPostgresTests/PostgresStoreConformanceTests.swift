@@ -1,5 +1,6 @@
+import StoreTesting
 import MobileTokenPostgres
-import MobileTokenTesting
+import PowerAuth
 import PostgresTestServer
 import Testing
 
@@ -23,7 +24,7 @@ struct PostgresStoreConformanceTests {
     func nodesBehindAPoolerConform(to requirement: ActivationStoreConformance) async throws {
         let pooler = try await Self.pooler.value
         try await withNodes { nodes in
-            @Sendable func node(_ name: String) -> PostgresActivationStore {
+            @Sendable func node(_ name: String) -> ActivationStore {
                 nodes.node(name) {
                     $0.connectionString = { pooler.connectionString }
                     $0.pollOnly = true

@@ -7,12 +7,12 @@ import PowerAuthCrypto
 import Synchronization
 import TestSupport
 
-/// Nodes of one store: each with connections, a seat and, unless they share one, a folder of its own.
+/// Nodes of one store: each with connections, a lease and, unless they share one, a folder of its own.
 final class PostgresStoreFixture: Sendable {
     let server: PostgresTestServer
     let schema: String
     let folder: TemporaryFolder
-    private let stores = Mutex<[PostgresActivationStore]>([])
+    private let stores = Mutex<[ActivationStore]>([])
 
     /// A store of its own on a server that others may use as well.
     init(_ server: PostgresTestServer? = nil) async throws {
@@ -34,9 +34,9 @@ final class PostgresStoreFixture: Sendable {
     /// Opens the store as another node would.
     func node(
         _ name: String = "node",
-        _ change: (inout PostgresActivationStore.Configuration) -> Void = { _ in }
-    ) -> PostgresActivationStore {
-        var configuration = PostgresActivationStore.Configuration(
+        _ change: (inout PostgresConfiguration) -> Void = { _ in }
+    ) -> ActivationStore {
+        var configuration = PostgresConfiguration(
             connectionString: self.server.connectionString(),
             sealingKeys: SealingKeyRing(current: Self.key())
         )
@@ -47,7 +47,7 @@ final class PostgresStoreFixture: Sendable {
         configuration.lifetimes = Self.lifetimes
         configuration.markFolder = self.folder.path + "/" + name
         change(&configuration)
-        let store = PostgresActivationStore(configuration)
+        let store = ActivationStore.postgres(configuration)
         self.stores.withLock { $0.append(store) }
         return store
     }

@@ -1,3 +1,4 @@
+import StoreTesting
 import MobileTokenPostgres
 import MobileTokenTesting
 import PostgresTestServer

@@ -35,7 +35,7 @@ struct RestoredDatabaseTests {
                 let position = await emulator.journalPosition
                 let after =
                     trace == .mark ? before : try await before.onAnotherNode(nodes.node("after", Self.quick))
-                // All rights end with the life, also the one under which it is noticed.
+                // All rights end with the epoch, also the one under which it is noticed.
                 var offline: MobileTokenError?
                 repeat {
                     offline = await #expect(throws: MobileTokenError.self) { try await after.signOffline() }
@@ -87,7 +87,7 @@ struct RestoredDatabaseTests {
 
     /// Lifetimes that the quarantine after a restore makes a test wait for.
     /// As short as a lifetime may be within which a slow machine begins and ends a signature: a restore is waited out for one.
-    private static func quick(_ configuration: inout PostgresActivationStore.Configuration) {
+    private static func quick(_ configuration: inout PostgresConfiguration) {
         configuration.lifetimes = NodeLifetimes(heartbeat: .milliseconds(300), death: .seconds(5))
     }
 }
@@ -99,7 +99,7 @@ private struct Signer {
     let emulator: Emulator
     let activation: Activation
 
-    init(_ emulator: Emulator, _ store: PostgresActivationStore) async throws {
+    init(_ emulator: Emulator, _ store: ActivationStore) async throws {
         let client = try emulator.makeClient { $0.store = store }
         self.emulator = emulator
         self.activation = try await emulator.makeActivation(user: "alice", password: Self.password, client: client)
@@ -110,7 +110,7 @@ private struct Signer {
         self.activation = activation
     }
 
-    func onAnotherNode(_ store: PostgresActivationStore) async throws -> Signer {
+    func onAnotherNode(_ store: ActivationStore) async throws -> Signer {
         let client = try self.emulator.makeClient { $0.store = store }
         return Signer(self.emulator, try await client.activation(id: self.activation.activationID))
     }

@@ -1,3 +1,4 @@
+import StoreTesting
 import MobileTokenTesting
 import PostgresDatabase
 import PostgresTestServer
@@ -33,14 +34,15 @@ struct ShiftedClockTests {
 
     @Test func aNodeThatIsAliveStaysSo() async throws {
         try await withNodes { nodes in
-            let seat = try await nodes.node("one").withSigningTurn(of: "a", inserting: true) { store in
+            let lease = try await nodes.node("one").withSigningTurn(of: "a", inserting: true) { store in
                 try nodes.connect().run("UPDATE node SET expires_at = expires_at + interval '10 minutes'")
                 // Another one looks who has died.
                 try await nodes.node("other").withSigningTurn(of: "b", inserting: true) { _ in }
-                return try await store.node.seat()
+                return try await store.postgres.node.lease()
             }
             #expect(
-                try nodes.connect().run("SELECT FROM node WHERE number = $1", [.integer(seat.number)], .none).count == 1
+                try nodes.connect().run("SELECT FROM node WHERE number = $1", [.integer(lease.number)], .none).count
+                    == 1
             )
         }
     }
@@ -50,30 +52,30 @@ struct ShiftedClockTests {
             let store = nodes.node()
             try await store.insert(ActivationStoreConformance.record("a"))
             let lifetimes = PostgresStoreFixture.lifetimes
-            func seat() async throws -> Seat {
-                try await store.withConnection { connection in
-                    let seat = try Seat.take(name: "node", reading: .newest, lifetimes, connection)
-                    _ = try FleetTables.take(64, as: seat, connection)
-                    return seat
+            func lease() async throws -> NodeLease {
+                try await store.postgres.withConnection { connection in
+                    let lease = try NodeLease.take(name: "node", reading: .newest, lifetimes, connection)
+                    _ = try FleetTables.take(64, as: lease, connection)
+                    return lease
                 }
             }
             let change = ListTable.Change(activationID: "a", body: [1])
-            func write(as seat: Seat) async throws -> Int {
-                try await store.withConnection { try ListTable.write([change], as: seat, key: 1, $0).count }
+            func write(as lease: NodeLease) async throws -> Int {
+                try await store.postgres.withConnection { try ListTable.write([change], as: lease, key: 1, $0).count }
             }
-            let first = try await seat()
+            let first = try await lease()
             #expect(try await write(as: first) == 1)
             let database = try nodes.connect()
             try database.run("DELETE FROM node")
             try database.run("UPDATE list SET fence = fence + \(Self.shift), version = version + \(Self.shift)")
             try database.run("UPDATE fence SET last = last + \(Self.shift)")
-            let second = try await seat()
+            let second = try await lease()
             #expect(second.number > first.number + 600_000_000)
             #expect(try await write(as: second) == 1)
         }
     }
 
-    /// A life that seems to begin in ten minutes keeps nobody out for longer than one lifetime.
+    /// An epoch that seems to begin in ten minutes keeps nobody out for longer than one lifetime.
     @Test func aQuarantineEndsAfterALifetime() async throws {
         try await withNodes { nodes in
             let clock = ManualClock()
@@ -96,12 +98,12 @@ struct ShiftedClockTests {
     }
 }
 
-extension PostgresActivationStore {
+extension ActivationStore {
     /// Runs `body` while this node has the right to sign with an activation of its own.
     fileprivate func withSigningTurn<Result: Sendable>(
         of id: String,
         inserting: Bool,
-        _ body: @Sendable (PostgresActivationStore) async throws -> Result
+        _ body: @Sendable (ActivationStore) async throws -> Result
     ) async throws -> Result {
         try await self.insert(ActivationStoreConformance.record(id))
         return try await self.withSigningTurn(of: id) { _ in try await body(self) }

@@ -1,4 +1,5 @@
 import Foundation
+import StoreTesting
 import MobileTokenTesting
 import PostgresDatabase
 import PostgresTestServer
@@ -15,7 +16,7 @@ struct SigningRightTests {
     /// A lifetime that no test waits for: what is had is handed over.
     @Test(arguments: [false, true]) func anIdleHolderHandsTheRightOver(pollOnly: Bool) async throws {
         try await withNodes { nodes in
-            let change = { (configuration: inout PostgresActivationStore.Configuration) in
+            let change = { (configuration: inout PostgresConfiguration) in
                 configuration.lifetimes = NodeLifetimes(heartbeat: .seconds(60), death: .seconds(3_600))
                 configuration.pollOnly = pollOnly
             }
@@ -31,7 +32,7 @@ struct SigningRightTests {
     /// As long as PostgreSQL lets it be, and longer than the name of a channel with more in it.
     @Test func theNameOfTheSchemaMayBeLong() async throws {
         try await withNodes { nodes in
-            let change = { (configuration: inout PostgresActivationStore.Configuration) in
+            let change = { (configuration: inout PostgresConfiguration) in
                 configuration.schema = "schema of \(nodes.schema)".padding(toLength: 63, withPad: "s", startingAt: 0)
                 configuration.lifetimes = NodeLifetimes(heartbeat: .seconds(60), death: .seconds(3_600))
             }
@@ -46,11 +47,12 @@ struct SigningRightTests {
             let one = nodes.node("one")
             try await one.insert(ActivationStoreConformance.record("a"))
             try await one.withSigningTurn(of: "a") { turn in _ = try await turn.update { $0.takeMove() } }
-            let before = await one.roundTripCount
+            let driver = try one.postgres
+            let before = await driver.roundTripCount
             for _ in 0..<10 {
                 try await one.withSigningTurn(of: "a") { turn in _ = try await turn.update { $0.takeMove() } }
             }
-            #expect(await one.roundTripCount == before + 10)
+            #expect(await driver.roundTripCount == before + 10)
         }
     }
 
@@ -63,9 +65,10 @@ struct SigningRightTests {
                 try await one.withSigningTurn(of: id) { turn in _ = try await turn.update { $0.takeMove() } }
             }
             let (isHeld, release) = (Shared(false), DispatchSemaphore(value: 0))
-            let before = await one.roundTripCount
+            let driver = try one.postgres
+            let before = await driver.roundTripCount
             let holder = Task {
-                try await one.pool.withConnection { _ in
+                try await one.postgres.pool.withConnection { _ in
                     isHeld.value = true
                     release.wait()
                 }
@@ -77,12 +80,12 @@ struct SigningRightTests {
                         try await one.withSigningTurn(of: id) { turn in _ = try await turn.update { $0.takeMove() } }
                     }
                 }
-                await until { one.driver.durable.gatheredCount == ids.count - 1 }
+                await until { driver.durable.gatheredCount == ids.count - 1 }
                 release.signal()
                 try await holder.value
                 try await group.waitForAll()
             }
-            #expect(await one.roundTripCount == before + 1)
+            #expect(await driver.roundTripCount == before + 1)
             for id in ids { #expect(try await one.record(of: id)?.counterMoves == 508) }
         }
     }
@@ -165,19 +168,19 @@ struct SigningRightTests {
                 factors: .possession,
                 signed: "A1*A100CZK"
             )
-            let seat = try await store.withSigningTurn(of: "a") { turn in
+            let lease = try await store.withSigningTurn(of: "a") { turn in
                 _ = try await turn.update(recording: intent) { $0.takeMove() }
                 return try await store.nodes().first?.number
             }
             let receipt = try #require(try await store.receipts(of: "a", after: 0, limit: 1).first)
-            #expect(receipt.intent.fence == seat.map { UInt64($0) })
+            #expect(receipt.intent.fence == lease.map { UInt64($0) })
             #expect(receipt.intent.fence != nil)
         }
     }
 
     @Test func aNodeThatClosesGivesTheRightBack() async throws {
         try await withNodes { nodes in
-            let change = { (configuration: inout PostgresActivationStore.Configuration) in
+            let change = { (configuration: inout PostgresConfiguration) in
                 configuration.lifetimes = NodeLifetimes(heartbeat: .seconds(60), death: .seconds(3_600))
             }
             let (one, other) = (nodes.node("one", change), nodes.node("other", change))

@@ -16,7 +16,7 @@ final class Stage: Sendable {
     static let customerCount = ProcessInfo.processInfo.environment["MOBILE_TOKEN_TROUBLE"].flatMap { Int($0) } ?? 300
 
     let emulator: Emulator
-    let store: PostgresActivationStore
+    let store: ActivationStore
     let fixture: PostgresStoreFixture
     let nodes: [TroubledNode]
     private let customerCount: Int

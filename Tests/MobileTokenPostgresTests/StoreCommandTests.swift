@@ -1,4 +1,5 @@
 import Foundation
+import StoreTesting
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenPostgres
@@ -8,6 +9,7 @@ import PostgresTestServer
 import PowerAuth
 import TestSupport
 import Testing
+import MobileTokenReceipts
 
 /// The commands that look after the database, as a person calls them.
 @Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
@@ -36,7 +38,7 @@ struct StoreCommandTests {
     @Test func activationsMoveFromAFileAndLeaveIt() async throws {
         try await withNodes { nodes in
             let path = nodes.folder.path + "/file/activations.sqlite"
-            let file = SQLiteActivationStore(path: path)
+            let file = ActivationStore.sqlite(path: path)
             for id in ["a", "b"] { try await file.insert(ActivationStoreConformance.record(id)) }
             await file.close()
 
@@ -45,7 +47,7 @@ struct StoreCommandTests {
                 #expect(outcome.output == "Moved \(count) activations.\n")
                 #expect(outcome.exitCode == 0, "\(outcome.errors)")
             }
-            let again = SQLiteActivationStore(path: path)
+            let again = ActivationStore.sqlite(path: path)
             #expect(try await again.activationIDs() == [])
             await again.close()
             let store = nodes.node()
@@ -63,7 +65,7 @@ struct StoreCommandTests {
     /// The one move that was interrupted between its two halves.
     @Test func anInterruptedMoveIsFinishedAndAnotherStateIsRefused() async throws {
         try await withNodes { nodes in
-            let (store, source) = (nodes.node(), InMemoryActivationStore())
+            let (store, source) = (nodes.node(), ActivationStore.inMemory())
             for id in ["a", "b"] {
                 try await source.insert(ActivationStoreConformance.record(id))
                 try await store.insert(ActivationStoreConformance.record(id))
@@ -81,7 +83,7 @@ struct StoreCommandTests {
         try await withEmulator { emulator in
             try await withNodes { nodes in
                 let path = nodes.folder.path + "/file/activations.sqlite"
-                let store: any ActivationStore = isInFile ? SQLiteActivationStore(path: path) : nodes.node()
+                let store: ActivationStore = isInFile ? ActivationStore.sqlite(path: path) : nodes.node()
                 let client = try emulator.makeClient { $0.store = store }
                 let activation = try await emulator.makeActivation(user: "alice", password: "1234", client: client)
                 let factors = Authentication.possessionAndKnowledge(password: "1234")
@@ -110,7 +112,7 @@ struct StoreCommandTests {
         try await withEmulator { emulator in
             try await withNodes { nodes in
                 let home = nodes.folder.path + "/home"
-                let store = SQLiteActivationStore(
+                let store = ActivationStore.sqlite(
                     path: home + "/bank/activations.sqlite",
                     sealingKey: .file(nodes.folder.path + "/key")
                 )
@@ -203,7 +205,7 @@ struct StoreCommandTests {
     @Test(arguments: [true, false]) func receiptsThatWereExportedAreDeleted(isInFile: Bool) async throws {
         try await withNodes { nodes in
             let path = nodes.folder.path + "/file/activations.sqlite"
-            let store: any DecisionJournal = isInFile ? SQLiteActivationStore(path: path) : nodes.node()
+            let store: ActivationStore = isInFile ? ActivationStore.sqlite(path: path) : nodes.node()
             let place = isInFile ? ["--file", path] : []
             try await store.insert(ActivationStoreConformance.record("a"))
             for number in 1...3 {

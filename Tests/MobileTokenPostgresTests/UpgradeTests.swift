@@ -1,4 +1,5 @@
 import HTTPClientTransport
+import StoreTesting
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
@@ -18,8 +19,8 @@ struct UpgradeTests {
     private static let password = "correct horse"
     private static let secret = SecretBytes(utf8: Self.password)
 
-    /// A seat of one hour is one that a node of such lifetimes may have.
-    private static func longLived(_ configuration: inout PostgresActivationStore.Configuration) {
+    /// A lease of one hour is one that a node of such lifetimes may have.
+    private static func longLived(_ configuration: inout PostgresConfiguration) {
         configuration.lifetimes = NodeLifetimes(heartbeat: .seconds(60), death: .seconds(3_600))
     }
 
@@ -159,7 +160,7 @@ struct UpgradeTests {
             let new = try #require(ActivationStoreConformance.version4Records("new").first)
             try await older.insert(ActivationStoreConformance.record("a"))
             let buckets = Shared<Set<Int>>([])
-            let membership = PostgresFleetMembership(store: older, clock: clock)
+            let membership = try PostgresFleetMembership(store: older, clock: clock)
             let running = Task { try await membership.run { buckets.value = $0.buckets } }
             await clock.waitForSleepers(1)
             #expect(buckets.value.count == 64)

@@ -25,14 +25,14 @@ import Testing
         let data = "A1*R42"
     }
 
-    private static let money = OperationAttribute.Money(
+    private static let money = UserOperation.Attribute.Money(
         amount: 49.9,
         currency: "CZK",
         amountFormatted: "49,90",
         currencyFormatted: "Kč"
     )
 
-    private static let contents: [OperationAttribute.Content] = [
+    private static let contents: [UserOperation.Attribute.Content] = [
         .amount(Self.money), .amountConversion(source: Self.money, target: Self.money, isDynamic: true),
         .keyValue("v"), .note("n"), .heading,
         .partyInfo(.init(logoURL: "l", name: "n", description: "d", websiteURL: "w")),
@@ -42,7 +42,7 @@ import Testing
     ]
 
     @Test(arguments: Self.contents)
-    func anOperationMadeByHandHasTheJSONThatAServerWouldSend(content: OperationAttribute.Content) throws {
+    func anOperationMadeByHandHasTheJSONThatAServerWouldSend(content: UserOperation.Attribute.Content) throws {
         let made = UserOperation(
             id: "1",
             name: "login",
@@ -50,8 +50,8 @@ import Testing
             formData: OperationForm(
                 title: "T",
                 message: "M",
-                resultTexts: ResultTexts(success: "s", reject: "r"),
-                attributes: [OperationAttribute(id: "1", label: "L", content: content)]
+                resultTexts: OperationForm.ResultTexts(success: "s", reject: "r"),
+                attributes: [UserOperation.Attribute(id: "1", label: "L", content: content)]
             )
         )
         let read = try UserOperation(parsing: made.json)
@@ -79,19 +79,19 @@ import Testing
     @Test func whatServicesReturnCanBeMade() throws {
         let issue = DecodingIssue(path: "id", reason: .missing)
         let message = InboxMessage(id: "1", subject: "S", isRead: false, created: .distantPast)
-        let page = InboxPage(messages: [message], issues: [issue])
+        let page = InboxService.Page(messages: [message], issues: [issue])
         #expect(page.messages == [message] && page.issues == [issue] && page.omittedIssueCount == 0)
         let operation = OfflineOperation(
             id: "1",
             title: "T",
             message: "M",
-            operationData: try OfflineOperationData(parsing: "A1*A100CZK"),
+            operationData: try OfflineOperation.SignedData(parsing: "A1*A100CZK"),
             flags: .init(text: "B"),
             nonce: "AAAAAAAAAAAAAAAAAAAAAA=="
         )
         #expect(operation.flags.isBiometryAllowed)
         #expect(operation.operationData.fields == [.amount(100, currency: "CZK", digits: "100")])
-        #expect(throws: OfflineOperationError.self) { try OfflineOperationData(parsing: "A1*\n") }
+        #expect(throws: OfflineOperation.ParsingError.self) { try OfflineOperation.SignedData(parsing: "A1*\n") }
     }
 
     /// Of TestingABot.
@@ -131,7 +131,7 @@ import Testing
                 title: "Payment",
                 message: "",
                 attributes: [
-                    OperationAttribute(
+                    UserOperation.Attribute(
                         id: "operation.amount",
                         label: "Amount",
                         content: .amount(

@@ -170,8 +170,8 @@ final class ScriptedChannel: AuthenticatedChannel {
     func isSignedByServer(
         _ data: [UInt8],
         signature: [UInt8],
-        key: ServerSigningKey,
-        format: ServerSignatureFormat
+        key: Activation.ServerSigningKey,
+        format: Activation.ServerSignatureFormat
     ) -> Bool {
         signature == self.acceptedSignature
     }

@@ -12,7 +12,7 @@ struct ScriptedEvidence: DecisionEvidenceSource {
     let serverOrigin = "https://scripted"
     let clockSkew: Duration? = nil
     let requestTimeout = Duration.seconds(20)
-    let journal: (any DecisionJournal)? = nil
+    let store: ActivationStore? = nil
 
     func makeServerTimeProbe() -> ServerTimeProbe? { nil }
 
@@ -25,7 +25,7 @@ struct ScriptedEvidence: DecisionEvidenceSource {
             state: state,
             failedAttempts: 0,
             maximumFailedAttempts: 5,
-            counter: CounterComparison(result: .inSync, distance: 0, window: 20)
+            counter: ActivationStatus.CounterComparison(result: .inSync, distance: 0, window: 20)
         )
     }
 

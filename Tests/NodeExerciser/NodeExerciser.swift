@@ -54,7 +54,7 @@ struct NodeExerciser {
         try await store.open()
         let client = try self.makeClient(store)
         var fleetConfiguration = OperationsFleet.Configuration()
-        fleetConfiguration.membership = PostgresFleetMembership(store: store)
+        fleetConfiguration.membership = try PostgresFleetMembership(store: store)
         fleetConfiguration.pollInterval = .seconds(self.settings["poll"].flatMap { Int($0) } ?? 5)
         let password = self.settings["password"] ?? ""
         let agent = ApprovalAgent(
@@ -90,7 +90,7 @@ struct NodeExerciser {
     }
 
     private func makeClient(
-        _ store: PostgresActivationStore,
+        _ store: ActivationStore,
         _ transport: (any HTTPTransport)? = nil
     ) throws -> MobileTokenClient {
         var configuration = MobileTokenClient.Configuration()
@@ -106,8 +106,8 @@ struct NodeExerciser {
         )
     }
 
-    private func makeStore() -> PostgresActivationStore {
-        var configuration = PostgresActivationStore.Configuration(
+    private func makeStore() -> ActivationStore {
+        var configuration = PostgresConfiguration(
             connectionString: self.settings["database"] ?? "",
             sealingKeys: SealingKeyRing(current: .environment("SEALING_KEY"))
         )
@@ -120,7 +120,7 @@ struct NodeExerciser {
         configuration.connectTimeout = .seconds(1)
         let death = Int(self.settings["death"] ?? "") ?? 2_000
         configuration.lifetimes = NodeLifetimes(heartbeat: .milliseconds(death / 4), death: .milliseconds(death))
-        return PostgresActivationStore(configuration)
+        return ActivationStore.postgres(configuration)
     }
 }
 

@@ -18,6 +18,7 @@ let package = Package(
             name: "UsesMobileTokenPostgres",
             dependencies: ["OtherTypes", product("MobileToken"), product("MobileTokenPostgres")]
         ),
+        .target(name: "UsesMobileTokenReceipts", dependencies: ["OtherTypes", product("MobileTokenReceipts")]),
         .target(name: "UsesMobileTokenTesting", dependencies: ["OtherTypes", product("MobileTokenTesting")]),
     ],
     swiftLanguageModes: [.v6]

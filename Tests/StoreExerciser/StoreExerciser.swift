@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HTTPClientTransport
+import StoreTesting
 import MobileToken
 import MobileTokenTesting
 import PowerAuth
@@ -65,7 +66,7 @@ struct StoreExerciser {
     }
 
     private func work() async throws {
-        let store = SQLiteActivationStore(path: self.settings["store"] ?? "")
+        let store = ActivationStore.sqlite(path: self.settings["store"] ?? "")
         try await store.open()
         switch self.settings["action"] {
         case "insert":
@@ -96,7 +97,7 @@ struct StoreExerciser {
     }
 
     /// Takes counter values, and writes each to the journal once it is taken, as a request would be sent.
-    private func takeCounters(from store: SQLiteActivationStore) async throws {
+    private func takeCounters(from store: ActivationStore) async throws {
         let journal = open(self.settings["journal"] ?? "", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
         for _ in 0..<(self.number("count") ?? .max) {
             let move = try await store.update(self.activationID) { $0.takeMove() }
@@ -106,7 +107,7 @@ struct StoreExerciser {
     }
 
     /// Approves an operation, and dies on the way as told: `dies=before` its request leaves, or `dies=after` the response came.
-    private func decide(with store: SQLiteActivationStore) async throws {
+    private func decide(with store: ActivationStore) async throws {
         let activation = try await self.makeClient(store).activation(id: self.activationID)
         let (id, data) = (self.settings["operation"] ?? "", self.settings["data"] ?? "")
         let authentication = Authentication.possessionAndKnowledge(password: self.settings["password"] ?? "")
@@ -127,7 +128,7 @@ struct StoreExerciser {
     }
 
     /// Sends one signed request after the other. The server knows from `User-Agent` which process each is from.
-    private func sign(with store: SQLiteActivationStore) async throws {
+    private func sign(with store: ActivationStore) async throws {
         let activation = try await self.makeClient(store).activation(id: self.activationID)
         let factor = try await activation.unlockKnowledge(password: self.settings["password"] ?? "")
         if self.settings["waits"] != nil {
@@ -141,7 +142,7 @@ struct StoreExerciser {
     }
 
     /// Polls this process's share of the activations until it is killed.
-    private func poll(_ store: SQLiteActivationStore) async throws {
+    private func poll(_ store: ActivationStore) async throws {
         var configuration = OperationsFleet.Configuration()
         configuration.membership = LocalProcessesMembership(store: store)
         configuration.pollInterval = .seconds(5)
@@ -151,7 +152,7 @@ struct StoreExerciser {
     }
 
     /// Approves every login until it is killed, or dies on the way as told, at the decision after `survives=` others.
-    private func runAgent(_ store: SQLiteActivationStore) async throws {
+    private func runAgent(_ store: ActivationStore) async throws {
         var fleetConfiguration = OperationsFleet.Configuration()
         fleetConfiguration.pollInterval = .seconds(5)
         fleetConfiguration.random = { 0 }
@@ -164,7 +165,7 @@ struct StoreExerciser {
     }
 
     /// Makes one change in which client and server must agree, and is killed meanwhile or waits for it.
-    private func change(_ store: SQLiteActivationStore) async throws {
+    private func change(_ store: ActivationStore) async throws {
         let client = try self.makeClient(store)
         let password = SecretBytes(utf8: self.settings["password"] ?? "")
         self.startDying()
@@ -181,7 +182,7 @@ struct StoreExerciser {
         while true { pause() }
     }
 
-    private func makeClient(_ store: SQLiteActivationStore) throws -> MobileTokenClient {
+    private func makeClient(_ store: ActivationStore) throws -> MobileTokenClient {
         var configuration = MobileTokenClient.Configuration()
         configuration.store = store
         if let dies = self.settings["dies"] {

@@ -37,7 +37,7 @@ struct OfflineQRVectors {
     }
 
     private func operation(_ input: Input) throws -> OfflineOperation {
-        try UnverifiedOfflineOperation(parsing: input.qrCode).verified(
+        try OfflineOperation.Unverified(parsing: input.qrCode).verified(
             masterKey: try input.masterServerPublicKey.publicKey,
             serverKey: try input.serverPublicKey.publicKey
         )
@@ -50,7 +50,7 @@ struct OfflineQRVectors {
         arguments: try Vector<Input, Output>.all(in: "offline-qr").filter { $0.input.note == Self.lineEndOfAScanner }
     )
     func aScannersLineEndIsLeftOut(_ vector: Vector<Input, Output>) throws {
-        let unverified = try UnverifiedOfflineOperation(parsing: vector.input.qrCode)
+        let unverified = try OfflineOperation.Unverified(parsing: vector.input.qrCode)
         _ = try unverified.verified { _, _, message in
             #expect(vector.input.qrCode.utf8.starts(with: message))
             return true
@@ -64,7 +64,7 @@ struct OfflineQRVectors {
         }
     )
     func whatTheServerDidNotSignIsNeverShown(_ vector: Vector<Input, Output>) {
-        #expect(throws: OfflineOperationError.self) { try self.operation(vector.input) }
+        #expect(throws: OfflineOperation.ParsingError.self) { try self.operation(vector.input) }
     }
 
     @Test(arguments: try Vector<Input, Output>.all(in: "offline-qr").filter(\.output.signatureValid))
@@ -84,7 +84,7 @@ struct OfflineQRVectors {
         #expect(operation.additionalLines.count == max(0, attributeCount - 8))
         #expect(operation.dataToSign == output.offlineSignatureData.map { Array($0.utf8) })
 
-        let unverified = try UnverifiedOfflineOperation(parsing: vector.input.qrCode)
+        let unverified = try OfflineOperation.Unverified(parsing: vector.input.qrCode)
         _ = try unverified.verified { _, signature, message in
             #expect(signature == output.signature?.bytes)
             #expect(message == output.signedData.map { Array($0.utf8) })

@@ -1,5 +1,6 @@
 import Foundation
-package import MobileToken
+import MobileToken
+package import MobileTokenReceipts
 
 extension Invocation {
     /// Returns the exported receipts in the folder that an operand names, if it was given.

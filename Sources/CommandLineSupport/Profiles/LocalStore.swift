@@ -43,9 +43,9 @@ package struct LocalStore: Sendable {
     }
 
     /// Runs `body` with the store, and closes it.
-    package func run<Result>(_ body: (SQLiteActivationStore) async throws -> Result) async throws -> Result {
+    package func run<Result>(_ body: (ActivationStore) async throws -> Result) async throws -> Result {
         try await closing(
-            SQLiteActivationStore(path: self.path, sealingKey: self.sealingKey),
+            ActivationStore.sqlite(path: self.path, sealingKey: self.sealingKey),
             { await $0.close() },
             body
         )

@@ -51,7 +51,7 @@ extension Profile {
     ///   - transport: In place of the profile's own.
     ///   - change: Sets what the profile says nothing about.
     package func client(
-        of store: any ActivationStore,
+        of store: ActivationStore,
         transport: CurlTransport.Configuration? = nil,
         _ change: (inout MobileTokenClient.Configuration) throws -> Void = { _ in }
     ) throws -> MobileTokenClient {

@@ -72,7 +72,7 @@ extension [UserOperation] {
     }
 }
 
-extension OperationListChange {
+extension OperationList.Change {
     package var document: JSONValue {
         [
             "source": .string(self.source.description),
@@ -95,7 +95,7 @@ extension OperationListChange {
     }
 }
 
-extension OperationAttribute {
+extension UserOperation.Attribute {
     /// The attribute with every part that a script may decide by. `value` is what a person reads.
     fileprivate var document: JSONValue {
         var document: JSONObject = [
@@ -151,7 +151,7 @@ extension OperationAttribute {
     }
 }
 
-extension OperationAttribute.Money {
+extension UserOperation.Attribute.Money {
     /// The amount as a number with every digit; `null` where the server sent only what people read.
     fileprivate var document: JSONObject {
         [

@@ -45,7 +45,7 @@ extension [OperationReview.Doubt] {
 
 /// The data that a signature covers, for people.
 private enum SignedText {
-    static func page(_ text: String, _ data: OfflineOperationData?) -> String {
+    static func page(_ text: String, _ data: OfflineOperation.SignedData?) -> String {
         var table = TextTable(header: "signed", TextTable.printable(text))
         for field in data?.fields ?? [] {
             switch field {

@@ -1,3 +1,5 @@
+import Basics
+
 /// Bounds the number of transfers at a time, to one host and in total; the others wait in order.
 ///
 /// libcurl has its own limits, but a transfer that waits there holds a handle, and one host that does not respond can keep

@@ -1,6 +1,6 @@
 import PowerAuth
 
-extension AgentObservation {
+extension Observed.Agent {
     /// Creates what an observer is told of an event; `nil` for a change of state, which it is told of by itself.
     init?(_ event: ApprovalAgent.Event) {
         guard let (kind, detail, error) = event.kind.observed else { return nil }

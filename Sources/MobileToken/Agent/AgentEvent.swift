@@ -44,7 +44,7 @@ extension ApprovalAgent {
             /// Deciding goes on with an activation that was stopped.
             case resumed
             /// The activation is doing otherwise than before.
-            case stateChanged(FleetActivationState)
+            case stateChanged(OperationsFleet.ActivationState)
         }
     }
 

@@ -5,7 +5,7 @@ extension ApprovalAgent {
     public struct Health: Sendable {
         /// The state of the activations and their polling: counts by state, the oldest successful poll, decisions in flight and
         /// unknown, the skew of the clocks, and the last error.
-        public var fleet = FleetHealth()
+        public var fleet = OperationsFleet.Health()
         /// Indicates whether decisions are held back, by ``ApprovalAgent/pauseDeciding()`` or for all processes
         /// (``decisionPause``).
         public var isDecidingPaused = false

@@ -32,7 +32,7 @@ extension ApprovalAgent {
     ///   - policy: Decides. Called for one operation of an activation at a time, and for several activations at once.
     public init(
         fleet: OperationsFleet,
-        factors: @escaping @Sendable (Activation) async throws -> UnlockedFactor,
+        factors: @escaping @Sendable (Activation) async throws -> Authentication.UnlockedFactor,
         configuration: Configuration = Configuration(),
         policy: @escaping Policy
     ) {
@@ -101,7 +101,7 @@ extension ApprovalAgent {
     ///   one, and gives no ``AuthenticatedChannel/evidence``.
     public init(
         operations: OperationsService,
-        factors: @escaping @Sendable () async throws -> UnlockedFactor,
+        factors: @escaping @Sendable () async throws -> Authentication.UnlockedFactor,
         configuration: Configuration = Configuration(),
         policy: @escaping Policy
     ) throws {

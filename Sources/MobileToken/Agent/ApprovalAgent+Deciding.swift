@@ -36,7 +36,7 @@ extension ApprovalAgent {
         let operation = review.operation
         func decision(
             _ verdict: DecisionIntent.Verdict,
-            _ reason: RejectionReason? = nil,
+            _ reason: UserOperation.RejectionReason? = nil,
             with authentication: Authentication
         ) -> DecisionIntent {
             DecisionIntent(

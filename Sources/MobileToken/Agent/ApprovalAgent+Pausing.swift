@@ -26,7 +26,7 @@ extension ApprovalAgent {
     /// Asks the stores for a pause as often as the fleet searches them, or after each poll of an only activation, until the calling
     /// task is canceled. Nothing else waits for their answers.
     func watchForPauses() async {
-        guard !self.fleet.journals.isEmpty else { return }
+        guard !self.fleet.stores.isEmpty else { return }
         await self.fleet.only?.follow(for: ObjectIdentifier(self)) { [pauseCheck] event in
             if case .loading(false) = event { pauseCheck.raise() }
         }
@@ -44,14 +44,14 @@ extension ApprovalAgent {
     /// Asks the stores for a pause.
     func checkForPause() async {
         do {
-            self.storePause = try await Self.pause(in: self.fleet.journals)
+            self.storePause = try await Self.pause(in: self.fleet.stores)
             self.followPauses()
         } catch {}  // a store that cannot be read signs nothing either; what is known stands
     }
 
-    private static func pause(in journals: [any DecisionJournal]) async throws -> DecisionPause? {
-        for journal in journals {
-            if let pause = try await journal.decisionPause() { return pause }
+    private static func pause(in stores: [ActivationStore]) async throws -> DecisionPause? {
+        for store in stores {
+            if let pause = try await store.decisionPause() { return pause }
         }
         return nil
     }

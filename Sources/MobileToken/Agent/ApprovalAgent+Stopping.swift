@@ -21,7 +21,7 @@ extension ApprovalAgent {
 
     /// Asks for the status of a stopped activation.
     func look(at activationID: String) {
-        self.looks[ExactString(activationID)] = Task { @concurrent in
+        self.looks[ExactString(activationID)] = Self.start {
             let evidence = await self.fleet.openedService(of: activationID)?.channel.evidence?.source
             let isWell = try? await evidence?.mayGoOnSigning()
             await self.looked(at: activationID, isWell: isWell ?? false)

@@ -25,7 +25,7 @@ extension ApprovalAgent {
         await self.takeUnread(of: activationID)
     }
 
-    private func take(_ state: FleetActivationState, of activationID: String) async {
+    private func take(_ state: OperationsFleet.ActivationState, of activationID: String) async {
         self.report(Event(activationID: activationID, kind: .stateChanged(state)))
         self.follow(self.supervision.setHeld(!state.allowsDecisions, activationID, at: self.now))
         if state.phase.isEnded { self.forget(activationID) }
@@ -120,7 +120,7 @@ extension ApprovalAgent {
             start.note(event)
             return event
         }
-        if let observer = self.observers[ExactString(event.activationID)], let report = AgentObservation(event) {
+        if let observer = self.observers[ExactString(event.activationID)], let report = Observed.Agent(event) {
             observer.agentReported(report)
         }
         if case .stopped(let error) = event.kind { self.stopped(error, event.activationID) }
@@ -144,8 +144,14 @@ extension ApprovalAgent {
 
     // MARK: Beginning and ending
 
+    /// Starts work off the actor that the task of ``run()`` does not cancel.
+    @discardableResult
+    static func start(_ work: @escaping @concurrent @Sendable () async -> Void) -> Task<Void, Never> {
+        Task { @concurrent in await work() }
+    }
+
     private func begin(_ job: AgentSupervision.Job, _ review: OperationReview) {
-        self.policies[job.number] = Task { @concurrent [policy] in
+        self.policies[job.number] = Self.start { [policy] in
             let result: AgentSupervision.PolicyResult
             do { result = .verdict(try await policy(review)) } catch { result = .failed(error) }
             await self.policyReturned(result, from: job)
@@ -159,7 +165,7 @@ extension ApprovalAgent {
 
     /// Not a child of ``run()``'s task, so that what is signed is not canceled with it.
     private func begin(_ job: AgentSupervision.Job, _ work: @escaping @Sendable () async -> Void) {
-        self.decisions[job.number] = Task { @concurrent in await work() }
+        self.decisions[job.number] = Self.start(work)
     }
 
     private func sent(_ error: MobileTokenError?, by job: AgentSupervision.Job) async {
@@ -181,9 +187,6 @@ extension ApprovalAgent {
 
     private func decisionEnded(_ job: AgentSupervision.Job) {
         self.decisions[job.number] = nil
-        guard self.decisions.isEmpty else { return }
-        for waiter in self.decisionsEnded { waiter.resume() }
-        self.decisionsEnded = []
     }
 
     // MARK: Factors
@@ -220,7 +223,7 @@ extension ApprovalAgent {
     }
 }
 
-extension FleetActivationState {
+extension OperationsFleet.ActivationState {
     /// Indicates whether decisions may be signed: not while the server would refuse each of them.
     fileprivate var allowsDecisions: Bool {
         !self.phase.isWaiting && !self.phase.isEnded

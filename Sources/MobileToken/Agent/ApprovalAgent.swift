@@ -52,7 +52,6 @@ public actor ApprovalAgent {
     /// The tasks of the work under way, by the number of the job.
     var policies: [UInt64: Task<Void, Never>] = [:]
     var decisions: [UInt64: Task<Void, Never>] = [:]
-    var decisionsEnded: [CheckedContinuation<Void, Never>] = []
     /// Questions for the status of stopped activations, by the identifier.
     var looks: [ExactString: Task<Void, Never>] = [:]
     private var grace: Task<Void, Never>?
@@ -144,7 +143,7 @@ public actor ApprovalAgent {
             await self.runUntilCanceled()
         } onCancel: {
             // Only to get onto the actor: the fleet waits for decisions, so the time of grace must begin before it ends.
-            Task { await self.shutDown() }
+            Self.start { await self.shutDown() }
         }
         self.shutDown()
         await self.waitForDecisions()
@@ -201,9 +200,9 @@ public actor ApprovalAgent {
         for look in self.looks.values { look.cancel() }
         guard !self.decisions.isEmpty else { return }
         let end = self.now + self.configuration.gracePeriod.bounded
-        self.grace = Task { [clock = self.fleet.alarms.clock] in
+        self.grace = Self.start { [clock = self.fleet.alarms.clock] in
             try? await clock.sleep(until: end)
-            if !Task.isCancelled { self.giveUpDecisions() }
+            if !Task.isCancelled { await self.giveUpDecisions() }
         }
     }
 
@@ -214,9 +213,8 @@ public actor ApprovalAgent {
 
     /// Waits until nothing is signed, on its way or being found out about.
     func decisionsHaveEnded() async {
-        while !self.decisions.isEmpty {
-            await withCheckedContinuation { self.decisionsEnded.append($0) }
-        }
+        // Each removes itself at its end.
+        while let decision = self.decisions.values.first { await decision.value }
     }
 
     private func waitForDecisions() async {

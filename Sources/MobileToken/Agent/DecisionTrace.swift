@@ -78,7 +78,7 @@ struct DecisionTrace: Sendable {
     }
 
     /// Most servers refuse to show what is not pending; some show it.
-    private static func code(of status: OperationStatus) -> MobileTokenError.Code {
+    private static func code(of status: UserOperation.Status) -> MobileTokenError.Code {
         switch status {
         case .canceled: .operationAlreadyCanceled
         case .expired: .detailExpired

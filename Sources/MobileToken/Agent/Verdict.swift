@@ -6,12 +6,12 @@ extension ApprovalAgent {
         /// Authorize it.
         case approve
         /// Reject it, for a reason that the server is told.
-        case reject(RejectionReason = .unknown)
+        case reject(UserOperation.RejectionReason = .unknown)
         /// Leave it to people, for a reason that events, logs and metrics show, such as `over the limit`. The policy is asked again
         /// when the operation changes.
         ///
         /// Take the reason from a fixed few that tell nothing of the operation: it is a label of a metric
-        /// (``AgentObservation/reason``), where each new text is a series of its own, and amounts or accounts would be in view.
+        /// (``Observed/Agent/reason``), where each new text is a series of its own, and amounts or accounts would be in view.
         case leave(String?)
         /// Ask again after this long, or when the operation changes.
         case later(Duration)

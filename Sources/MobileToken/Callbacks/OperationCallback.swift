@@ -11,7 +11,7 @@ public struct OperationCallback: Sendable, Hashable {
     /// The user it belongs to, where that is told.
     public let userID: String?
     /// The status it is said to have, where that is told.
-    public let status: OperationStatus?
+    public let status: UserOperation.Status?
 
     /// The word in the bodies of callbacks, and the one in their configuration, which some documentation has for it.
     private static let types: Set<ExactString> = ["OPERATION", "OPERATION_STATUS_CHANGE"]
@@ -30,7 +30,7 @@ public struct OperationCallback: Sendable, Hashable {
         else { return nil }
         self.operationID = id
         self.userID = userID
-        self.status = status.map { OperationStatus(rawValue: $0) }
+        self.status = status.map { UserOperation.Status(rawValue: $0) }
     }
 }
 

@@ -2,9 +2,9 @@ import Basics
 import ExactJSON
 import PowerAuthProtocol
 
-extension OperationAttribute {
+extension UserOperation.Attribute {
     /// Returns the attributes under a name: none when nothing is there, none and reported when it is no list.
-    static func list(_ name: String, of view: JSONView, _ log: inout IssueLog) -> [OperationAttribute] {
+    static func list(_ name: String, of view: JSONView, _ log: inout IssueLog) -> [UserOperation.Attribute] {
         guard let array = view.optional(name, .array, &log) else { return [] }
         return log.inside(name) { log in
             log.elements(of: array) { (view, log) throws(DecodingIssue) in try Self.read(view, &log) }
@@ -16,16 +16,20 @@ extension OperationAttribute {
     private static func read(
         _ view: JSONView,
         _ log: inout IssueLog
-    ) throws(DecodingIssue) -> OperationAttribute? {
+    ) throws(DecodingIssue) -> UserOperation.Attribute? {
         do throws(DecodingIssue) {
-            return try OperationAttribute(view, &log)
+            return try UserOperation.Attribute(view, &log)
         } catch {
             let (id, label) = (view["id"]?.string, view["label"]?.string)
             guard id != nil || label != nil else { throw error }
             log.report(error)
             var rest = log.forPart()  // what it lacks is reported already
             guard let json = rest.json(view) else { return nil }
-            return OperationAttribute(id: id, label: label, content: .unknown(type: view["type"]?.string, json: json))
+            return UserOperation.Attribute(
+                id: id,
+                label: label,
+                content: .unknown(type: view["type"]?.string, json: json)
+            )
         }
     }
 
@@ -39,14 +43,14 @@ extension OperationAttribute {
     }
 }
 
-extension OperationAttribute.Content {
+extension UserOperation.Attribute.Content {
     fileprivate init(type: String, _ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         switch ExactString(type) {
-        case "AMOUNT": self = .amount(try OperationAttribute.Money(view, .plain, &log))
+        case "AMOUNT": self = .amount(try UserOperation.Attribute.Money(view, .plain, &log))
         case "AMOUNT_CONVERSION":
             self = .amountConversion(
-                source: try OperationAttribute.Money(view, .source, &log),
-                target: try OperationAttribute.Money(view, .target, &log),
+                source: try UserOperation.Attribute.Money(view, .source, &log),
+                target: try UserOperation.Attribute.Money(view, .target, &log),
                 isDynamic: try view.required("dynamic", .flag, log)
             )
         case "KEY_VALUE": self = .keyValue(try view.required("value", .string, log))
@@ -56,7 +60,7 @@ extension OperationAttribute.Content {
             let party = try view.required("partyInfo", .object, log)
             self = .partyInfo(
                 try log.inside("partyInfo") { log throws(DecodingIssue) in
-                    try OperationAttribute.PartyInfo(party, &log)
+                    try UserOperation.Attribute.PartyInfo(party, &log)
                 }
             )
         case "IMAGE":
@@ -64,14 +68,14 @@ extension OperationAttribute.Content {
                 thumbnailURL: try view.required("thumbnailUrl", .string, log),
                 originalURL: view.optional("originalUrl", .string, &log)
             )
-        case "ALERT": self = .alert(try OperationAttribute.Alert(view, &log))
+        case "ALERT": self = .alert(try UserOperation.Attribute.Alert(view, &log))
         default:
             self = .unknown(type: type, json: .object(log.members(of: view)))
         }
     }
 }
 
-extension OperationAttribute.Money {
+extension UserOperation.Attribute.Money {
     /// The names of an amount's members in the attributes that have one.
     struct Names {
         let amount: String
@@ -115,7 +119,7 @@ extension OperationAttribute.Money {
     }
 }
 
-extension OperationAttribute.PartyInfo {
+extension UserOperation.Attribute.PartyInfo {
     fileprivate init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         self.logoURL = try view.required("logoUrl", .string, log)
         self.name = try view.required("name", .string, log)
@@ -124,7 +128,7 @@ extension OperationAttribute.PartyInfo {
     }
 }
 
-extension OperationAttribute.Alert {
+extension UserOperation.Attribute.Alert {
     fileprivate init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         self.kind = try view.required("alertType", .known, log)
         self.message = try view.required("message", .string, log)

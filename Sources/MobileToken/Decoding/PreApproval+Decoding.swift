@@ -2,7 +2,7 @@ import Basics
 import ExactJSON
 import PowerAuthProtocol
 
-extension PreApprovalScreen {
+extension OperationUI.PreApprovalScreen {
     init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         guard view.isObject else { throw log.issue(.unreadable(expected: "a screen"), at: view) }
         let elements = view.optional("elements", .array, &log)
@@ -15,12 +15,13 @@ extension PreApprovalScreen {
             image: view.optional("image", .string, &log),
             elements: log.inside("elements") { log in
                 elements.map { elements in
-                    log.elements(of: elements) { (view, log) throws(DecodingIssue) in try PreApprovalElement(view, &log)
+                    log.elements(of: elements) { (view, log) throws(DecodingIssue) in
+                        try OperationUI.PreApprovalElement(view, &log)
                     }
                 } ?? []
             },
             controls: view.optional("controls", .object, &log).map { controls in
-                log.inside("controls") { log in PreApprovalControls(controls, &log) }
+                log.inside("controls") { log in OperationUI.PreApprovalControls(controls, &log) }
             }
         )
     }
@@ -28,7 +29,7 @@ extension PreApprovalScreen {
     /// Reads the one screen of older servers: its items are a list, and a slider is all that it can ask for.
     init(single view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         let items = view.optional("items", .array, &log)
-        let slider: PreApprovalControls.Approve.Kind? = view.optional("approvalType", .known, &log)
+        let slider: OperationUI.PreApprovalControls.Approve.Kind? = view.optional("approvalType", .known, &log)
         self.init(
             kind: Kind(view.optional("type", .string, &log)),
             heading: try view.required("heading", .string, log),
@@ -39,16 +40,16 @@ extension PreApprovalScreen {
                         guard let text = view.string else {
                             throw log.issue(.unreadable(expected: "a string"), at: view)
                         }
-                        return PreApprovalElement(content: .listItem(text: text))
+                        return OperationUI.PreApprovalElement(content: .listItem(text: text))
                     }
                 } ?? []
             },
-            controls: slider == .slider ? PreApprovalControls(approve: .init(kind: .slider)) : nil
+            controls: slider == .slider ? OperationUI.PreApprovalControls(approve: .init(kind: .slider)) : nil
         )
     }
 }
 
-extension PreApprovalElement {
+extension OperationUI.PreApprovalElement {
     init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         guard view.isObject else { throw log.issue(.unreadable(expected: "an element"), at: view) }
         let type = try view.required("type", .string, log)
@@ -69,7 +70,7 @@ extension PreApprovalElement {
     }
 }
 
-extension PreApprovalElement.Button {
+extension OperationUI.PreApprovalElement.Button {
     private static let knownMembers: Set<ExactString> = ["id", "type", "icon", "text", "action", "href"]
 
     fileprivate init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
@@ -81,7 +82,7 @@ extension PreApprovalElement.Button {
 }
 
 /// A part that is unknown or half filled is left out; the rest of the controls stays.
-extension PreApprovalControls {
+extension OperationUI.PreApprovalControls {
     init(_ view: JSONView, _ log: inout IssueLog) {
         self.flip = view.optional("flip", .flag, &log)
         self.axis = view.optional("axis", .known, &log)

@@ -20,7 +20,7 @@ struct FleetMember {
     /// The condition until it is open; then the service's counts.
     var opening = ActivationCondition()
     /// The state that the streams were told.
-    var state = FleetActivationState(.starting)
+    var state = OperationsFleet.ActivationState(.starting)
     var service: OperationsService?
     /// The activation of the service; `nil` where a service was given.
     var activation: Activation?
@@ -33,7 +33,7 @@ struct FleetMember {
     }
 
     /// The state as it is now.
-    var currentState: FleetActivationState {
+    var currentState: OperationsFleet.ActivationState {
         guard self.opening.isOpened, let service else { return self.opening.state }
         return service.poller.condition.state
     }
@@ -45,7 +45,7 @@ struct FleetJob: Sendable {
         /// The service is there when the activation was opened by hand, or polled here before.
         case open(client: Int, OpenedService?)
         /// A request of the polling, with a place among those to its server.
-        case send(Following.Request, OperationsService, ServerGate?)
+        case send(Following.Request, OperationsService, ServerLimiter?)
     }
 
     let id: ExactString
@@ -65,23 +65,6 @@ struct OpenedService: Sendable {
     let activation: Activation?
     let service: OperationsService
     let client: Int
-}
-
-/// Activations that may begin, first come, first served.
-struct ReadyQueue: Sendable {
-    private var ids: [ExactString] = []
-    private var head = 0
-
-    var first: ExactString? { self.head < self.ids.count ? self.ids[self.head] : nil }
-
-    mutating func append(_ id: ExactString) { self.ids.append(id) }
-
-    mutating func removeFirst() {
-        self.head += 1
-        guard self.head == self.ids.count || self.head > 1024 else { return }
-        self.ids.removeSubrange(..<min(self.head, self.ids.count))
-        self.head = 0
-    }
 }
 
 /// The changes of schedules that happen outside a fleet's actor, and the signal that wakes its pump for them.

@@ -1,11 +1,12 @@
 import Basics
+import Coordination
 import PowerAuth
 
 extension OperationsFleet {
     /// The state of the fleet, to answer a health check with. Nothing is asked for.
-    public var health: FleetHealth {
+    public var health: OperationsFleet.Health {
         let now = self.now
-        var health = FleetHealth()
+        var health = OperationsFleet.Health()
         health.isRunning = self.isRunning
         for member in self.members.values {
             guard member.isOurs else {
@@ -18,16 +19,16 @@ extension OperationsFleet {
             }
             health.oldestSuccessfulPoll = max(health.oldestSuccessfulPoll ?? .zero, now - success)
         }
-        for (client, gate) in zip(self.clients, self.gateIndices) {
-            health.clockSkews[self.origins[gate]] = client.clockSkew ?? health.clockSkews[self.origins[gate]]
+        for (client, limiter) in zip(self.clients, self.limiterIndices) {
+            health.clockSkews[self.origins[limiter]] = client.clockSkew ?? health.clockSkews[self.origins[limiter]]
         }
         if let evidence = self.only?.channel.evidence?.source {
             health.clockSkews[evidence.serverOrigin] = evidence.clockSkew
         }
-        for (origin, gate) in zip(self.origins, self.gates) { health.heldBack[origin] = gate.heldBackFor }
+        for (origin, limiter) in zip(self.origins, self.limiters) { health.heldBack[origin] = limiter.heldBackFor }
         health.clockSkewThreshold = self.configuration.clockSkewThreshold
         health.lastFailure = self.lastFailure?.seen(at: now)
-        health.decisionsInFlight = self.decisions.values.reduce(0, +)
+        health.decisionsInFlight = self.decisions.values.reduce(0) { $0 + $1.count }
         health.decisionsUnknown = self.unknownDecisionCount
         return health
     }
@@ -59,23 +60,20 @@ extension OperationsFleet {
     ) async throws -> Result {
         let id = ExactString(activationID)
         let membership = self.configuration.membership
-        let bucket = FleetBuckets.bucket(of: activationID, count: membership.bucketCount)
+        let bucket = OperationsFleet.Buckets.bucket(of: activationID, count: membership.bucketCount)
         guard let member = self.members[id], member.isOurs, membership.holds(bucket), let service = member.service
         else {
             throw MobileTokenError.notPolledHere
         }
         if member.state.phase.isEnded, let reason = member.state.reason { throw reason }
-        self.decisions[bucket, default: 0] += 1
-        defer { self.decisionEnded(in: bucket) }
+        let decisions = self.decisions[bucket] ?? Drain()
+        self.decisions[bucket] = decisions
+        decisions.begin()
+        defer {
+            decisions.end()
+            if decisions.count == 0 { self.decisions[bucket] = nil }
+        }
         return try await body(service)
-    }
-
-    private func decisionEnded(in bucket: Int) {
-        let count = (self.decisions[bucket] ?? 1) - 1
-        self.decisions[bucket] = count > 0 ? count : nil
-        let waiters = self.decisionWaiters
-        self.decisionWaiters = []
-        for waiter in waiters { waiter.resume() }
     }
 }
 

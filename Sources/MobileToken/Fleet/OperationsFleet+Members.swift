@@ -40,33 +40,33 @@ extension OperationsFleet {
             }
         }
         for id in self.members.keys where !found.contains(id) {
-            self.letGo(id)
+            self.release(id)
             self.members[id] = nil
-            self.streams.vanished(id.string)
+            self.streams.recordRemoval(id.string)
         }
     }
 
     private nonisolated func bucket(of id: ExactString) -> Int {
-        FleetBuckets.bucket(of: id.string, count: self.configuration.membership.bucketCount)
+        OperationsFleet.Buckets.bucket(of: id.string, count: self.configuration.membership.bucketCount)
     }
 
     /// Takes what is assigned, and lets go of what is not any more.
     ///
     /// Returns when the decisions on what was let go of have ended.
-    func assign(_ assignment: FleetAssignment) async {
+    func assign(_ assignment: OperationsFleet.Assignment) async {
         let lost = self.assignment.buckets.subtracting(assignment.buckets)
         let gained = assignment.buckets.subtracting(self.assignment.buckets)
         self.assignment = assignment
-        for gate in self.gates { gate.divide(among: assignment.processCount) }
+        for limiter in self.limiters { limiter.divide(among: assignment.processCount) }
         for id in Array(self.members.keys) {
             let bucket = self.bucket(of: id)
             if gained.contains(bucket) { self.take(id, isLate: self.wasAssigned) }
-            if lost.contains(bucket) { self.letGo(id) }
+            if lost.contains(bucket) { self.release(id) }
         }
         self.wasAssigned = !assignment.buckets.isEmpty || self.wasAssigned && self.isRunning
-        while lost.contains(where: { self.decisions[$0] != nil }) {
+        for decisions in lost.compactMap({ self.decisions[$0] }) {
             // Not canceled with the task: what was signed has to end before another process decides.
-            await withCheckedContinuation { self.decisionWaiters.append($0) }
+            await shielded { try? await decisions.wait() }
         }
     }
 
@@ -81,7 +81,7 @@ extension OperationsFleet {
         self.plan(id)
     }
 
-    private func letGo(_ id: ExactString) {
+    private func release(_ id: ExactString) {
         guard let member = self.members[id], member.isOurs else { return }
         self.stopPolling(id)
         guard self.only == nil else { return }
@@ -93,13 +93,13 @@ extension OperationsFleet {
         if member.wasTried { self.triedCount -= 1 }
         self.members[id]?.wasTried = false
         self.members[id]?.opening = ActivationCondition()
-        self.members[id]?.state = FleetActivationState(.starting)
+        self.members[id]?.state = OperationsFleet.ActivationState(.starting)
         self.due.remove(id)
-        self.streams.left(id.string)
+        self.streams.reportLeaving(id.string)
     }
 
     /// Another process shows a list that it polls.
-    func listedElsewhere(_ listing: FleetListing) async {
+    func applyListing(_ listing: FleetListing) async {
         // It may have found an activation before this process did.
         self.noteSuccess(of: .membership)
         if self.members[ExactString(listing.activationID)] == nil { _ = await self.findActivations() }
@@ -109,7 +109,7 @@ extension OperationsFleet {
 
     private func stopPolling(_ id: ExactString) {
         guard let member = self.members[id] else { return }
-        member.service?.poller.letGo(member.runner, by: ObjectIdentifier(self))
+        member.service?.poller.release(member.runner, by: ObjectIdentifier(self))
         self.members[id]?.runner = nil
     }
 }
@@ -190,7 +190,7 @@ extension OperationsFleet {
     }
 
     /// An activation was opened, or found not to open.
-    func opened(_ id: ExactString) {
+    func endOpening(_ id: ExactString) {
         guard let member = self.members[id], !member.wasTried else { return }
         self.members[id]?.wasTried = true
         self.triedCount += 1
@@ -215,7 +215,7 @@ extension OperationsFleet {
             self.ended.raise()
         }
         self.streams.stateChanged(state, of: id.string)
-        self.observer(of: member)?.activationStateChanged(ActivationStateObservation(state, of: id.string))
+        self.observer(of: member)?.activationStateChanged(Observed.ActivationState(state, of: id.string))
     }
 
     private func observer(of member: FleetMember) -> (any MobileTokenObserver)? {

@@ -25,8 +25,8 @@ extension OperationsFleet {
     func runInTurn() async throws {
         guard await self.turn.wait() else { return }
         defer { self.turn.raise() }
-        try self.installGates()
-        defer { self.removeGates() }
+        try self.installLimiters()
+        defer { self.removeLimiters() }
         self.isRunning = true
         defer { self.isRunning = false }
         self.wasAssigned = false
@@ -34,16 +34,17 @@ extension OperationsFleet {
         do {
             try await self.runUntilCanceled()
         } catch {
-            await self.letGoOfAll()
+            await self.releaseAll()
             if !(error is CancellationError) { throw error }
             return
         }
-        await self.letGoOfAll()
+        await self.releaseAll()
     }
 
-    private func installGates() throws {
-        for (client, gate) in zip(self.clients, self.gateIndices) where !client.setGate(self.gates[gate]) {
-            self.removeGates()
+    private func installLimiters() throws {
+        for (client, limiter) in zip(self.clients, self.limiterIndices) where !client.setLimiter(self.limiters[limiter])
+        {
+            self.removeLimiters()
             throw MobileTokenError(
                 .invalidConfiguration,
                 "Another fleet is running with this client, by limits of its own: run one of them, or give each a client"
@@ -51,13 +52,13 @@ extension OperationsFleet {
         }
     }
 
-    private func removeGates() {
-        for (client, gate) in zip(self.clients, self.gateIndices) { client.removeGate(self.gates[gate]) }
+    private func removeLimiters() {
+        for (client, limiter) in zip(self.clients, self.limiterIndices) { client.removeLimiter(self.limiters[limiter]) }
     }
 
-    private func letGoOfAll() async {
-        await self.assign(FleetAssignment(buckets: []))
-        for id in self.members.keys { self.streams.vanished(id.string) }
+    private func releaseAll() async {
+        await self.assign(OperationsFleet.Assignment(buckets: []))
+        for id in self.members.keys { self.streams.recordRemoval(id.string) }
         await self.only?.follow(for: ObjectIdentifier(self), nil)
     }
 
@@ -73,7 +74,7 @@ extension OperationsFleet {
             }
             if let sharing = self.streams.sharing {
                 let receiver = ListReceiver {
-                    await self.listedElsewhere($0)
+                    await self.applyListing($0)
                 } failed: {
                     await self.noteFailure($0, of: .membership)
                 }
@@ -126,7 +127,7 @@ extension OperationsFleet {
 
     /// Indicates whether nothing can happen before time passes, for tests that would have to guess otherwise.
     package var isIdle: Bool {
-        let delayed = self.gates.reduce(0) { $0 + $1.delayedCount }
+        let delayed = self.limiters.reduce(0) { $0 + $1.delayedCount }
         let underWay = self.members.values.count { $0.isBusy }
         return self.sleepingUntil > self.now && !self.inbox.isRaised && underWay <= delayed
     }
@@ -144,14 +145,14 @@ extension OperationsFleet {
     private func enqueue(_ id: ExactString) {
         guard let member = self.members[id] else { return }
         self.members[id]?.isQueued = true
-        self.queues[member.opening.isOpened ? 1 + self.gateIndices[member.client] : 0].append(id)
+        self.queues[member.opening.isOpened ? 1 + self.limiterIndices[member.client] : 0].append(id)
     }
 
     private func begin(queue: Int, at now: Duration, _ start: (FleetJob) -> Void) -> Duration {
         while let id = self.queues[queue].first {
             switch self.begin(id, at: now, start) {
             case .go:
-                self.queues[queue].removeFirst()
+                self.queues[queue].popFirst()
                 self.members[id]?.isQueued = false
                 self.plan(id)
             case .wait(let time): return time
@@ -192,20 +193,20 @@ extension OperationsFleet {
     ) -> GuestRules.Step {
         guard let service = member.service, let runner = member.runner, let time = service.poller.next, time <= now
         else { return .go }
-        let gate = self.gate(of: member)
-        let step = gate?.beginPoll(at: now) ?? .go
+        let limiter = self.limiter(of: member)
+        let step = limiter?.beginPoll(at: now) ?? .go
         guard step == .go else { return step }
         guard case .send(let request) = service.poller.step(runner) else {
-            gate?.endPoll()
+            limiter?.endPoll()
             return .go
         }
         self.members[id]?.isBusy = true
-        start(FleetJob(id: id, work: .send(request, service, gate)))
+        start(FleetJob(id: id, work: .send(request, service, limiter)))
         return .go
     }
 
-    private func gate(of member: FleetMember) -> ServerGate? {
-        self.gates.isEmpty ? nil : self.gates[self.gateIndices[member.client]]
+    private func limiter(of member: FleetMember) -> ServerLimiter? {
+        self.limiters.isEmpty ? nil : self.limiters[self.limiterIndices[member.client]]
     }
 
     /// Sets when an activation falls due, from what is known of it.
@@ -245,7 +246,7 @@ extension OperationsFleet {
             outcome = .canceled
         }
         if case .opened(let opened) = outcome { await self.follow(opened, as: job.id) }
-        await self.finished(job, outcome)
+        await self.end(job, outcome)
     }
 
     private nonisolated func opened(
@@ -262,17 +263,17 @@ extension OperationsFleet {
         // On the service: no change can slip in between.
         await service.withOperations { operations in
             let date = service.channel.serverDate
-            self.streams.polled(FleetListing(activationID: id.string, operations: operations, serverDate: date))
+            self.streams.recordPoll(FleetListing(activationID: id.string, operations: operations, serverDate: date))
         }
     }
 
-    private func finished(_ job: FleetJob, _ outcome: FleetOutcome) {
+    private func end(_ job: FleetJob, _ outcome: FleetOutcome) {
         self.members[job.id]?.isBusy = false
         switch job.work {
         case .open:
             self.openingCount -= 1
             if self.queues[0].first != nil { self.inbox.raise() }
-        case .send(_, _, let gate): gate?.endPoll()
+        case .send(_, _, let limiter): limiter?.endPoll()
         }
         if self.concernsWhatIsPolled(job) { self.record(outcome, of: job) }
         self.plan(job.id)
@@ -292,13 +293,13 @@ extension OperationsFleet {
         switch (outcome, job.work) {
         case (.opened, _):
             self.members[job.id]?.opening.recordOpening()
-            self.opened(job.id)
+            self.endOpening(job.id)
         case (.sent, _): self.noteSuccess(of: .activation(job.id))
         case (.failed(let error), .open):
             self.members[job.id]?.opening.recordOpeningFailure(error, at: self.now)
             self.noteFailure(error, of: .activation(job.id))
-            self.streams.failed(error, of: job.id.string)
-            self.opened(job.id)
+            self.streams.reportFailure(error, of: job.id.string)
+            self.endOpening(job.id)
         case (.failed(let error), .send): self.noteFailure(error, of: .activation(job.id))
         case (.canceled, _): break
         }

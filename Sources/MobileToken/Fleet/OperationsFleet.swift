@@ -20,8 +20,8 @@ import Synchronization
 /// ```
 ///
 /// A fleet takes all activations of its clients' stores, and notices those that come and go. Each has a state of its own
-/// (``FleetActivationState``): one that is damaged, blocked or of another application is nobody else's trouble. Polls are
-/// spread over the interval, and what goes to one server obeys its ``ServerLimits``: a cap on requests, one circuit breaker,
+/// (``OperationsFleet/ActivationState``): one that is damaged, blocked or of another application is nobody else's trouble. Polls are
+/// spread over the interval, and what goes to one server obeys its ``OperationsFleet/ServerLimits``: a cap on requests, one circuit breaker,
 /// `Retry-After`, and a limit on renewing refused tokens.
 ///
 /// Several processes may share a store; see ``FleetMembership``. Then a fleet's states cover what its process polls, and so do
@@ -34,12 +34,12 @@ public actor OperationsFleet {
         /// The interval at which each activation is polled: every 7 s by default, every 5 s at most.
         public var pollInterval: Duration = PollSchedule.defaultInterval
         /// The limits on requests to each server.
-        public var limits = ServerLimits()
+        public var limits = OperationsFleet.ServerLimits()
         /// The interval at which the stores are searched for activations that came or went: every 10 s by default.
         public var storeInterval: Duration = .seconds(10)
         /// The division of activations among processes: this process polls everything, by default.
         public var membership: any FleetMembership = SingleProcessMembership()
-        /// From which difference to a server's clock on ``FleetHealth/isClockSkewed`` warns: 30 s by default.
+        /// From which difference to a server's clock on ``OperationsFleet/Health/isClockSkewed`` warns: 30 s by default.
         public var clockSkewThreshold: Duration = .seconds(30)
         /// Numbers in 0..<1 that spread polls.
         package var random: @Sendable () -> Double = { .random(in: 0..<1) }
@@ -59,10 +59,10 @@ public actor OperationsFleet {
     public nonisolated let configuration: Configuration
 
     nonisolated let clients: [MobileTokenClient]
-    /// For each client the index of its server's gate.
-    nonisolated let gateIndices: [Int]
-    package nonisolated let gates: [ServerGate]
-    /// The servers that the gates are for.
+    /// For each client the index of its server's limiter.
+    nonisolated let limiterIndices: [Int]
+    package nonisolated let limiters: [ServerLimiter]
+    /// The servers that the limiters are for.
     nonisolated let origins: [String]
     nonisolated let alarms: Alarms
     nonisolated let streams: FleetStreams
@@ -70,7 +70,7 @@ public actor OperationsFleet {
     /// The service of a fleet that an agent of one activation makes: it has no client, no limits and no search.
     nonisolated let only: OperationsService?
     /// The stores of the activations, of those that keep receipts.
-    nonisolated let journals: [any DecisionJournal]
+    nonisolated let stores: [ActivationStore]
     /// The longest that a request of the activations may take.
     nonisolated let requestTimeout: Duration
     /// Raised when the only activation has ended.
@@ -79,12 +79,12 @@ public actor OperationsFleet {
     var members: [ExactString: FleetMember] = [:]
     /// The identifiers that the stores held when they were searched last, by client.
     var storedIDs: [Int: [ExactString]] = [:]
-    var assignment = FleetAssignment(buckets: [])
+    var assignment = OperationsFleet.Assignment(buckets: [])
     /// Indicates whether anything was ever assigned: what comes later is taken over.
     var wasAssigned = false
     var due = DeadlineQueue<Duration, ExactString, Void>()
-    /// The activations that may begin: opened at the first place, polled or asked about through the gates at the others.
-    var queues: [ReadyQueue]
+    /// The activations that may begin: opened at the first place, polled or asked about through the limiters at the others.
+    var queues: [FIFO<ExactString>]
     var openingCount = 0
     /// The number of activations that are polled here, and of those of them that it was tried to open.
     var assignedCount = 0
@@ -98,8 +98,7 @@ public actor OperationsFleet {
     nonisolated let turn = Signal(isRaised: true)
 
     /// Decisions under way, by bucket.
-    var decisions: [Int: Int] = [:]
-    var decisionWaiters: [CheckedContinuation<Void, Never>] = []
+    var decisions: [Int: Drain] = [:]
     var unknownDecisionCount = 0
     var lastFailure: FleetFailure?
 
@@ -124,17 +123,17 @@ public actor OperationsFleet {
         self.streams = FleetStreams(membership: configuration.membership)
         self.alarms = .on(clock)
         self.only = nil
-        self.journals = clients.compactMap { try? $0.journal }
+        self.stores = clients.map(\.store)
         self.requestTimeout = clients.map(\.requestTimeout).max() ?? .zero
         let origins = clients.map(\.serverOrigin).reduce(into: [String]()) { found, origin in
             if !found.contains(where: { $0.isExactly(origin) }) { found.append(origin) }
         }
         self.origins = origins
-        self.gateIndices = clients.map { client in origins.firstIndex { $0.isExactly(client.serverOrigin) } ?? 0 }
-        self.gates = origins.map { [inbox = self.inbox] _ in
-            ServerGate(configuration.limits, clock: clock, random: configuration.random) { inbox.raise() }
+        self.limiterIndices = clients.map { client in origins.firstIndex { $0.isExactly(client.serverOrigin) } ?? 0 }
+        self.limiters = origins.map { [inbox = self.inbox] _ in
+            ServerLimiter(configuration.limits, clock: clock, random: configuration.random) { inbox.raise() }
         }
-        self.queues = Array(repeating: ReadyQueue(), count: 1 + self.gates.count)
+        self.queues = Array(repeating: FIFO(), count: 1 + self.limiters.count)
     }
 
     /// Creates the fleet of one service, which it polls as the service's configuration says.
@@ -143,13 +142,13 @@ public actor OperationsFleet {
     init(only service: OperationsService) throws(MobileTokenError) {
         let evidence = try service.evidence
         self.only = service
-        self.journals = [evidence.journal].compactMap { $0 }
+        self.stores = [evidence.store].compactMap { $0 }
         self.requestTimeout = evidence.requestTimeout
         self.clients = []
         self.origins = []
-        self.gateIndices = [0]
-        self.gates = []
-        self.queues = Array(repeating: ReadyQueue(), count: 2)
+        self.limiterIndices = [0]
+        self.limiters = []
+        self.queues = Array(repeating: FIFO(), count: 2)
         self.configuration = Configuration(of: service)
         self.streams = FleetStreams(membership: self.configuration.membership)
         self.alarms = service.poller.alarms
@@ -171,7 +170,7 @@ public actor OperationsFleet {
     public var activationIDs: [String] { self.members.filter(\.value.isOurs).map(\.key.string) }
 
     /// Returns the state of an activation; `nil` for one that is not polled here.
-    public func state(of activationID: String) -> FleetActivationState? {
+    public func state(of activationID: String) -> OperationsFleet.ActivationState? {
         guard let member = self.members[ExactString(activationID)], member.isOurs else { return nil }
         return member.state
     }
@@ -202,7 +201,7 @@ public actor OperationsFleet {
     /// Returns the changes of all lists: first each list as added, then what is different from what the reader last saw.
     ///
     /// These are the changes among ``events()``, with the same promises.
-    public nonisolated func changes() -> AsyncStream<FleetChange> {
+    public nonisolated func changes() -> AsyncStream<OperationsFleet.Change> {
         self.streams.shown.subscribe().stream { if case .changed(let change) = $0 { change } else { nil } }
     }
 
@@ -213,10 +212,10 @@ public actor OperationsFleet {
     /// So what waits for a reader is never more than the operations there are. Each call begins a subscription of its own, for
     /// one reader, which ends when the stream is let go. It does not keep the fleet alive, and it ends when the fleet is
     /// released or the reading task is canceled.
-    public nonisolated func events() -> AsyncStream<FleetEvent> { self.streams.shown.subscribe().stream }
+    public nonisolated func events() -> AsyncStream<OperationsFleet.Event> { self.streams.shown.subscribe().stream }
 
     /// Returns the events of what this process polls, by which alone it may decide.
-    nonisolated func polledEvents() -> AsyncStream<FleetEvent> { self.streams.polled.subscribe().stream }
+    nonisolated func polledEvents() -> AsyncStream<OperationsFleet.Event> { self.streams.polled.subscribe().stream }
 }
 
 extension MobileTokenClient {

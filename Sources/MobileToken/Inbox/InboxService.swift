@@ -10,7 +10,7 @@ public struct InboxService: Sendable {
     public static let messageLimit = 1_000
 
     /// In which language the server presents messages.
-    public var acceptLanguage: AcceptLanguage
+    public var acceptLanguage: MobileTokenClient.AcceptLanguage
 
     private let channel: any AuthenticatedChannel
 
@@ -19,14 +19,14 @@ public struct InboxService: Sendable {
     /// - Parameters:
     ///   - activation: An ``Activation``, or what stands for one in a unit test.
     ///   - acceptLanguage: In which language the server presents messages. English by default.
-    public init(activation: any AuthenticatedChannel, acceptLanguage: AcceptLanguage = .english) {
+    public init(activation: any AuthenticatedChannel, acceptLanguage: MobileTokenClient.AcceptLanguage = .english) {
         self.channel = activation
         self.acceptLanguage = acceptLanguage
     }
 
     /// Returns how many messages are unread.
     public func unreadCount() async throws -> Int {
-        try await self.post("count", RequestBody.empty).read { try InboxPage.unreadCount(response: $0) }
+        try await self.post("count", RequestBody.empty).read { try InboxService.Page.unreadCount(response: $0) }
     }
 
     /// Returns one page of messages, the newest first, without bodies.
@@ -36,7 +36,7 @@ public struct InboxService: Sendable {
     ///   - size: 1 to 100.
     ///   - onlyUnread: Whether to leave out messages that were read.
     public func list(page: Int, size: Int = InboxService.largestPage, onlyUnread: Bool = false) async throws
-        -> InboxPage
+        -> InboxService.Page
     {
         guard page >= 0, (1...Self.largestPage).contains(size) else {
             throw MobileTokenError(
@@ -45,7 +45,7 @@ public struct InboxService: Sendable {
             )
         }
         let body = RequestBody.inboxPage(page, size: size, onlyUnread: onlyUnread)
-        return try await self.post("message/list", body).read { try InboxPage(response: $0) }
+        return try await self.post("message/list", body).read { try InboxService.Page(response: $0) }
     }
 
     /// Returns one message with its body.
@@ -71,8 +71,8 @@ public struct InboxService: Sendable {
     ///
     /// When messages could not be read, the iteration ends with an `invalidResponse` that says how many and why, after all
     /// others were returned. ``list(page:size:onlyUnread:)`` tells each of them.
-    public func messages(onlyUnread: Bool = false) -> InboxMessages {
-        InboxMessages(inbox: self, onlyUnread: onlyUnread)
+    public func messages(onlyUnread: Bool = false) -> InboxService.Messages {
+        InboxService.Messages(inbox: self, onlyUnread: onlyUnread)
     }
 
     private func post(_ call: String, _ body: [UInt8]) async throws -> ChannelResponse {

@@ -26,7 +26,9 @@ package enum RequestBody {
     }
 
     /// Rejects an operation.
-    package static func reject(_ operation: some AuthorizableOperation, reason: RejectionReason) -> [UInt8] {
+    package static func reject(_ operation: some AuthorizableOperation, reason: UserOperation.RejectionReason)
+        -> [UInt8]
+    {
         var request: JSONObject = ["id": .string(operation.id), "reason": .string(reason.rawValue)]
         request["mobileTokenData"] = operation.mobileTokenData.map { .object($0) }
         return self.envelope(request)

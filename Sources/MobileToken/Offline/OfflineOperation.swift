@@ -4,7 +4,7 @@ import PowerAuthProtocol
 
 /// An operation from a QR code, whose server signature was verified.
 ///
-/// ``UnverifiedOfflineOperation/verified(by:)`` returns one, so what a person is shown comes from the server. One that is made
+/// ``OfflineOperation/Unverified/verified(by:)`` returns one, so what a person is shown comes from the server. One that is made
 /// by hand can be shown, such as in a test or a preview, and not authorized: that takes a QR code's string, and
 /// verifies it.
 public struct OfflineOperation: Sendable, Hashable, Identifiable {
@@ -15,7 +15,7 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
     /// The message.
     public let message: String
     /// The subject of the operation.
-    public let operationData: OfflineOperationData
+    public let operationData: OfflineOperation.SignedData
     /// The demands on presenting and authorizing it.
     public let flags: Flags
     /// The one-time code that is signed along, where there is one.
@@ -49,7 +49,7 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
         id: String,
         title: String,
         message: String,
-        operationData: OfflineOperationData,
+        operationData: OfflineOperation.SignedData,
         flags: Flags = Flags(text: ""),
         totp: String? = nil,
         additionalLines: [String] = [],
@@ -75,7 +75,7 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
         id: String,
         title: String,
         message: String,
-        operationData: OfflineOperationData,
+        operationData: OfflineOperation.SignedData,
         flags: Flags,
         totp: String?,
         additionalLines: [String],

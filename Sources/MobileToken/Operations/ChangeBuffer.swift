@@ -5,13 +5,13 @@ import PowerAuth
 package struct ChangeBuffer: SubscriptionBuffer {
     package typealias EndReason = MobileTokenError
 
-    private var pending: OperationListChange?
+    private var pending: OperationList.Change?
 
     package init(list: [UserOperation] = []) {
-        if !list.isEmpty { self.pending = OperationListChange(wholeList: list) }
+        if !list.isEmpty { self.pending = OperationList.Change(wholeList: list) }
     }
 
-    package mutating func append(_ change: OperationListChange) {
+    package mutating func append(_ change: OperationList.Change) {
         guard let pending else { return self.pending = change }
         self.pending = pending.merged(with: change)
     }
@@ -21,7 +21,7 @@ package struct ChangeBuffer: SubscriptionBuffer {
         self.pending = self.pending?.reordered(as: operations)
     }
 
-    package mutating func removeFirst() -> OperationListChange? {
+    package mutating func removeFirst() -> OperationList.Change? {
         self.pending.take()
     }
 }

@@ -8,7 +8,7 @@ extension DecisionIntent {
     init(
         _ verdict: Verdict,
         on operation: some AuthorizableOperation,
-        reason: RejectionReason? = nil,
+        reason: UserOperation.RejectionReason? = nil,
         with authentication: Authentication,
         of activationID: String,
         by policy: Policy? = nil,

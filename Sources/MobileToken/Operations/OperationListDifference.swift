@@ -1,7 +1,7 @@
 /// The difference between two lists of operations, which are matched by identifier: a server lists a hundred at most.
 package struct OperationListDifference {
     package private(set) var added: [UserOperation] = []
-    package private(set) var updated: [OperationListChange.Update] = []
+    package private(set) var updated: [OperationList.Change.Update] = []
     package private(set) var removed: [UserOperation] = []
 
     /// Compares two lists, each of which holds every identifier once. A mere change of order is no difference.

@@ -11,7 +11,7 @@ import PowerAuth
 ///
 /// There is one fetch at a time. A fetch that was superseded has no say any more, however late it begins or ends.
 package struct OperationListState: Sendable {
-    package typealias Change = OperationListChange
+    package typealias Change = OperationList.Change
 
     /// A fetch under way.
     private struct Fetch {
@@ -21,26 +21,26 @@ package struct OperationListState: Sendable {
         /// again.
         let isListTheServers: Bool
         /// The effects of decisions and claims that were answered since it began.
-        var lessons: [String: Lesson] = [:]
+        var responses: [String: Response] = [:]
         /// Indicates whether something happened since it began that its list may be too early to show.
         var isOutdated = false
     }
 
     /// The effect of a decision or a claim that was answered while a fetch was under way.
-    private enum Lesson {
+    private enum Response {
         case isGone
         case isPresent
     }
 
     /// Decisions on one operation that the server has not answered yet.
-    private struct Undecided {
+    private struct UnansweredDecisions {
         var count = 0
         /// Indicates whether the server's newest list lacks the operation, probably because of the decision.
         var isMissing = false
     }
 
     /// Claims of one operation that the server has not answered yet.
-    private struct Unclaimed {
+    private struct UnansweredClaims {
         var count = 0
         /// Indicates whether the operation left the list, or was decided, since the oldest of these claims was sent.
         var isGone = false
@@ -60,8 +60,8 @@ package struct OperationListState: Sendable {
     private var newestFetch = 0
     /// Indicates whether this is exactly the list that was fetched last.
     private var isTheServers = false
-    private var undecided: [String: Undecided] = [:]
-    private var unclaimed: [String: Unclaimed] = [:]
+    private var undecided: [String: UnansweredDecisions] = [:]
+    private var unclaimed: [String: UnansweredClaims] = [:]
 
     package init() {}
 
@@ -98,7 +98,7 @@ package struct OperationListState: Sendable {
     /// Notes that a fetch begins; an earlier one still under way is superseded.
     ///
     /// - Returns: The number to give back when it ends.
-    package mutating func fetchBegan(at now: Duration = .zero) -> Int {
+    package mutating func beginFetch(at now: Duration = .zero) -> Int {
         self.newestFetch += 1
         self.fetch = Fetch(number: self.newestFetch, began: now, isListTheServers: self.isTheServers)
         return self.newestFetch
@@ -123,7 +123,7 @@ package struct OperationListState: Sendable {
     ///
     /// - Parameter failure: `nil` when it was canceled.
     /// - Returns: `true` when another fetch is to begin.
-    package mutating func fetchEnded(_ fetch: Int, _ failure: MobileTokenError?, at now: Duration) -> Bool {
+    package mutating func endFetch(_ fetch: Int, _ failure: MobileTokenError?, at now: Duration) -> Bool {
         guard self.isCurrent(fetch), let ended = self.fetch.take() else { return false }
         if let failure {
             self.failure = failure
@@ -135,22 +135,22 @@ package struct OperationListState: Sendable {
     /// Notes that the server said the same as before.
     ///
     /// - Returns: `true` when another fetch is to begin.
-    mutating func fetchedAgain(_ known: ServerList, by fetch: Int) -> Bool {
+    mutating func applyUnchanged(_ known: ServerList, by fetch: Int) -> Bool {
         guard self.isCurrent(fetch), let ended = self.fetch.take() else { return false }
-        self.heard(known, ended)
+        self.recordServerList(known, ended)
         return ended.isOutdated
     }
 
     /// Takes in the server's list.
     ///
     /// - Returns: The change, and whether another fetch is to begin.
-    mutating func fetched(_ new: ServerList, by fetch: Int, at serverDate: Date) -> (Change?, isOutdated: Bool) {
+    mutating func apply(_ new: ServerList, by fetch: Int, at serverDate: Date) -> (Change?, isOutdated: Bool) {
         guard self.isCurrent(fetch), let ended = self.fetch else { return (nil, false) }
-        self.heard(new, ended)
-        return (self.fetched(new.list.operations, by: fetch, at: serverDate), ended.isOutdated)
+        self.recordServerList(new, ended)
+        return (self.apply(new.list.operations, by: fetch, at: serverDate), ended.isOutdated)
     }
 
-    private mutating func heard(_ list: ServerList, _ fetch: Fetch) {
+    private mutating func recordServerList(_ list: ServerList, _ fetch: Fetch) {
         self.server = list
         self.asked = fetch.began
         self.failure = nil
@@ -162,11 +162,11 @@ package struct OperationListState: Sendable {
     /// - Parameters:
     ///   - list: Operations with distinct identifiers.
     ///   - serverDate: Tells the expired from those that disappeared otherwise.
-    package mutating func fetched(_ list: [UserOperation], by fetch: Int, at serverDate: Date) -> Change? {
+    package mutating func apply(_ list: [UserOperation], by fetch: Int, at serverDate: Date) -> Change? {
         guard self.isCurrent(fetch), let ended = self.fetch.take() else { return nil }
-        self.isTheServers = ended.lessons.isEmpty && self.undecided.isEmpty
+        self.isTheServers = ended.responses.isEmpty && self.undecided.isEmpty
         var list = list
-        if !ended.lessons.isEmpty { self.apply(ended.lessons, to: &list) }
+        if !ended.responses.isEmpty { self.apply(ended.responses, to: &list) }
         if !self.undecided.isEmpty { self.keepUndecided(in: &list) }
 
         let difference = OperationListDifference(from: self.operations, to: list)
@@ -182,13 +182,13 @@ package struct OperationListState: Sendable {
         return change.isEmpty ? nil : change
     }
 
-    private func apply(_ lessons: [String: Lesson], to list: inout [UserOperation]) {
+    private func apply(_ responses: [String: Response], to list: inout [UserOperation]) {
         list.removeAll { operation in
-            if case .isGone = lessons[operation.id] { true } else { false }
+            if case .isGone = responses[operation.id] { true } else { false }
         }
         let listed = Set(list.map(\.id))
         for operation in self.operations where !listed.contains(operation.id) {
-            if case .isPresent = lessons[operation.id] { list.append(operation) }
+            if case .isPresent = responses[operation.id] { list.append(operation) }
         }
     }
 
@@ -208,21 +208,22 @@ package struct OperationListState: Sendable {
 
     /// Notes that a decision is sent. Until it is answered, the operation stays listed, so that it can leave for the
     /// right reason.
-    package mutating func decisionBegan(_ id: String) {
-        self.undecided[id, default: Undecided()].count += 1
+    package mutating func beginDecision(_ id: String) {
+        self.undecided[id, default: UnansweredDecisions()].count += 1
     }
 
     /// Notes that the server took the decision.
-    package mutating func decided(_ id: String, _ reason: Change.RemovalReason, source: Change.Source) -> Change? {
+    package mutating func applyDecision(_ id: String, _ reason: Change.RemovalReason, source: Change.Source) -> Change?
+    {
         _ = self.endDecision(id)
         self.isTheServers = false
-        self.fetch?.lessons[id] = .isGone
+        self.fetch?.responses[id] = .isGone
         self.isGone(id)
         return self.remove(id, source: source) { Change.Removal(operation: $0, reason: reason) }
     }
 
     /// Notes that the decision came to nothing, or its outcome is unknown.
-    package mutating func decisionFailed(_ id: String, at serverDate: Date) -> Change? {
+    package mutating func failDecision(_ id: String, at serverDate: Date) -> Change? {
         guard self.endDecision(id) else { return nil }
         self.isGone(id)
         return self.remove(id, source: .fetch) { Self.removal(of: $0, at: serverDate) }
@@ -240,7 +241,7 @@ package struct OperationListState: Sendable {
 
     /// Notes that a claim is sent.
     package mutating func claimBegan(_ id: String) {
-        self.unclaimed[id, default: Unclaimed()].count += 1
+        self.unclaimed[id, default: UnansweredClaims()].count += 1
     }
 
     /// Notes that the claim came to nothing, or its outcome is unknown.
@@ -251,11 +252,11 @@ package struct OperationListState: Sendable {
     /// Notes that the server handed an operation to this activation.
     ///
     /// - Parameter id: The identifier that was claimed; that of the operation by default.
-    package mutating func claimed(_ operation: UserOperation, as id: String? = nil) -> Change? {
+    package mutating func applyClaim(_ operation: UserOperation, as id: String? = nil) -> Change? {
         // The response may be older than the operation's end.
         guard !self.endClaim(id ?? operation.id) else { return nil }
         self.isTheServers = false
-        self.fetch?.lessons[operation.id] = .isPresent
+        self.fetch?.responses[operation.id] = .isPresent
         guard let index = self.operations.firstIndex(where: { $0.id == operation.id }) else {
             self.operations.append(operation)
             return Change(operations: self.operations, added: [operation], source: .claim)

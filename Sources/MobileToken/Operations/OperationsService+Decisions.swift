@@ -49,7 +49,9 @@ extension OperationsService {
     /// Rejects an operation, and takes it off the list when the server agrees. Possession alone signs it.
     ///
     /// - Throws: `MobileTokenError`, such as `rejectExpired` or `operationAlreadyFinished`.
-    public func reject(_ operation: some AuthorizableOperation, reason: RejectionReason = .unknown) async throws {
+    public func reject(_ operation: some AuthorizableOperation, reason: UserOperation.RejectionReason = .unknown)
+        async throws
+    {
         let id = self.channel.activationID
         let decision = DecisionIntent(.reject, on: operation, reason: reason, with: .possession, of: id)
         try await self.reject(operation, reason: reason, as: decision)
@@ -58,7 +60,7 @@ extension OperationsService {
     /// Rejects an operation, and records the given decision.
     func reject(
         _ operation: some AuthorizableOperation,
-        reason: RejectionReason,
+        reason: UserOperation.RejectionReason,
         as decision: DecisionIntent
     ) async throws {
         try await self.channel.synchronizeTime()
@@ -105,7 +107,7 @@ extension OperationsService {
             throw error
         }
         if operation.status == .pending {
-            self.publish(self.state.claimed(operation, as: id))
+            self.publish(self.state.applyClaim(operation, as: id))
         } else {
             self.state.claimFailed(id)
         }
@@ -117,7 +119,7 @@ extension OperationsService {
     /// - Parameter authentication: Two factors.
     /// - Throws: `MobileTokenError`; `factorsNotAllowed` before anything is signed.
     public func history(with authentication: Authentication) async throws -> OperationList {
-        guard AllowedSignatureType.Variant(authentication) != .possession else {
+        guard UserOperation.AllowedSignatureType.Variant(authentication) != .possession else {
             throw MobileTokenError(.factorsNotAllowed, "Fetching the history requires two factors")
         }
         return try await self.post(
@@ -158,8 +160,8 @@ extension OperationsService {
         authentication: RequestAuthentication
     ) async throws {
         let (id, isApproval) = (decision.operationID, decision.verdict == .approve)
-        let source: OperationListChange.Source = isApproval ? .authorization : .rejection
-        self.state.decisionBegan(id)
+        let source: OperationList.Change.Source = isApproval ? .authorization : .rejection
+        self.state.beginDecision(id)
         do {
             let response = try await self.post(
                 isApproval ? .authorize : .reject,
@@ -173,15 +175,15 @@ extension OperationsService {
             self.mayHaveOpenDecisions = true
             if let error = error as? MobileTokenError, error.code == .invalidOperation {
                 // To the server there is nothing to decide. Should it list the operation all the same, it comes back.
-                self.publish(self.state.decided(id, .disappeared, source: source))
+                self.publish(self.state.applyDecision(id, .disappeared, source: source))
             } else {
-                self.publish(self.state.decisionFailed(id, at: self.channel.serverDate))
+                self.publish(self.state.failDecision(id, at: self.channel.serverDate))
             }
             // Too late, refused or unknown: the server's list knows.
             self.pollNow()
             throw error
         }
-        self.publish(self.state.decided(id, isApproval ? .authorized : .rejected, source: source))
+        self.publish(self.state.applyDecision(id, isApproval ? .authorized : .rejected, source: source))
     }
 
     private func post(

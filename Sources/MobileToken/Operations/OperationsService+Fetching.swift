@@ -2,12 +2,12 @@ import Coordination
 import PowerAuth
 
 extension OperationsService {
-    /// A seat on a fetch. Waiting on it does not keep the service alive.
-    struct Passage: Sendable {
-        let flight: Flight<Void>
-        let seat: Flight<Void>.Seat
+    /// A subscription to a fetch. Waiting on it does not keep the service alive.
+    struct Wait: Sendable {
+        let task: SharedTask<Void>
+        let subscription: SharedTask<Void>.Subscription
 
-        func wait() async throws { try await self.flight.value(for: self.seat) }
+        func wait() async throws { try await self.task.value(for: self.subscription) }
     }
 
     /// The state of the service that a fetch needs while it is under way.
@@ -41,7 +41,7 @@ extension OperationsService {
     /// - Throws: `MobileTokenError`, or `CancellationError`.
     public func fetchList() async throws -> OperationList {
         try Task.checkCancellation()
-        try await self.board().wait()
+        try await self.join().wait()
         return self.list
     }
 
@@ -49,14 +49,14 @@ extension OperationsService {
     ///
     /// When a list is being fetched already, no second request is made.
     public func refresh() {
-        if self.state.isFetching, let flight = self.flight, flight.keep() { return }
-        let flight = Flight<Void>()
-        _ = flight.keep()  // a new one can be kept
-        self.beginFetch(flight)
+        if self.state.isFetching, let task = self.fetching, task.detach() { return }
+        let task = SharedTask<Void>()
+        _ = task.detach()  // a new one can be detached
+        self.beginFetch(task)
     }
 
     /// Fetches a list that is newer than this call: after the one that is on its way, if there is one.
-    func refreshAfterNews() {
+    func refreshAfterEvent() {
         if self.state.needsNewerList() { self.refresh() }
     }
 
@@ -66,14 +66,14 @@ extension OperationsService {
         if self.state.operations.contains(where: { ids.contains($0.id) }) { self.refresh() }
     }
 
-    /// Takes a seat on the fetch under way, or on a new one.
-    func board() -> Passage {
-        if self.state.isFetching, let flight = self.flight, let seat = flight.board() {
-            return Passage(flight: flight, seat: seat)
+    /// Joins the fetch under way, or a new one.
+    func join() -> Wait {
+        if self.state.isFetching, let task = self.fetching, let subscription = task.join() {
+            return Wait(task: task, subscription: subscription)
         }
-        let (flight, seat) = Flight<Void>.boarded()
-        self.beginFetch(flight)
-        return Passage(flight: flight, seat: seat)
+        let (task, subscription) = SharedTask<Void>.makeJoined()
+        self.beginFetch(task)
+        return Wait(task: task, subscription: subscription)
     }
 
     // MARK: One fetch
@@ -81,27 +81,27 @@ extension OperationsService {
     /// Begins a fetch, which supersedes one that every caller left.
     ///
     /// The list knows of it before its task exists, so a task that begins late takes no successor's place.
-    private func beginFetch(_ flight: Flight<Void>) {
+    private func beginFetch(_ task: SharedTask<Void>) {
         let wasFetching = self.state.isFetching
         let fetch = Fetch(
-            number: self.state.fetchBegan(at: self.now),
+            number: self.state.beginFetch(at: self.now),
             language: self.acceptLanguage.description,
             last: self.state.server,
             isDoneWhenRepeated: self.state.isDoneWhenRepeated
         )
-        self.flight = flight
-        flight.start { [weak self, channel] in
+        self.fetching = task
+        task.start { [weak self, channel] in
             do {
                 var time = channel.evidence?.source.makeServerTimeProbe()
                 let response = try await Self.request(fetch, on: channel)
-                time?.answered()
+                time?.recordResponse()
                 if fetch.isDoneWhenRepeated, let known = fetch.last?.repeated(by: response) {
-                    time?.learn(known.list.currentTimestamp)
-                    await self?.fetchedAgain(known, by: fetch.number)
+                    time?.record(known.list.currentTimestamp)
+                    await self?.applyUnchanged(known, by: fetch.number)
                 } else {
                     let new = try ServerList(response)
-                    time?.learn(new.list.currentTimestamp)
-                    await self?.fetched(new, by: fetch.number)
+                    time?.record(new.list.currentTimestamp)
+                    await self?.apply(new, by: fetch.number)
                 }
             } catch {
                 await self?.fetchFailed(error, fetch.number)
@@ -123,35 +123,35 @@ extension OperationsService {
         }
     }
 
-    private func fetched(_ new: ServerList, by number: Int) {
+    private func apply(_ new: ServerList, by number: Int) {
         guard self.state.isCurrent(number) else { return }
-        let (change, isOutdated) = self.state.fetched(new, by: number, at: self.channel.serverDate)
+        let (change, isOutdated) = self.state.apply(new, by: number, at: self.channel.serverDate)
         self.streamsGoOn(isWell: true)
         self.publish(change)
-        self.fetchEnded(isOutdated: isOutdated)
+        self.endFetch(isOutdated: isOutdated)
         self.update { $0.recordPoll(at: $1) }
     }
 
-    private func fetchedAgain(_ known: ServerList, by number: Int) {
+    private func applyUnchanged(_ known: ServerList, by number: Int) {
         guard self.state.isCurrent(number) else { return }
-        let isOutdated = self.state.fetchedAgain(known, by: number)
+        let isOutdated = self.state.applyUnchanged(known, by: number)
         self.streamsGoOn(isWell: true)
-        self.fetchEnded(isOutdated: isOutdated)
+        self.endFetch(isOutdated: isOutdated)
         self.update { $0.recordPoll(at: $1) }
     }
 
     private func fetchFailed(_ error: any Error, _ number: Int) {
         guard self.state.isCurrent(number) else { return }
         let error = error as? MobileTokenError
-        let isOutdated = self.state.fetchEnded(number, error, at: self.now)
+        let isOutdated = self.state.endFetch(number, error, at: self.now)
         if let error { self.publish(.failed(error)) }
-        let isFinal = error.flatMap { FleetActivationState.Phase(endingWith: $0) } != nil
-        self.fetchEnded(isOutdated: isOutdated && !isFinal)
+        let isFinal = error.flatMap { OperationsFleet.ActivationState.Phase(endingWith: $0) } != nil
+        self.endFetch(isOutdated: isOutdated && !isFinal)
         if let error { self.update { $0.recordFailure(error, at: $1) } }
     }
 
-    private func fetchEnded(isOutdated: Bool) {
-        self.flight = nil
+    private func endFetch(isOutdated: Bool) {
+        self.fetching = nil
         self.publish(.loading(false))
         if isOutdated { self.refresh() }
     }

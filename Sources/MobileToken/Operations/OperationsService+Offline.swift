@@ -6,13 +6,13 @@ extension OperationsService {
     /// In a process that runs while others may upgrade the activation, `Activation.refresh()` comes first.
     ///
     /// - Throws: `offlineFailed` when neither of the server's keys for this activation made its signature.
-    public nonisolated func verify(_ operation: UnverifiedOfflineOperation) throws -> OfflineOperation {
+    public nonisolated func verify(_ operation: OfflineOperation.Unverified) throws -> OfflineOperation {
         do {
             return try operation.verified { key, signature, message in
                 self.channel.isSignedByServer(
                     message,
                     signature: signature,
-                    key: ServerSigningKey(key),
+                    key: Activation.ServerSigningKey(key),
                     format: .der
                 )
             }
@@ -42,13 +42,13 @@ extension OperationsService {
     ///   `factorsNotAllowed` for factors that it does not allow. Otherwise what any signature may throw, such as
     ///   `invalidAuthentication` or `storeFailed`.
     public func authorize(
-        offline operation: UnverifiedOfflineOperation,
+        offline operation: OfflineOperation.Unverified,
         uriID: String = "/operation/authorize/offline",
         with authentication: Authentication
     ) async throws -> String {
         try await self.channel.refresh()
         let operation = try self.verify(operation)
-        switch AllowedSignatureType.Variant(authentication) {
+        switch UserOperation.AllowedSignatureType.Variant(authentication) {
         case .possession:
             throw MobileTokenError(.factorsNotAllowed, "Authorizing an offline operation requires two factors")
         case .possessionBiometry where !operation.flags.isBiometryAllowed:
@@ -65,7 +65,7 @@ extension OperationsService {
     }
 }
 
-extension ServerSigningKey {
+extension Activation.ServerSigningKey {
     fileprivate init(_ key: OfflineOperation.SigningKey) {
         self =
             switch key {

@@ -23,7 +23,7 @@ extension OperationsService {
     public func poll(
         every interval: Duration = .seconds(7),
         delayStart: Bool = false,
-        options: PollingOptions = []
+        options: OperationsService.PollingOptions = []
     ) async throws {
         try await self.poll(Following.Plan(interval: interval, delayStart: delayStart, options: options))
     }
@@ -43,7 +43,7 @@ extension OperationsService {
     public func startPolling(
         every interval: Duration = .seconds(7),
         delayStart: Bool = false,
-        options: PollingOptions = []
+        options: OperationsService.PollingOptions = []
     ) {
         // The poller knows whether the last one still runs; its task may end later, and concerns no caller then.
         if let polling, self.poller.isActive(polling.runner) { return }
@@ -79,7 +79,7 @@ extension OperationsService {
     ///
     /// When a poll is under way, another one follows it, for its list may be too early to show what the caller knows of. Does
     /// nothing while no runner polls; ``refresh()`` asks at once, whatever polling waits for.
-    public nonisolated func pollNow() { self.poller.poke() }
+    public nonisolated func pollNow() { self.poller.pollSoon() }
 
     /// Takes a push message as a hint to look at the list: when it is about an operation, or about this activation.
     ///
@@ -101,9 +101,9 @@ extension OperationsService {
     public nonisolated func handle(_ callback: OperationCallback) { self.fetchSoon() }
 
     private nonisolated func fetchSoon() {
-        guard !self.poller.poke() else { return }
+        guard !self.poller.pollSoon() else { return }
         // Only to get onto the actor; what it starts there is the service's.
-        Task { [weak self] in await self?.refreshAfterNews() }
+        Task { [weak self] in await self?.refreshAfterEvent() }
     }
 
     /// The number of callers that poll or stand by.
@@ -152,13 +152,13 @@ extension OperationsService {
     ) async throws {
         switch request {
         case .poll(let lag):
-            channel.observer?.pollStarted(PollObservation(activationID: channel.activationID, lag: lag))
+            channel.observer?.pollStarted(Observed.Poll(activationID: channel.activationID, lag: lag))
             do {
-                guard let passage = await service()?.board() else { throw CancellationError() }
-                try await passage.wait()
-                poller.finished(.succeeded)
+                guard let wait = await service()?.join() else { throw CancellationError() }
+                try await wait.wait()
+                poller.record(.succeeded)
             } catch {
-                poller.finished(.failed(retryAfter: (error as? MobileTokenError)?.retryAfter))
+                poller.record(.failed(retryAfter: (error as? MobileTokenError)?.retryAfter))
                 throw error
             }
         case .status(let maySign):

@@ -52,7 +52,7 @@ extension OperationsService {
         _ id: String,
         within limit: Duration,
         pollingEvery interval: Duration = .seconds(7)
-    ) async throws -> OperationListChange.RemovalReason {
+    ) async throws -> OperationList.Change.RemovalReason {
         try await self.watch(within: limit, pollingEvery: interval, for: "a decision on the operation") { list, event in
             if case .changed(let change) = event,
                 let removal = change.removed.first(where: { $0.operation.id.isExactly(id) })
@@ -72,7 +72,7 @@ extension OperationsService {
         within limit: Duration,
         pollingEvery interval: Duration,
         for event: String,
-        _ look: @escaping @Sendable (OperationList?, OperationsEvent) -> Result?
+        _ look: @escaping @Sendable (OperationList?, OperationsService.Event) -> Result?
     ) async throws -> Result {
         let start = self.now
         // Subscribed before anything is fetched, so that no fetch ends unseen.
@@ -94,7 +94,7 @@ extension OperationsService {
     }
 
     private func result<Result>(
-        of look: (OperationList?, OperationsEvent) -> Result?,
+        of look: (OperationList?, OperationsService.Event) -> Result?,
         _ events: Subscription<EventBuffer>,
         since start: Duration
     ) async throws -> Result {
@@ -105,7 +105,7 @@ extension OperationsService {
     }
 
     /// Returns the list, when a fetch has just ended that was asked for late enough.
-    private func list(askedForSince start: Duration, after event: OperationsEvent) -> OperationList? {
+    private func list(askedForSince start: Duration, after event: OperationsService.Event) -> OperationList? {
         guard case .loading(false) = event, let list = try? self.lastFetchResult?.get(), let age = list.age,
             self.now - age >= start
         else { return nil }

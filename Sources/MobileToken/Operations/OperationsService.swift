@@ -39,11 +39,11 @@ public actor OperationsService {
     /// The settings of a service.
     public struct Configuration: Sendable {
         /// In which language the server presents operations. English by default.
-        public var acceptLanguage = AcceptLanguage.english
+        public var acceptLanguage = MobileTokenClient.AcceptLanguage.english
         /// The interval of ``OperationsService/run()``: 7 s by default, 5 s at least.
         public var pollInterval: Duration = PollSchedule.defaultInterval
         /// The options of ``OperationsService/run()``. None by default.
-        public var pollingOptions: PollingOptions = []
+        public var pollingOptions: OperationsService.PollingOptions = []
         /// The clock that polling waits on; the system's by default.
         public var clock: any Clock<Duration> = ContinuousClock()
         /// Numbers in 0..<1 that spread polls.
@@ -63,12 +63,12 @@ public actor OperationsService {
     nonisolated let eventsBroadcast: Broadcast<EventBuffer>
     nonisolated let runPlan: Following.Plan
     /// The fleets that follow the service without a task, each called with every event, on the service.
-    private var listeners: [ObjectIdentifier: @Sendable (OperationsEvent) -> Void] = [:]
+    private var listeners: [ObjectIdentifier: @Sendable (OperationsService.Event) -> Void] = [:]
 
     /// The list, and its fetch under way.
     var state = OperationListState()
     /// The fetch that ``state`` knows of, and its waiters.
-    var flight: Flight<Void>?
+    var fetching: SharedTask<Void>?
     /// The polling that ``startPolling(every:delayStart:options:)`` began last.
     var polling: (runner: Following.Runner, task: Task<Void, Never>)?
 
@@ -77,7 +77,7 @@ public actor OperationsService {
     var mayHaveOpenDecisions = true
 
     /// In which language the server presents operations.
-    public private(set) var acceptLanguage: AcceptLanguage
+    public private(set) var acceptLanguage: MobileTokenClient.AcceptLanguage
 
     // MARK: Life
 
@@ -104,7 +104,7 @@ public actor OperationsService {
 
     deinit {
         self.polling?.task.cancel()
-        self.flight?.cancel()
+        self.fetching?.cancel()
         // Readers hold the broadcasts, so these would outlive the service without an end.
         self.changesBroadcast.finish()
         self.eventsBroadcast.finish()
@@ -116,7 +116,7 @@ public actor OperationsService {
     public nonisolated var currentServerDate: Date? { self.channel.measuredServerDate }
 
     /// Sets the language of requests from now on.
-    public func setAcceptLanguage(_ language: AcceptLanguage) {
+    public func setAcceptLanguage(_ language: MobileTokenClient.AcceptLanguage) {
         self.acceptLanguage = language
     }
 
@@ -138,7 +138,7 @@ public actor OperationsService {
     ///   - start: Gets the operations, before the first event.
     package func follow(
         for fleet: ObjectIdentifier,
-        _ listener: (@Sendable (OperationsEvent) -> Void)?,
+        _ listener: (@Sendable (OperationsService.Event) -> Void)?,
         startingWith start: @Sendable ([UserOperation]) -> Void = { _ in }
     ) {
         let wasFollowed = !self.listeners.isEmpty
@@ -156,7 +156,7 @@ public actor OperationsService {
     public var isLoadingOperations: Bool { self.state.isFetching }
 
     /// The number of callers that share the fetch under way, a refresh counting as one.
-    package var fetchWaiterCount: Int { self.flight?.waiterCount ?? 0 }
+    package var fetchWaiterCount: Int { self.fetching?.waiterCount ?? 0 }
 
     /// Indicates whether another fetch is to follow the one under way.
     package var isNewerListWanted: Bool { self.state.isNewerListWanted }
@@ -172,13 +172,13 @@ public actor OperationsService {
     /// Each call begins a subscription of its own, which ends when the stream is let go. One stream has one reader: two loops
     /// over the same value share its changes, so call this twice. It does not keep the service alive, and it ends when the
     /// service is released, when the reading task is canceled, or when polling ended for good; then ``endReason`` is set.
-    public nonisolated func changes() -> AsyncStream<OperationListChange> { self.changesBroadcast.subscribe().stream }
+    public nonisolated func changes() -> AsyncStream<OperationList.Change> { self.changesBroadcast.subscribe().stream }
 
     /// Returns the service's events in the order they happen: loading, changes, failures.
     ///
     /// Changes come as in ``changes()``, and the stream has one reader and ends as it does. When a slow reader leaves more than
     /// 16 events unread, they shrink to one merged change, the last failure and the state of loading.
-    public nonisolated func events() -> AsyncStream<OperationsEvent> { self.eventsBroadcast.subscribe().stream }
+    public nonisolated func events() -> AsyncStream<OperationsService.Event> { self.eventsBroadcast.subscribe().stream }
 
     /// The number of subscriptions to ``changes()`` and ``events()``; a stream that is not read is one.
     package nonisolated var subscriberCount: Int {
@@ -207,7 +207,7 @@ public actor OperationsService {
         self.eventsBroadcast.forgetEndReason()
     }
 
-    func publish(_ change: OperationListChange?) {
+    func publish(_ change: OperationList.Change?) {
         let operations = self.state.operations
         let start = ChangeBuffer(list: operations)
         guard let change else {
@@ -218,7 +218,7 @@ public actor OperationsService {
         self.changesBroadcast.send(change, startingWith: start)
         self.publish(.changed(change))
         self.channel.observer?.operationListChanged(
-            OperationListObservation(
+            Observed.OperationList(
                 activationID: self.channel.activationID,
                 count: change.operations.count,
                 added: change.added.count,
@@ -228,7 +228,7 @@ public actor OperationsService {
         )
     }
 
-    func publish(_ event: OperationsEvent) {
+    func publish(_ event: OperationsService.Event) {
         self.eventsBroadcast.send(event, startingWith: self.eventsStart)
         for listener in self.listeners.values { listener(event) }
     }

@@ -20,7 +20,7 @@ package struct Following: Sendable {
             (self.interval, self.start) = (interval, start)
         }
 
-        package init(interval: Duration, delayStart: Bool = false, options: PollingOptions = []) {
+        package init(interval: Duration, delayStart: Bool = false, options: OperationsService.PollingOptions = []) {
             let start: PollSchedule.Start =
                 delayStart ? .afterInterval : options.contains(.spreadStart) ? .spread : .atOnce
             self.init(interval: interval, start: start)
@@ -113,7 +113,7 @@ package struct Following: Sendable {
 
     // MARK: Steps
 
-    /// Returns the next step of the runner whose turn it is. After `.send(.poll)`, ``finished(_:at:random:)`` has to follow.
+    /// Returns the next step of the runner whose turn it is. After `.send(.poll)`, ``record(_:at:random:)`` has to follow.
     package mutating func step(_ runner: Runner, at now: Duration) -> Step {
         guard self.runners.contains(runner) else { return .over(self.ended[runner]) }
         if let time = self.question(at: now) {
@@ -146,10 +146,10 @@ package struct Following: Sendable {
     }
 
     /// Notes the end of the poll under way. A schedule that was begun since has none, and ignores it.
-    package mutating func finished(_ outcome: Outcome, at now: Duration, random: Double) {
+    package mutating func record(_ outcome: Outcome, at now: Duration, random: Double) {
         switch outcome {
-        case .succeeded: self.schedule?.finished(at: now, .succeeded, random: random)
-        case .failed(let wait): self.schedule?.finished(at: now, .failed(retryAfter: wait), random: random)
+        case .succeeded: self.schedule?.record(at: now, .succeeded, random: random)
+        case .failed(let wait): self.schedule?.record(at: now, .failed(retryAfter: wait), random: random)
         case .canceled: self.schedule?.abandoned(at: now)
         }
     }
@@ -175,7 +175,7 @@ package struct Following: Sendable {
 
     package var isPaused: Bool { self.schedule?.isPaused ?? self.isPauseRequested }
 
-    package mutating func poke(at now: Duration) { self.schedule?.poke(at: now) }
+    package mutating func pollSoon(at now: Duration) { self.schedule?.pollSoon(at: now) }
 
     package mutating func pause() {
         self.isPauseRequested = true

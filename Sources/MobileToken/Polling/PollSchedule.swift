@@ -86,7 +86,7 @@ package struct PollSchedule: Sendable {
         self.pauses.isEmpty && !self.isPolling ? max(self.due, self.earliest) : nil
     }
 
-    /// Returns what to do now. After `.poll`, ``finished(at:_:random:)`` has to follow.
+    /// Returns what to do now. After `.poll`, ``record(at:_:random:)`` has to follow.
     package mutating func step(at now: Duration) -> Step {
         guard let due = self.next else { return .wait }
         guard due <= now else { return .sleep(until: due) }
@@ -99,7 +99,7 @@ package struct PollSchedule: Sendable {
     /// Notes that the poll under way has ended.
     ///
     /// - Parameter random: A number in 0..<1, which spreads the next poll.
-    package mutating func finished(at now: Duration, _ outcome: Outcome, random: Double) {
+    package mutating func record(at now: Duration, _ outcome: Outcome, random: Double) {
         guard self.isPolling, let lastStart else { return }
         self.isPolling = false
         switch outcome {
@@ -140,7 +140,7 @@ package struct PollSchedule: Sendable {
     }
 
     /// Asks for a poll as soon as the minimum distance, the backoff and the server's `Retry-After` allow.
-    package mutating func poke(at now: Duration) {
+    package mutating func pollSoon(at now: Duration) {
         if self.isPolling {
             self.wasPoked = true
         } else {

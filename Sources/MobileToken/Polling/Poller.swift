@@ -109,7 +109,7 @@ package final class Poller: Sendable {
     // MARK: Running without a task
 
     /// Takes the turn to poll for a fleet that steps the schedule whenever it is time, instead of lending a task to
-    /// ``run(_:send:)``. ``letGo(_:by:)`` has to follow.
+    /// ``run(_:send:)``. ``release(_:by:)`` has to follow.
     ///
     /// - Parameters:
     ///   - fleet: The fleet, which no other has the identifier of.
@@ -131,7 +131,7 @@ package final class Poller: Sendable {
     }
 
     /// Gives back the turn that ``drive(_:for:onChange:)`` took; without a runner, ends the wait for it.
-    package func letGo(_ runner: Following.Runner?, by fleet: ObjectIdentifier) {
+    package func release(_ runner: Following.Runner?, by fleet: ObjectIdentifier) {
         self.state.withLock { $0.standbys[fleet] = nil }
         guard let runner else { return }
         self.state.withLock { $0.driver = nil }
@@ -148,17 +148,17 @@ package final class Poller: Sendable {
         for standby in self.state.withLock({ Array($0.standbys.values) }) { standby() }
     }
 
-    /// Returns the next step of the runner whose turn it is. After `.send(.poll)`, ``finished(_:)`` has to follow.
+    /// Returns the next step of the runner whose turn it is. After `.send(.poll)`, ``record(_:)`` has to follow.
     package func step(_ runner: Following.Runner) -> Following.Step {
         let now = self.now
         return self.state.withLock { $0.following.step(runner, at: now) }
     }
 
     /// Notes that the poll under way has ended; a canceled task's was cut off.
-    package func finished(_ outcome: Following.Outcome) {
+    package func record(_ outcome: Following.Outcome) {
         let (now, random) = (self.now, self.random())
         let outcome = Task.isCancelled ? .canceled : outcome
-        self.state.withLock { $0.following.finished(outcome, at: now, random: random) }
+        self.state.withLock { $0.following.record(outcome, at: now, random: random) }
     }
 
     /// Changes the condition by what a request has shown.
@@ -180,7 +180,7 @@ package final class Poller: Sendable {
     ///
     /// - Returns: `false` when no runner polls, and then nothing happens.
     @discardableResult
-    package func poke() -> Bool { self.change { $0.poke(at: $1) } }
+    package func pollSoon() -> Bool { self.change { $0.pollSoon(at: $1) } }
 
     /// Holds polling back until ``resume()``, also polling that begins later.
     package func pause() { self.change { following, _ in following.pause() } }

@@ -9,7 +9,7 @@ import PowerAuthProtocol
 public struct ProximityCode: Sendable, Hashable {
     /// The operation's identifier.
     public let operationID: String
-    /// The one-time code, to be sent as a ``ProximityCheck``.
+    /// The one-time code, to be sent as a ``UserOperation/ProximityCheck``.
     public let totp: String?
 
     /// Creates a code; nil for an empty identifier.

@@ -62,11 +62,11 @@ public actor PushService {
     public var isRegistering: Bool { self.pending != nil }
 
     private let channel: any AuthenticatedChannel
-    private nonisolated let flight = SingleFlight<Void>()
+    private nonisolated let registering = Coalescer<Void>()
     private var pending: (registration: Registration, callers: Int)?
 
     /// The number of callers that share the registration under way.
-    package nonisolated var waiterCount: Int { self.flight.waiterCount }
+    package nonisolated var waiterCount: Int { self.registering.waiterCount }
 
     /// Creates the service of an activation. Nothing is sent yet.
     ///
@@ -97,13 +97,13 @@ public actor PushService {
         self.pending = (registration, (self.pending?.callers ?? 0) + 1)
         defer { self.callerLeft() }
 
-        try await self.flight.run { [channel] in
+        try await self.registering.run { [channel] in
             let response = try await ServerCall.other.mappingErrors {
                 try await channel.post(
                     "/api/push/device/register/token",
                     body: RequestBody.pushRegistration(registration),
                     authentication: .universalToken,
-                    acceptLanguage: AcceptLanguage.english.description,
+                    acceptLanguage: MobileTokenClient.AcceptLanguage.english.description,
                     decision: nil
                 )
             }

@@ -1,5 +1,6 @@
 public import Foundation
 public import PowerAuth
+public import MobileTokenReceipts
 
 extension OperationsService {
     /// Compares the receipts of the store with the bank's history, and names every difference.
@@ -25,7 +26,7 @@ extension OperationsService {
         isSettling: Bool = false
     ) async throws -> ReceiptReconciliation {
         guard let evidence = self.channel.evidence?.source, let receipts = evidence.receipts else {
-            throw MobileTokenError(.receiptsNotKept, "The store keeps no receipts")
+            throw MobileTokenError(.receiptsNotKept, "The channel of these operations shows no receipts")
         }
         let exported = try await archive?.receipts() ?? []
         try await self.lookIntoOpenDecisions(by: evidence, isSettling: isSettling)

@@ -50,7 +50,11 @@ extension ReceiptReconciliation {
         }
     }
 
-    private mutating func add(_ finding: ReceiptRule.Finding, _ receipt: DecisionReceipt, _ status: OperationStatus?) {
+    private mutating func add(
+        _ finding: ReceiptRule.Finding,
+        _ receipt: DecisionReceipt,
+        _ status: UserOperation.Status?
+    ) {
         switch finding {
         case .agrees: self.agreeingCount += 1
         case .incomparable(let reason): self.incomparable[reason, default: []].append(receipt.number)
@@ -78,7 +82,7 @@ extension ReceiptReconciliation.Difference {
     fileprivate init(
         _ kind: Kind,
         _ operationID: String?,
-        _ status: OperationStatus?,
+        _ status: UserOperation.Status?,
         _ receipts: [DecisionReceipt],
         _ conclusion: DecisionOutcome.Result? = nil
     ) {
@@ -108,7 +112,7 @@ struct HistoryIndex {
     subscript(_ id: String?) -> UserOperation? { id.flatMap { self.operations[ExactString($0)] } }
 }
 
-extension OperationStatus {
+extension UserOperation.Status {
     /// Tells that a user decided the operation with an activation.
     fileprivate var isDecision: Bool { self == .approved || self == .rejected }
 }
@@ -141,7 +145,7 @@ extension DecisionReceipt {
     }
 
     /// The status of an operation that is decided so.
-    var decidedStatus: OperationStatus { self.intent.verdict == .approve ? .approved : .rejected }
+    var decidedStatus: UserOperation.Status { self.intent.verdict == .approve ? .approved : .rejected }
 
     /// Returns whether the receipt may be of an operation though its identifier was erased. A day is more than two clocks differ.
     fileprivate func mayBeErased(of operation: UserOperation) -> Bool {

@@ -28,7 +28,7 @@ public struct ReceiptReconciliation: Sendable, Hashable {
         /// The operation's identifier; `nil` when it was erased from the receipt.
         public let operationID: String?
         /// The operation's status in the history; `nil` when it is not in it.
-        public let status: OperationStatus?
+        public let status: UserOperation.Status?
         /// The receipts that are concerned; empty when there is none.
         public let receipts: [DecisionReceipt]
         /// The result that the history proves of a receipt which left it open; `nil` when it proves nothing.

@@ -48,7 +48,7 @@ struct ReceiptRule {
 
     private var isOpen: Bool { self.receipt.outcome?.isOpen ?? true }
 
-    private func standing(_ status: OperationStatus) -> Standing? {
+    private func standing(_ status: UserOperation.Status) -> Standing? {
         switch status {
         case .pending: .pending
         case .approved, .rejected, .canceled, .expired, .failed:

@@ -8,9 +8,9 @@ import Synchronization
 /// Divides the activations of a PostgreSQL store among the nodes that share it.
 ///
 /// ```swift
-/// let store = PostgresActivationStore(storeConfiguration)
+/// let store = ActivationStore.postgres(storeConfiguration)
 /// var configuration = OperationsFleet.Configuration()
-/// configuration.membership = PostgresFleetMembership(store: store)
+/// configuration.membership = try PostgresFleetMembership(store: store)
 /// ```
 ///
 /// There are 64 buckets, and each belongs to one node or to none. A node takes its fair share of them, looks every second how
@@ -24,17 +24,18 @@ import Synchronization
 /// and decides nothing once its lifetime is over.
 public final class PostgresFleetMembership: FleetMembership {
     /// 64.
-    public let bucketCount = FleetBuckets.count
+    public let bucketCount = OperationsFleet.Buckets.count
 
     private static let interval = Duration.seconds(1)
 
     /// The buckets that this node owns, and the number under which it does.
     private struct Held {
         var buckets: Set<Int> = []
-        var seat: Int64?
+        var lease: Int64?
     }
 
-    private let store: PostgresActivationStore
+    private let store: ActivationStore
+    private let driver: PostgresDriver
     private let clock: ServiceClock
     private let held = Mutex(Held())
     private let exchange: ListExchange
@@ -44,10 +45,11 @@ public final class PostgresFleetMembership: FleetMembership {
     /// - Parameters:
     ///   - store: The store that the nodes share.
     ///   - clock: Paces looking for other nodes.
-    public init(store: PostgresActivationStore, clock: any Clock<Duration> = ContinuousClock()) {
+    public init(store: ActivationStore, clock: any Clock<Duration> = ContinuousClock()) throws(MobileTokenError) {
         self.store = store
+        self.driver = try store.postgres
         self.clock = ServiceClock(clock)
-        self.exchange = ListExchange(store, clock: self.clock)
+        self.exchange = ListExchange(store, self.driver, clock: self.clock)
     }
 
     /// The least age of the oldest transaction of the server, whatever database it is of; zero when there is none.
@@ -58,19 +60,19 @@ public final class PostgresFleetMembership: FleetMembership {
 
     /// Returns whether this node owns a bucket, and may rely on being alive to the others.
     public func holds(_ bucket: Int) -> Bool {
-        guard let seat = self.store.node.reliableSeat else { return false }
-        return self.held.withLock { $0.seat == seat.number && $0.buckets.contains(bucket) }
+        guard let lease = self.driver.node.reliableLease else { return false }
+        return self.held.withLock { $0.lease == lease.number && $0.buckets.contains(bucket) }
     }
 
     /// Takes buckets and gives them back until the calling task is canceled.
     ///
     /// - Throws: `MobileTokenError` when the database cannot be used at the start.
-    public func run(assign: @escaping @Sendable (FleetAssignment) async -> Void) async throws {
+    public func run(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void) async throws {
         try await self.store.open()
-        try self.store.node.beginUse()
-        defer { self.store.node.endUse() }
-        var last: FleetAssignment?
-        func tell(_ assignment: FleetAssignment) async {
+        try self.driver.node.beginUse()
+        defer { self.driver.node.endUse() }
+        var last: OperationsFleet.Assignment?
+        func tell(_ assignment: OperationsFleet.Assignment) async {
             guard assignment != last else { return }
             last = assignment
             await assign(assignment)
@@ -82,7 +84,7 @@ public final class PostgresFleetMembership: FleetMembership {
                     await tell(try await self.look(tell))
                     hasBegun = true
                 } catch let error as MobileTokenError where hasBegun && error.isPassing {
-                    // Polling goes on, and deciding ends with the seat.
+                    // Polling goes on, and deciding ends with the lease.
                 }
             } while (try? await self.clock.sleep(until: self.clock.now + Self.interval)) != nil
         } catch is CancellationError {
@@ -96,61 +98,60 @@ public final class PostgresFleetMembership: FleetMembership {
     }
 
     /// Brings what this node owns up to its fair share.
-    private func look(_ assign: (FleetAssignment) async -> Void) async throws -> FleetAssignment {
-        let seat: Seat
+    private func look(_ assign: (OperationsFleet.Assignment) async -> Void) async throws -> OperationsFleet.Assignment {
+        let lease: NodeLease
         do {
-            seat = try await self.store.node.seat()
+            lease = try await self.driver.node.lease()
         } catch {
-            throw MobileTokenError.mapped(error, schema: self.store.configuration.schema)
+            throw MobileTokenError.mapped(error, schema: self.driver.configuration.schema)
         }
-        let (newestFormat, lifetimes) = (self.store.node.newestFormat, self.store.node.lifetimes)
-        let (owned, count, readsAll) = try await self.store.withConnection {
-            try FleetTables.look(as: seat, reading: newestFormat, lifetimes, $0)
+        let (newestFormat, lifetimes) = (self.driver.node.newestFormat, self.driver.node.lifetimes)
+        let (owned, count, readsAll) = try await self.driver.withConnection {
+            try FleetTables.look(as: lease, reading: newestFormat, lifetimes, $0)
         }
-        if let before = self.held.withLock({ $0.seat }), before != seat.number {
+        if let before = self.held.withLock({ $0.lease }), before != lease.number {
             // Others may have decided meanwhile: whatever is owned now is taken over, and no old list is decided by.
-            await assign(FleetAssignment(buckets: [], processCount: count))
+            await assign(OperationsFleet.Assignment(buckets: [], processCount: count))
         }
-        self.set(owned, seat)
-        var share = BucketShare(count: self.bucketCount, startingAt: Int(truncatingIfNeeded: seat.number))
-        for bucket in owned { share.took(bucket) }
+        self.set(owned, lease)
+        var share = BucketShare(count: self.bucketCount, startingAt: Int(truncatingIfNeeded: lease.number))
+        for bucket in owned { share.add(bucket) }
         let surplus = readsAll ? share.surplus(among: count) : Array(owned)
         if !surplus.isEmpty {
-            for bucket in surplus { share.gaveBack(bucket) }
+            for bucket in surplus { share.remove(bucket) }
             // Others may take a bucket only when nothing is decided on it here any more.
-            self.set(share.owned, seat)
-            await assign(FleetAssignment(buckets: share.owned, processCount: count))
-            try await self.store.withConnection { try FleetTables.giveBack(surplus, as: seat, $0) }
+            self.set(share.owned, lease)
+            await assign(OperationsFleet.Assignment(buckets: share.owned, processCount: count))
+            try await self.driver.withConnection { try FleetTables.giveBack(surplus, as: lease, $0) }
         }
         let missing = share.missing(among: count)
         if readsAll, missing > 0 {
-            for bucket in try await self.store.withConnection({ try FleetTables.take(missing, as: seat, $0) }) {
-                share.took(bucket)
+            for bucket in try await self.driver.withConnection({ try FleetTables.take(missing, as: lease, $0) }) {
+                share.add(bucket)
             }
         }
-        self.set(share.owned, seat)
-        return FleetAssignment(buckets: share.owned, processCount: count)
+        self.set(share.owned, lease)
+        return OperationsFleet.Assignment(buckets: share.owned, processCount: count)
     }
 
-    private func set(_ buckets: Set<Int>, _ seat: Seat) {
-        self.held.withLock { $0 = Held(buckets: buckets, seat: seat.number) }
+    private func set(_ buckets: Set<Int>, _ lease: NodeLease) {
+        self.held.withLock { $0 = Held(buckets: buckets, lease: lease.number) }
     }
 
-    private func giveBackAll(_ assign: (FleetAssignment) async -> Void) async {
-        let seat = self.held.withLock { held in
+    private func giveBackAll(_ assign: (OperationsFleet.Assignment) async -> Void) async {
+        let lease = self.held.withLock { held in
             held.buckets = []
-            return held.seat
+            return held.lease
         }
-        await assign(FleetAssignment(buckets: []))
-        guard let seat else { return }
-        // In a task of its own, which is waited for: this one is canceled, and what is not given back would be nobody's for a
-        // lifetime.
-        await Task { [store] in try? await store.withConnection { try FleetTables.leave(as: seat, $0) } }.value
+        await assign(OperationsFleet.Assignment(buckets: []))
+        guard let lease else { return }
+        // This task is canceled, and what is not given back would be nobody's for a lifetime.
+        await shielded { [driver] in try? await driver.withConnection { try FleetTables.leave(as: lease, $0) } }
     }
 }
 
 extension PostgresFleetMembership: ListSharingMembership {
-    package func polled(_ listing: FleetListing) { self.exchange.polled(listing) }
+    package func recordPoll(_ listing: FleetListing) { self.exchange.recordPoll(listing) }
 
     package func lastListing(of activationID: String) -> FleetListing? { self.exchange.last(activationID) }
 
@@ -163,19 +164,19 @@ enum FleetTables {
     ///
     /// - Returns: What it owns, how many nodes poll, and whether it is one of them.
     static func look(
-        as seat: Seat,
+        as lease: NodeLease,
         reading newestFormat: RecordFormat,
         _ lifetimes: NodeLifetimes,
         _ connection: PostgresConnection
     ) throws -> (owned: Set<Int>, count: Int, readsAll: Bool) {
         let readsAll = "(NOT EXISTS (SELECT FROM activation WHERE format > $1))"
         let results = try connection.run([
-            Seat.sweep(lifetimes),
+            NodeLease.sweep(lifetimes),
             PostgresStatement(
                 "UPDATE node SET polls = NOT polls WHERE number = $2 AND polls <> \(readsAll)",
-                [.integer(newestFormat.rawValue), .integer(seat.number)]
+                [.integer(newestFormat.rawValue), .integer(lease.number)]
             ),
-            PostgresStatement("SELECT number FROM bucket WHERE owner = $1", [.integer(seat.number)]),
+            PostgresStatement("SELECT number FROM bucket WHERE owner = $1", [.integer(lease.number)]),
             PostgresStatement("SELECT count(*), \(readsAll) FROM node WHERE polls", [.integer(newestFormat.rawValue)]),
         ])
         guard results.count == 4, let row = results[3].first else { throw PostgresError(.unexpectedResult) }
@@ -184,7 +185,7 @@ enum FleetTables {
     }
 
     /// Takes buckets that nobody has. Two nodes that look at once do not wait for each other.
-    static func take(_ count: Int, as seat: Seat, _ connection: PostgresConnection) throws -> [Int] {
+    static func take(_ count: Int, as lease: NodeLease, _ connection: PostgresConnection) throws -> [Int] {
         try connection.run(
             """
             UPDATE bucket SET owner = $1
@@ -193,21 +194,21 @@ enum FleetTables {
             ) AND EXISTS (SELECT FROM node WHERE number = $1)
             RETURNING number
             """,
-            [.integer(seat.number), .integer(Int64(clamping: count))]
+            [.integer(lease.number), .integer(Int64(clamping: count))]
         ).map { Int(clamping: try $0.integer(0)) }
     }
 
-    static func giveBack(_ buckets: [Int], as seat: Seat, _ connection: PostgresConnection) throws {
+    static func giveBack(_ buckets: [Int], as lease: NodeLease, _ connection: PostgresConnection) throws {
         try connection.run(
             "UPDATE bucket SET owner = NULL WHERE owner = $1 AND number = ANY ($2::int8[])",
-            [.integer(seat.number), .integers(buckets.map { Int64($0) })]
+            [.integer(lease.number), .integers(buckets.map { Int64($0) })]
         )
     }
 
-    static func leave(as seat: Int64, _ connection: PostgresConnection) throws {
+    static func leave(as lease: Int64, _ connection: PostgresConnection) throws {
         try connection.run([
-            PostgresStatement("UPDATE bucket SET owner = NULL WHERE owner = $1", [.integer(seat)]),
-            PostgresStatement("UPDATE node SET polls = false WHERE number = $1", [.integer(seat)]),
+            PostgresStatement("UPDATE bucket SET owner = NULL WHERE owner = $1", [.integer(lease)]),
+            PostgresStatement("UPDATE node SET polls = false WHERE number = $1", [.integer(lease)]),
         ])
     }
 }

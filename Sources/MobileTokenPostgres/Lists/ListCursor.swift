@@ -14,7 +14,7 @@ struct ListHorizon: Sendable, Equatable {
     let oldest: Int64
     /// The next one to begin.
     let next: Int64
-    /// The life of the database; see ``Incarnation``.
+    /// The life of the database; see ``DatabaseEpoch``.
     let incarnation: Int64
 }
 
@@ -49,13 +49,13 @@ struct ListCursor: Sendable, Equatable {
     /// Takes in a page.
     ///
     /// - Parameter isFull: Whether there may be another one.
-    mutating func took(_ places: [ListPlace], at now: ListHorizon, isFull: Bool) -> Step {
+    mutating func apply(_ places: [ListPlace], at now: ListHorizon, isFull: Bool) -> Step {
         if let before = self.horizon ?? self.last, before.incarnation != now.incarnation || before.next > now.next {
             self = ListCursor()
             return .startOver
         }
         let horizon = self.horizon ?? now
-        self.saw(places)
+        self.record(places)
         if isFull, let last = places.last {
             self.horizon = horizon
             self.start = Start(transaction: last.transaction, slot: last.slot + 1)
@@ -69,7 +69,7 @@ struct ListCursor: Sendable, Equatable {
     }
 
     /// Passes over what was read, or written by this node.
-    mutating func saw(_ places: [ListPlace]) {
+    mutating func record(_ places: [ListPlace]) {
         var seen = Dictionary(self.seen.map { ($0.slot, $0) }, uniquingKeysWith: { $1 })
         for place in places where (seen[place.slot]?.version ?? .min) < place.version { seen[place.slot] = place }
         self.seen = Array(seen.values)

@@ -7,8 +7,8 @@ import Synchronization
 
 /// Carries lists between this node and the others, through the table of lists.
 ///
-/// Two tasks work side by side: one writes what was polled here, and gives a hint when it is done; the other reads when there is
-/// a hint, and from time to time, since hints get lost.
+/// Two tasks work side by side: one writes what was polled here, and gives a notification when it is done; the other reads when there is
+/// a notification, and from time to time, since notifications get lost.
 final class ListExchange: Sendable {
     private struct State {
         var lists = SharedLists()
@@ -17,34 +17,36 @@ final class ListExchange: Sendable {
         var oldestTransactionAge = Duration.zero
     }
 
-    /// Between two rounds of writing, and between two hints.
+    /// Between two rounds of writing, and between two notifications.
     private static let writingPause = Duration.milliseconds(100)
     /// Before another attempt at what failed.
     private static let failurePause = Duration.seconds(1)
 
-    private let store: PostgresActivationStore
+    private let store: ActivationStore
+    private let driver: PostgresDriver
     private let clock: ServiceClock
     /// `nil` where sessions cannot listen.
-    private let hints: Hints?
+    private let notifications: Notifications?
     /// The time between two readings without a notification.
     private let interval: Duration
     private let state = Mutex(State())
     /// Raised when there is something to be written.
-    private let bell = Signal()
+    private let writeSignal = Signal()
 
-    init(_ store: PostgresActivationStore, clock: ServiceClock) {
+    init(_ store: ActivationStore, _ driver: PostgresDriver, clock: ServiceClock) {
         self.store = store
+        self.driver = driver
         self.clock = clock
-        self.hints = store.configuration.pollOnly ? nil : store.listHints(clock)
-        self.interval = store.configuration.pollOnly ? .seconds(1) : .seconds(5)
+        self.notifications = driver.configuration.pollOnly ? nil : driver.listNotifications(clock)
+        self.interval = driver.configuration.pollOnly ? .seconds(1) : .seconds(5)
     }
 
     var oldestTransactionAge: Duration { self.state.withLock { $0.oldestTransactionAge } }
 
     func last(_ activationID: String) -> FleetListing? { self.state.withLock { $0.lists.last(activationID) } }
 
-    func polled(_ listing: FleetListing) {
-        if self.state.withLock({ $0.lists.polled(listing) }) { self.bell.raise() }
+    func recordPoll(_ listing: FleetListing) {
+        if self.state.withLock({ $0.lists.recordPoll(listing) }) { self.writeSignal.raise() }
     }
 
     /// Reads and writes until the calling task is canceled.
@@ -61,7 +63,7 @@ final class ListExchange: Sendable {
     }
 
     /// Lists for which there is no lease are written when there is one again.
-    private struct NoSeat: Error {}
+    private struct NoLease: Error {}
 
     private func pause(_ duration: Duration) async {
         try? await self.clock.sleep(until: self.clock.now + duration)
@@ -70,16 +72,16 @@ final class ListExchange: Sendable {
     // MARK: Writing
 
     private func writeAll(_ receiver: ListReceiver) async {
-        while !Task.isCancelled, await self.bell.wait() {
+        while !Task.isCancelled, await self.writeSignal.wait() {
             do {
-                if try await self.writePending(), let hints {
-                    try await self.store.withConnection { try ListTable.notify(hints.channel, $0) }
+                if try await self.writePending(), let notifications {
+                    try await self.driver.withConnection { try ListTable.notify(notifications.channel, $0) }
                 }
                 await self.pause(Self.writingPause)
             } catch {
                 if let error = error as? MobileTokenError { await receiver.failed(error) }
                 await self.pause(Self.failurePause)
-                self.bell.raise()
+                self.writeSignal.raise()
             }
         }
     }
@@ -88,30 +90,30 @@ final class ListExchange: Sendable {
     private func writePending() async throws -> Bool {
         var hasWritten = false
         while true {
-            guard let seat = self.store.node.reliableSeat else { throw NoSeat() }
+            guard let lease = self.driver.node.reliableLease else { throw NoLease() }
             let listings = self.state.withLock { $0.lists.takePending(ListTable.pageSize) }
             guard !listings.isEmpty else { return hasWritten }
             do {
-                hasWritten = try await self.write(listings, as: seat) || hasWritten
+                hasWritten = try await self.write(listings, as: lease) || hasWritten
             } catch {
-                self.state.withLock { $0.lists.failed(listings) }
+                self.state.withLock { $0.lists.recordFailure(listings) }
                 throw error
             }
         }
     }
 
-    private func write(_ listings: [FleetListing], as seat: Seat) async throws -> Bool {
-        let keys = try await self.store.journal.opened().keys
+    private func write(_ listings: [FleetListing], as lease: NodeLease) async throws -> Bool {
+        let keys = try await self.store.opened().keys
         let changes = try listings.map { listing in
             let body = try keys.currentSealing.seal(listing.json, as: ListTable.name, of: listing.activationID)
             return ListTable.Change(activationID: listing.activationID, body: body)
         }
-        let written = try await self.store.withConnection { connection in
-            try ListTable.write(changes, as: seat, key: keys.current, connection)
+        let written = try await self.driver.withConnection { connection in
+            try ListTable.write(changes, as: lease, key: keys.current, connection)
         }
         self.state.withLock { state in
             state.lists.wrote(listings, accepted: Set(written.map { ExactString($0.activationID) }))
-            state.cursor.saw(written.map(\.place))
+            state.cursor.record(written.map(\.place))
         }
         return !written.isEmpty
     }
@@ -129,7 +131,7 @@ final class ListExchange: Sendable {
             } catch {
                 hasRead = false
                 guard !Task.isCancelled else { return }
-                let mapped = MobileTokenError.mapped(error, schema: self.store.configuration.schema)
+                let mapped = MobileTokenError.mapped(error, schema: self.driver.configuration.schema)
                 if let error = mapped as? MobileTokenError { await receiver.failed(error) }
                 self.state.withLock { state in
                     // It may be another database that answers next.
@@ -142,8 +144,8 @@ final class ListExchange: Sendable {
     }
 
     private func waitForNews() async throws {
-        if let hints {
-            try await hints.wait(atMost: self.interval)
+        if let notifications {
+            try await notifications.wait(atMost: self.interval)
         } else {
             try await self.clock.sleep(until: self.clock.now + self.interval)
         }
@@ -153,28 +155,28 @@ final class ListExchange: Sendable {
         try await self.store.open()
         while true {
             let cursor = self.state.withLock { $0.cursor }
-            let page = try await self.store.withConnection(isCancelable: true) { connection in
+            let page = try await self.driver.withConnection(isCancelable: true) { connection in
                 try ListTable.read(after: cursor, connection)
             }
-            switch self.took(page) {
+            switch self.apply(page) {
             case .startOver: continue
             case .readOn: await self.show(page.rows, receiver)
             case .finish:
                 await self.show(page.rows, receiver)
                 let (gone, hasPending) = self.state.withLock { $0.lists.finishedReading() }
-                if hasPending { self.bell.raise() }
+                if hasPending { self.writeSignal.raise() }
                 for listing in gone { await receiver.show(listing) }
                 return
             }
         }
     }
 
-    private func took(_ page: ListTable.Page) -> ListCursor.Step {
+    private func apply(_ page: ListTable.Page) -> ListCursor.Step {
         let now = self.clock.now
         return self.state.withLock { state in
-            state.oldestTransactionAge = state.transactionAge.saw(page.horizon, at: now)
+            state.oldestTransactionAge = state.transactionAge.record(page.horizon, at: now)
             let isFull = page.rows.count == ListTable.pageSize
-            let step = state.cursor.took(page.rows.map(\.place), at: page.horizon, isFull: isFull)
+            let step = state.cursor.apply(page.rows.map(\.place), at: page.horizon, isFull: isFull)
             if step == .startOver { state.lists.startOver() }
             return step
         }
@@ -189,7 +191,7 @@ final class ListExchange: Sendable {
     }
 
     private func open(_ row: ListTable.Row) async throws -> FleetListing {
-        let sealing = try await self.store.journal.sealing(row.sealingKey)
+        let sealing = try await self.store.sealing(row.sealingKey)
         let json = try sealing.open(row.body, as: ListTable.name, of: row.activationID)
         return try FleetListing(activationID: row.activationID, parsing: json)
     }

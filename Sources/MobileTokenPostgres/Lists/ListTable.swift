@@ -98,11 +98,11 @@ enum ListTable {
     /// - Returns: What was written, and where it can be read.
     static func write(
         _ changes: [Change],
-        as seat: Seat,
+        as lease: NodeLease,
         key: Int64,
         _ connection: PostgresConnection
     ) throws -> [(activationID: String, place: ListPlace)] {
-        let buckets = changes.map { Int64(FleetBuckets.bucket(of: $0.activationID)) }
+        let buckets = changes.map { Int64(OperationsFleet.Buckets.bucket(of: $0.activationID)) }
         let statement = PostgresStatement(
             """
             WITH change AS MATERIALIZED (
@@ -124,7 +124,7 @@ enum ListTable {
             SELECT activation_id, slot, version, written_by FROM written JOIN change USING (slot)
             """,
             [
-                .integer(seat.number), .texts(changes.map(\.activationID)), .integers(buckets),
+                .integer(lease.number), .texts(changes.map(\.activationID)), .integers(buckets),
                 .byteStrings(changes.map(\.body)), .integer(key),
             ]
         )

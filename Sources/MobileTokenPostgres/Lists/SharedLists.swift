@@ -27,7 +27,7 @@ struct SharedLists: Sendable {
     /// This node polled a list.
     ///
     /// - Returns: `true` when there is something to be written.
-    mutating func polled(_ listing: FleetListing) -> Bool {
+    mutating func recordPoll(_ listing: FleetListing) -> Bool {
         let id = ExactString(listing.activationID)
         let newest = self.pending[id] ?? self.writing[id] ?? self.known[id]
         guard newest?.operations != listing.operations else { return false }
@@ -61,7 +61,7 @@ struct SharedLists: Sendable {
     }
 
     /// Nobody knows whether lists were written. They are written again, unless there are newer ones.
-    mutating func failed(_ listings: [FleetListing]) {
+    mutating func recordFailure(_ listings: [FleetListing]) {
         for listing in listings {
             let id = ExactString(listing.activationID)
             self.writing[id] = nil

@@ -11,7 +11,7 @@ struct TransactionAge: Sendable {
     /// Takes in a reading.
     ///
     /// - Returns: At least how old the oldest transaction is; zero when none is under way.
-    mutating func saw(_ horizon: ListHorizon, at now: Duration) -> Duration {
+    mutating func record(_ horizon: ListHorizon, at now: Duration) -> Duration {
         self.marks.removeAll { $0.next <= horizon.oldest }
         if horizon.oldest < horizon.next, self.marks.last.map({ $0.next < horizon.next }) ?? true {
             self.marks.append((horizon.next, now))

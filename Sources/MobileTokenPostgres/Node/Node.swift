@@ -3,13 +3,13 @@ import PostgresDatabase
 import PowerAuth
 import Synchronization
 
-/// This process among those that share the store: its seat, and the rights to sign that it holds under it.
+/// This process among those that share the store: its lease, and the signing locks that it holds under it.
 ///
 /// Rights are sticky: a node keeps what it has signed with until another one asks for it. While it signs, a keeper renews the
-/// seat and hands over what others wish for; the keeper leaves when nothing was signed for one lifetime.
+/// lease and hands over what others request; the keeper leaves when nothing was signed for one lifetime.
 final class Node: Sendable {
     private struct State {
-        var holdings = NodeHoldings()
+        var node = NodeState()
         /// The task that renews the lease.
         var keeper: Task<Void, Never>?
     }
@@ -23,11 +23,11 @@ final class Node: Sendable {
     let newestFormat: RecordFormat
     private let pool: PostgresPool
     private let keeperPool: PostgresPool
-    /// About wishes; `nil` where sessions cannot listen.
-    private let hints: Hints?
+    /// About handover requests; `nil` where sessions cannot listen.
+    private let notifications: Notifications?
     /// The order of this process's turns.
-    let gate = Gate()
-    private let joining = Gate()
+    let gate = KeyedSemaphore()
+    private let joining = KeyedSemaphore()
     private let state = Mutex(State())
     private let clock: ServiceClock
 
@@ -35,15 +35,15 @@ final class Node: Sendable {
     ///   - pool: For what callers wait for.
     ///   - newestFormat: The latest form of activations that this node reads.
     ///   - keeperPool: Of one connection, so that a heartbeat waits for nobody.
-    ///   - hints: About wishes; `nil` where sessions cannot listen.
-    ///   - clock: Paces heartbeats and attempts. How long a seat is relied on is a matter of the machine's clock alone.
+    ///   - notifications: About handover requests; `nil` where sessions cannot listen.
+    ///   - clock: Paces heartbeats and attempts. How long a lease is relied on is a matter of the machine's clock alone.
     init(
         name: String,
         lifetimes: NodeLifetimes,
         newestFormat: RecordFormat,
         pool: PostgresPool,
         keeperPool: PostgresPool,
-        hints: Hints?,
+        notifications: Notifications?,
         clock: ServiceClock
     ) {
         self.name = name
@@ -51,25 +51,25 @@ final class Node: Sendable {
         self.newestFormat = newestFormat
         self.pool = pool
         self.keeperPool = keeperPool
-        self.hints = hints
+        self.notifications = notifications
         self.clock = clock
     }
 
-    /// Until when a seat may be relied on; a moment that has passed when this node has lost it.
-    func reliableUntil(as seat: Seat) -> ContinuousClock.Instant {
-        let current = self.state.withLock { $0.holdings.seat }
-        return current?.number == seat.number ? current?.reliableUntil ?? seat.reliableUntil : .now - .seconds(1)
+    /// Until when a lease may be relied on; a moment that has passed when this node has lost it.
+    func reliableUntil(as lease: NodeLease) -> ContinuousClock.Instant {
+        let current = self.state.withLock { $0.node.lease }
+        return current?.number == lease.number ? current?.reliableUntil ?? lease.reliableUntil : .now - .seconds(1)
     }
 
-    /// The seat, if it may be relied on.
-    var reliableSeat: Seat? { self.state.withLock { $0.holdings.seat }.flatMap { $0.isReliable ? $0 : nil } }
+    /// The lease, if it may be relied on.
+    var reliableLease: NodeLease? { self.state.withLock { $0.node.lease }.flatMap { $0.isReliable ? $0 : nil } }
 
     // MARK: Use
 
-    /// Keeps the seat renewed until ``endUse()``.
+    /// Keeps the lease renewed until ``endUse()``.
     func beginUse() throws {
         try self.state.withLock { state in
-            switch state.holdings.beginUse() {
+            switch state.node.beginUse() {
             case .refuse: throw Self.closed()
             case .goOn: break
             case .startKeeper:
@@ -79,57 +79,56 @@ final class Node: Sendable {
         }
     }
 
-    func endUse() { self.state.withLock { $0.holdings.endUse(at: self.clock.now) } }
+    func endUse() { self.state.withLock { $0.node.endUse(at: self.clock.now) } }
 
     /// Gives everything back. Turns that have begun end as if another node had taken over.
     func close() async {
-        let (keeper, seat) = self.state.withLock { ($0.keeper.take(), $0.holdings.close()) }
+        let (keeper, lease) = self.state.withLock { ($0.keeper.take(), $0.node.close()) }
         keeper?.cancel()
         await keeper?.value
-        await self.leave(seat)
+        await self.leave(lease)
         await self.keeperPool.closeIdleConnections()
     }
 
     private static func closed() -> MobileTokenError { MobileTokenError(.storeClosed, "The store was closed") }
 
-    private func leave(_ seat: Seat?) async {
-        guard let seat else { return }
-        // In a task of its own, which is waited for, since the caller may be canceled. Should it fail, the others find out after
-        // a lifetime.
-        await Task { try? await self.pool.withConnection { try seat.leave($0) } }.value
+    private func leave(_ lease: NodeLease?) async {
+        guard let lease else { return }
+        // The caller may be canceled. Should it fail, the others find out after a lifetime.
+        await shielded { [pool] in try? await pool.withConnection { try lease.leave($0) } }
     }
 
-    // MARK: The seat
+    // MARK: The lease
 
-    /// Returns the seat, and takes one when there is none.
+    /// Returns the lease, and takes one when there is none.
     ///
     /// - Throws: What keeps the database from being reached; `CancellationError`.
-    func seat() async throws -> Seat {
-        if let seat = self.reliableSeat { return seat }
+    func lease() async throws -> NodeLease {
+        if let lease = self.reliableLease { return lease }
         try await self.joining.enter("")
         defer { self.joining.leave("") }
-        if let seat = self.reliableSeat { return seat }
+        if let lease = self.reliableLease { return lease }
         while true {
-            guard !self.state.withLock({ $0.holdings.isClosed }) else { throw Self.closed() }
+            guard !self.state.withLock({ $0.node.isClosed }) else { throw Self.closed() }
             let (name, lifetimes) = (self.name, self.lifetimes)
             let quarantine = try await self.pool.withConnection { connection in
-                try Incarnation.check(connection)
-                return try Incarnation.quarantine(lifetimes, connection)
+                try DatabaseEpoch.check(connection)
+                return try DatabaseEpoch.quarantine(lifetimes, connection)
             }
             let now = self.clock.now
-            if let quarantine, let rest = self.state.withLock({ $0.holdings.rest(of: quarantine, at: now) }) {
+            if let quarantine, let rest = self.state.withLock({ $0.node.rest(of: quarantine, at: now) }) {
                 try await self.sleep(for: rest)
                 continue
             }
             let newestFormat = self.newestFormat
-            let seat = try await self.pool.withConnection {
-                try Seat.take(name: name, reading: newestFormat, lifetimes, $0)
+            let lease = try await self.pool.withConnection {
+                try NodeLease.take(name: name, reading: newestFormat, lifetimes, $0)
             }
-            guard self.state.withLock({ $0.holdings.took(seat) }) else {
-                await self.leave(seat)
+            guard self.state.withLock({ $0.node.begin(lease) }) else {
+                await self.leave(lease)
                 throw Self.closed()
             }
-            return seat
+            return lease
         }
     }
 
@@ -140,26 +139,26 @@ final class Node: Sendable {
     // MARK: Rights
 
     /// Waits until this node may sign with an activation. The caller has the turn of ``gate``.
-    func acquire(_ activationID: String) async throws -> Seat {
+    func acquire(_ activationID: String) async throws -> NodeLease {
         var delay = Duration.milliseconds(2)
         while true {
-            let seat = try await self.seat()
-            if self.state.withLock({ $0.holdings.holdsRight(to: activationID, as: seat) }) { return seat }
-            if try await self.take(activationID, as: seat) { return seat }
+            let lease = try await self.lease()
+            if self.state.withLock({ $0.node.holdsLock(of: activationID, under: lease) }) { return lease }
+            if try await self.take(activationID, as: lease) { return lease }
             try await self.sleep(for: delay)
             delay = min(delay * 2, .milliseconds(50))
         }
     }
 
-    /// Takes the right when nobody alive has it; announces a wish otherwise.
-    private func take(_ activationID: String, as seat: Seat) async throws -> Bool {
-        let values: [PostgresValue] = [.text(activationID), .integer(seat.number)]
-        let channel = PostgresValue(self.hints?.channel)
+    /// Takes the right when nobody alive has it; announces a handover request otherwise.
+    private func take(_ activationID: String, as lease: NodeLease) async throws -> Bool {
+        let values: [PostgresValue] = [.text(activationID), .integer(lease.number)]
+        let channel = PostgresValue(self.notifications?.channel)
         let newestFormat = PostgresValue.integer(self.newestFormat.rawValue)
         let lifetimes = self.lifetimes
-        let (isThere, isReadable, isTaken, isSeated) = try await self.pool.withConnection { connection in
+        let (isThere, isReadable, isTaken, hasLease) = try await self.pool.withConnection { connection in
             let results = try connection.run([
-                Seat.sweep(lifetimes),
+                NodeLease.sweep(lifetimes),
                 PostgresStatement(
                     """
                     UPDATE activation SET holder = $2 WHERE activation_id = $1 AND format <= $3
@@ -195,11 +194,11 @@ final class Node: Sendable {
                 ),
             ])
             guard let row = results.last?.first else { return (false, false, false, true) }
-            let isSeated = try row.boolean(2)
-            return (true, try row.boolean(1), try isSeated && !row.isNull(0) && row.boolean(0), isSeated)
+            let hasLease = try row.boolean(2)
+            return (true, try row.boolean(1), try hasLease && !row.isNull(0) && row.boolean(0), hasLease)
         }
         // Taken away since the last heartbeat.
-        if !isSeated { self.state.withLock { $0.holdings.lost(seat) } }
+        if !hasLease { self.state.withLock { $0.node.recordLoss(of: lease) } }
         guard isThere else {
             throw MobileTokenError(.activationNotStored, "No activation with this identifier is stored")
         }
@@ -207,18 +206,18 @@ final class Node: Sendable {
             throw MobileTokenError(.storeFromFuture, "The activation was stored by a newer program")
         }
         guard isTaken else { return false }
-        return self.state.withLock { $0.holdings.tookRight(to: activationID, as: seat) }
+        return self.state.withLock { $0.node.recordLock(of: activationID, under: lease) }
     }
 
     /// Forgets a right that somebody else has now.
     func forget(_ activationID: String) {
-        self.state.withLock { $0.holdings.forget(activationID) }
+        self.state.withLock { $0.node.forget(activationID) }
     }
 
     /// Begins to hand over a right, once the turns that wait for it here have ended.
     func handOver(_ activationID: String) async {
-        guard let seat = self.state.withLock({ $0.holdings.seat }) else { return }
-        // Canceled, the seat is given back as a whole.
+        guard let lease = self.state.withLock({ $0.node.lease }) else { return }
+        // Canceled, the lease is given back as a whole.
         guard (try? await self.gate.enter(activationID)) != nil else { return }
         defer { self.gate.leave(activationID) }
         self.forget(activationID)
@@ -234,7 +233,7 @@ final class Node: Sendable {
                 )
                 DELETE FROM wish USING moved WHERE wish.number = moved.number
                 """,
-                [.text(activationID), .integer(seat.number)]
+                [.text(activationID), .integer(lease.number)]
             )
         }
     }
@@ -245,15 +244,15 @@ final class Node: Sendable {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
                 let (now, lifetime) = (self.clock.now, self.lifetimes.death)
-                if let idle = self.state.withLock({ $0.holdings.endIfIdle(at: now, after: lifetime) }) {
-                    await self.leave(idle.seat)
+                if let idle = self.state.withLock({ $0.node.endIfIdle(at: now, after: lifetime) }) {
+                    await self.leave(idle.lease)
                     break
                 }
                 for activationID in await self.beat() {
-                    guard self.state.withLock({ $0.holdings.beginHandingOver(activationID) }) else { continue }
+                    guard self.state.withLock({ $0.node.beginHandingOver(activationID) }) else { continue }
                     group.addTask {
                         await self.handOver(activationID)
-                        self.state.withLock { $0.holdings.endHandingOver(activationID) }
+                        self.state.withLock { $0.node.endHandingOver(activationID) }
                     }
                 }
                 await self.waitForNextBeat()
@@ -262,37 +261,41 @@ final class Node: Sendable {
         }
     }
 
-    /// Renews the seat.
+    /// Renews the lease.
     ///
-    /// - Returns: The activations that others wish for.
+    /// - Returns: The activations that others request.
     private func beat() async -> [String] {
-        guard let seat = self.state.withLock({ $0.holdings.seat }) else { return [] }
+        guard let lease = self.state.withLock({ $0.node.lease }) else { return [] }
         do {
-            let (lifetimes, channel) = (self.lifetimes, self.hints?.channel)
+            let (lifetimes, channel) = (self.lifetimes, self.notifications?.channel)
             let heartbeat = try await self.keeperPool.withConnection { connection in
                 if let channel { try connection.listen(to: channel) }
-                return try seat.renew(lifetimes, connection)
+                return try lease.renew(lifetimes, connection)
             }
             self.state.withLock { state in
-                if let renewed = heartbeat.seat { state.holdings.renewed(renewed) } else { state.holdings.lost(seat) }
+                if let renewed = heartbeat.lease {
+                    state.node.recordRenewal(renewed)
+                } else {
+                    state.node.recordLoss(of: lease)
+                }
             }
-            return heartbeat.seat == nil ? [] : heartbeat.wishes
+            return heartbeat.lease == nil ? [] : heartbeat.handoverRequests
         } catch {
-            // The seat is relied on no longer than it would be anyway, and renewed on another connection until then.
-            if !seat.isReliable { self.state.withLock { $0.holdings.lost(seat) } }
+            // The lease is relied on no longer than it would be anyway, and renewed on another connection until then.
+            if !lease.isReliable { self.state.withLock { $0.node.recordLoss(of: lease) } }
             return []
         }
     }
 
-    /// Waits until the next heartbeat is due, or another node may wish for something.
+    /// Waits until the next heartbeat is due, or another node may request a handover.
     private func waitForNextBeat() async {
         let pause = min(self.lifetimes.heartbeat, Self.pollInterval)
-        guard let hints, self.reliableSeat != nil else {
+        guard let notifications, self.reliableLease != nil else {
             try? await self.sleep(for: pause)
             return
         }
         do {
-            try await hints.wait(atMost: self.lifetimes.heartbeat)
+            try await notifications.wait(atMost: self.lifetimes.heartbeat)
         } catch {
             try? await self.sleep(for: pause)
         }

@@ -179,7 +179,7 @@ extension PostgresSchema {
                     added_at timestamptz NOT NULL DEFAULT now()
                 )
                 """,
-                // The lives of the database: a restore begins another one. See `Incarnation`.
+                // The epochs of the database: a restore begins another one. See `DatabaseEpoch`.
                 """
                 CREATE TABLE incarnation (
                     number int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

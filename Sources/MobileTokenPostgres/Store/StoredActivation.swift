@@ -79,7 +79,7 @@ extension RowChange {
             return "$\(values.count)"
         }
         var changes = "tag = $3, incarnation = $4, sealing_key = $6"
-        var conditions = "slot = $1 AND tag = $2 AND \(Incarnation.isCurrent("$5"))"
+        var conditions = "slot = $1 AND tag = $2 AND \(DatabaseEpoch.isCurrent("$5"))"
         if let fence {
             let number = parameter(.integer(fence))
             conditions += " AND holder = \(number) AND EXISTS (SELECT FROM node WHERE number = \(number))"

@@ -6,7 +6,7 @@ extension Activation {
     ///
     /// When the client is more than half the window ahead, a signature is made so that the server catches up; the result
     /// still says what was found. What cannot be repaired is reported here and thrown by signatures; see
-    /// ``CounterComparison``.
+    /// ``ActivationStatus/CounterComparison``.
     public func status() async throws -> ActivationStatus {
         try self.checkNotRemoved()
         var status = try await self.fetchStatus().status
@@ -18,7 +18,7 @@ extension Activation {
             }
             status = try await self.fetchStatus().status
         }
-        self.learn(status)
+        self.record(status)
         guard status.state == .active, status.counter.result == .signatureRecommended else { return status }
         return try await self.withSigningTurn { turn, caller in
             // Signatures made while this one waited for its turn may have done it already.
@@ -33,11 +33,11 @@ extension Activation {
     package func unsignedStatus() async throws -> ActivationStatus {
         try self.checkNotRemoved()
         let status = try await self.fetchStatus().status
-        self.learn(status)
+        self.record(status)
         return status
     }
 
-    private func learn(_ status: ActivationStatus) {
+    private func record(_ status: ActivationStatus) {
         if !status.counter.canSign { self.counterKnowledge.forget() }
         self.failedAttempts.learn(status.failedAttempts)
     }
@@ -101,7 +101,7 @@ extension Activation {
     private nonisolated func compareCounter(
         with server: ReportedCounter,
         in dialect: any ActivationDialect
-    ) async throws -> (comparison: CounterComparison, ledger: CounterLedger) {
+    ) async throws -> (comparison: ActivationStatus.CounterComparison, ledger: CounterLedger) {
         let record = try await self.storedRecord()
         // The counter of one version says nothing about that of another.
         guard record.version == dialect.version else { throw OutdatedDialect() }

@@ -1,16 +1,18 @@
 import PowerAuthProtocol
 
-/// An activation code for another device of the same user.
-public struct TransferCode: Sendable, Hashable, CustomStringConvertible {
-    /// The identifier of the activation that the code makes.
-    public let activationID: String
-    /// The code alone, for a person to type: four groups of five letters and digits.
-    public let activationCode: String
-    /// The code with the server's signature, as a QR code holds it. The device that reads it checks the signature.
-    public let qrCodeContent: String
+extension Activation {
+    /// An activation code for another device of the same user.
+    public struct TransferCode: Sendable, Hashable, CustomStringConvertible {
+        /// The identifier of the activation that the code makes.
+        public let activationID: String
+        /// The code alone, for a person to type: four groups of five letters and digits.
+        public let activationCode: String
+        /// The code with the server's signature, as a QR code holds it. The device that reads it checks the signature.
+        public let qrCodeContent: String
 
-    /// The identifier alone: whoever has the code and the password that goes with it can use it.
-    public var description: String { "transfer code of activation \(self.activationID)" }
+        /// The identifier alone: whoever has the code and the password that goes with it can use it.
+        public var description: String { "transfer code of activation \(self.activationID)" }
+    }
 }
 
 extension Activation {
@@ -35,7 +37,7 @@ extension Activation {
         applicationID: String,
         otp: String,
         with authentication: Authentication
-    ) async throws -> TransferCode {
+    ) async throws -> Activation.TransferCode {
         let request = try EndpointRequest(.activationCode, CodeRequest(applicationId: applicationID, otp: otp))
         let path = try request.endpoint.path(in: self.version)
         let response = try await self.send(request, with: authentication)
@@ -46,7 +48,7 @@ extension Activation {
                 guard UUIDString.isValid(made.activationId) else {
                     throw MobileTokenError.invalidResponse("The response to \(path) contains no activation identifier")
                 }
-                return TransferCode(
+                return Activation.TransferCode(
                     activationID: made.activationId,
                     activationCode: code.code,
                     qrCodeContent: code.qrCodeContent

@@ -28,7 +28,7 @@ public actor Activation: AuthenticatedChannel {
     var failedAttempts = FailedAttempts()
     /// Tokens as last read or created, so that polling does not read the store.
     var tokenCache: [ExactString: ActivationRecord.Token] = [:]
-    var tokenFlights: [ExactString: SingleFlight<ActivationRecord.Token>] = [:]
+    var tokenCreations: [ExactString: Coalescer<ActivationRecord.Token>] = [:]
 
     init(_ record: ActivationRecord, server: ServerConnection, applicationKeys: ApplicationEncryption) throws {
         guard record.applicationKey == server.application.applicationKey else {

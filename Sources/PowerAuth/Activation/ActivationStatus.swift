@@ -11,7 +11,7 @@ public struct ActivationStatus: Sendable {
     /// This many refused signatures block the activation.
     public let maximumFailedAttempts: Int
     /// The comparison of the counters, and what was done about it.
-    public let counter: CounterComparison
+    public let counter: ActivationStatus.CounterComparison
     /// The server's own data about the activation.
     public let customObject: JSONValue?
     /// Indicates whether the server offers to upgrade the activation to version 4 of the protocol; see
@@ -26,7 +26,7 @@ public struct ActivationStatus: Sendable {
         state: ActivationState,
         failedAttempts: Int,
         maximumFailedAttempts: Int,
-        counter: CounterComparison,
+        counter: ActivationStatus.CounterComparison,
         customObject: JSONValue? = nil
     ) {
         self.state = state

@@ -12,7 +12,7 @@ extension MobileTokenClient {
     /// the step that moves the counter. What was signed before is on its way. A pause survives restarts.
     ///
     /// - Parameter reason: For people; shown in the health of agents.
-    /// - Throws: ``MobileTokenError/Code/receiptsNotKept`` when the store is no ``DecisionJournal``, and what the store throws.
+    /// - Throws: What the store throws.
     public func pauseDeciding(reason: String = "") async throws {
         let pause = DecisionPause(date: self.server.clocks.reading.wall, reason: reason)
         try await self.setDecisionPause(pause)
@@ -30,13 +30,11 @@ extension MobileTokenClient {
     /// - Throws: What ``pauseDeciding(reason:)`` throws.
     public var decisionPause: DecisionPause? {
         get async throws {
-            let journal = try self.journal
-            return try await MobileTokenError.mapStoreErrors { try await journal.decisionPause() }
+            try await MobileTokenError.mapStoreErrors { try await self.store.decisionPause() }
         }
     }
 
     private func setDecisionPause(_ pause: DecisionPause?) async throws {
-        let journal = try self.journal
-        try await MobileTokenError.mapStoreErrors { try await journal.setDecisionPause(pause) }
+        try await MobileTokenError.mapStoreErrors { try await self.store.setDecisionPause(pause) }
     }
 }

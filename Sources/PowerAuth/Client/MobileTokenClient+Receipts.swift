@@ -2,15 +2,14 @@ extension MobileTokenClient {
     /// Returns the receipts of decisions, oldest first, also of activations that were removed.
     ///
     /// ```swift
-    /// for try await receipt in try client.receipts() {
+    /// for try await receipt in client.receipts() {
     ///     print(receipt.intent.localDate, receipt.intent.verdict, receipt.outcome?.result ?? "open")
     /// }
     /// ```
     ///
     /// - Parameter activationID: Of one activation; `nil` is all.
-    /// - Throws: ``MobileTokenError/Code/receiptsNotKept`` when the store is no ``DecisionJournal``.
-    public func receipts(of activationID: String? = nil) throws -> DecisionReceipts {
-        DecisionReceipts(journal: try self.journal, activationID: activationID)
+    public func receipts(of activationID: String? = nil) -> DecisionReceipts {
+        DecisionReceipts(store: self.store, activationID: activationID)
     }
 
     /// Erases the personal data of receipts: operation, data, what was shown, and the reason of a rejection. The rest stays,
@@ -25,17 +24,9 @@ extension MobileTokenClient {
     /// - Returns: How many receipts had personal data.
     @discardableResult
     public func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
-        let journal = try self.journal
-        return try await MobileTokenError.mapStoreErrors { try await journal.eraseReceipts(selection) }
+        try await MobileTokenError.mapStoreErrors { try await self.store.eraseReceipts(selection) }
     }
 
-    /// The store, when it keeps receipts.
-    package var journal: any DecisionJournal {
-        get throws {
-            guard let journal = self.server.store as? any DecisionJournal else {
-                throw MobileTokenError(.receiptsNotKept, "The store keeps no receipts")
-            }
-            return journal
-        }
-    }
+    /// The store of the client's activations.
+    package var store: ActivationStore { self.server.store }
 }

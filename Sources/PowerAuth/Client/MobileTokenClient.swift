@@ -27,7 +27,7 @@ public final class MobileTokenClient: Sendable {
 
     /// The transport that the client made for itself, and ends with itself.
     private let ownTransport: CurlTransport?
-    private let ownStore: SQLiteActivationStore?
+    private let ownStore: ActivationStore?
 
     /// One instance for each activation in use, because it remembers where the last signature left the counter.
     private let known = Mutex(KnownActivations())
@@ -66,8 +66,9 @@ public final class MobileTokenClient: Sendable {
     ) throws(MobileTokenError) {
         let transport: any HTTPTransport
         (transport, self.ownTransport) = try Self.transport(configuration.transport)
-        let store: any ActivationStore
-        (store, self.ownStore) = Self.store(configuration.store)
+        // A store that is given stays its owner's to close.
+        let store = configuration.store ?? .sqlite()
+        self.ownStore = configuration.store == nil ? store : nil
         self.configuration = configuration
         self.server = try ServerConnection(
             baseURL: baseURL,
@@ -89,12 +90,6 @@ public final class MobileTokenClient: Sendable {
         } catch {
             throw MobileTokenError(.invalidConfiguration, "transport: \(error)", underlying: error)
         }
-    }
-
-    private static func store(_ given: (any ActivationStore)?) -> (any ActivationStore, own: SQLiteActivationStore?) {
-        if let given { return (given, nil) }
-        let own = SQLiteActivationStore()
-        return (own, own)
     }
 
     // MARK: Life

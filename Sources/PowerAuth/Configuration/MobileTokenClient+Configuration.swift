@@ -13,8 +13,8 @@ extension MobileTokenClient {
         public var suite = AlgorithmSuite.p384MLLevel3
         /// The address below which `/pa/v3/…` is found, where it is not the base URL; none by default.
         public var powerAuthURL: String?
-        /// The store of the activations: by default an SQLite database at ``SQLiteActivationStore/defaultPath``.
-        public var store: (any ActivationStore)?
+        /// The store of the activations: by default an SQLite database at ``ActivationStore/defaultPath``.
+        public var store: ActivationStore?
         /// The transport of the requests: by default the client's own `CurlTransport`, which ``MobileTokenClient/shutdown()``
         /// ends. One that is given here stays its owner's to end.
         public var transport: (any HTTPTransport)?
@@ -29,7 +29,7 @@ extension MobileTokenClient {
         /// `[::1]`) needs no permission.
         public var allowsInsecureHTTP = false
         /// In which language the server presents operations and messages: English by default.
-        public var acceptLanguage = AcceptLanguage.english
+        public var acceptLanguage = MobileTokenClient.AcceptLanguage.english
         /// The number of digits in each group of an offline code: 4 to 8, as the server is configured; 8 by default, as servers have it.
         public var offlineCodeDigits = 8
         /// The value of `User-Agent`, in printable ASCII: by default the SDK's name and version with the system's.

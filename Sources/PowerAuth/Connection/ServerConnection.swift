@@ -12,12 +12,12 @@ final class ServerConnection: Sendable {
     let powerAuthURL: String
     let application: SDKConfiguration
     let transport: any HTTPTransport
-    let store: any ActivationStore
+    let store: ActivationStore
     let configuration: MobileTokenClient.Configuration
     let time: ServerTime
     let clocks: LocalClocks
     /// Decides when requests may be sent, where a fleet is a guest of the server.
-    let gate = Mutex<(any RequestGate)?>(nil)
+    let limiter = Mutex<(any RequestLimiter)?>(nil)
     /// Work that must end before the connections and the store are closed.
     let unfinished = UnfinishedWork()
     private let userAgent: String
@@ -29,7 +29,7 @@ final class ServerConnection: Sendable {
         baseURL: String,
         application: SDKConfiguration,
         transport: any HTTPTransport,
-        store: any ActivationStore,
+        store: ActivationStore,
         configuration: MobileTokenClient.Configuration
     ) throws(MobileTokenError) {
         let rule = BaseURLRule(
@@ -105,12 +105,12 @@ final class ServerConnection: Sendable {
     ///
     /// - Returns: `nil` when nothing limits requests.
     func permit() async throws -> RequestPermit? {
-        guard let gate = self.gate.withLock({ $0 }) else { return nil }
-        return RequestPermit(gate: gate, number: try await gate.enter(for: self.timeout))
+        guard let limiter = self.limiter.withLock({ $0 }) else { return nil }
+        return RequestPermit(limiter: limiter, number: try await limiter.enter(for: self.timeout))
     }
 
     /// Indicates whether requests may have to wait for a permit.
-    var isLimited: Bool { self.gate.withLock { $0 != nil } }
+    var isLimited: Bool { self.limiter.withLock { $0 != nil } }
 
     private func url(of path: String) -> String {
         (path.utf8.starts(with: "/pa/".utf8) ? self.powerAuthURL : self.baseURL) + path
@@ -145,7 +145,7 @@ final class ServerConnection: Sendable {
         }
 
         /// Returns what an observer is told of it.
-        func result(after duration: Duration) -> RequestObservation.Result {
+        func result(after duration: Duration) -> Observed.Request.Result {
             switch self.body {
             case .success: .init(.succeeded, httpStatus: self.response.status, duration: duration)
             case .failure(let error): .init(error, duration: duration)
@@ -177,7 +177,7 @@ final class ServerConnection: Sendable {
         for activationID: String?
     ) async throws -> Exchange {
         guard let observer = self.observer else { return try await self.sendUnobserved(request) }
-        let observation = RequestObservation(of: activationID, to: path)
+        let observation = Observed.Request(of: activationID, to: path)
         let start = self.clocks.monotonic
         observer.requestStarted(observation)
         do {
@@ -250,45 +250,3 @@ extension ServerConnection {
         let serverTime: Int64
     }
 }
-
-/// The envelopes that every call shares.
-enum Wire {
-    struct Request<Object: Encodable>: Encodable { let requestObject: Object }
-    struct Response<Object: Decodable>: Decodable { let responseObject: Object }
-
-    /// Returns JSON of a value made by this SDK or its user.
-    static func encode(_ value: some Encodable) throws(MobileTokenError) -> [UInt8] {
-        do {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return Array(try encoder.encode(value))
-        } catch {
-            throw MobileTokenError(.invalidRequest, "The request cannot be written as JSON", underlying: error)
-        }
-    }
-
-    /// Decodes a response to `call`, or throws ``MobileTokenError/Code/invalidResponse``.
-    static func decode<Value: Decodable>(
-        _ type: Value.Type,
-        from response: ChannelResponse,
-        of call: String
-    ) throws -> Value {
-        try response.read { try self.decode(type, from: $0, of: call) }
-    }
-
-    /// Decodes JSON from a response to `call`, or throws ``MobileTokenError/Code/invalidResponse``.
-    static func decode<Value: Decodable>(
-        _ type: Value.Type,
-        from body: [UInt8],
-        of call: String
-    ) throws(MobileTokenError) -> Value {
-        do {
-            return try JSONDecoder().decode(Value.self, from: Data(body))
-        } catch {
-            // The cause is left out: decoding errors quote what was read, which may be a secret.
-            throw .invalidResponse("The response to \(call) cannot be read")
-        }
-    }
-}
-
-extension Wire.Response: Sendable where Object: Sendable {}

@@ -10,12 +10,14 @@ public enum DeviceKey: Sendable, Hashable {
     case mldsa
 }
 
-/// The form of a JSON web signature.
-public enum DeviceWebSignatureForm: Sendable, Hashable {
-    /// Three parts joined by dots, signed by one key: `ES256`, `ES384`, `ML-DSA-65` or `ML-DSA-87`.
-    case compact(DeviceKey)
-    /// A JSON object with the signatures of all keys of the device.
-    case general
+extension DeviceKey {
+    /// The form of a JSON web signature.
+    public enum WebSignatureForm: Sendable, Hashable {
+        /// Three parts joined by dots, signed by one key: `ES256`, `ES384`, `ML-DSA-65` or `ML-DSA-87`.
+        case compact(DeviceKey)
+        /// A JSON object with the signatures of all keys of the device.
+        case general
+    }
 }
 
 /// Signatures by the device's own keys. The vault is opened for the length of the call.
@@ -38,15 +40,15 @@ extension Activation {
     /// - Throws: ``MobileTokenError/Code/invalidRequest`` for a name that no certificate can have, before the vault is asked for;
     ///   ``MobileTokenError/Code/notSupported`` for a key that the activation does not have.
     public func certificateRequest(
-        for subject: CertificateSubject,
+        for subject: DeviceKey.CertificateSubject,
         by key: DeviceKey = .ecdsa,
         with authentication: Authentication,
-        reason: VaultUnlockReason = .signWithDevicePrivateKey
-    ) async throws -> DeviceCertificateRequest {
+        reason: Activation.VaultUnlockReason = .signWithDevicePrivateKey
+    ) async throws -> DeviceKey.CertificateRequest {
         try self.check(key)
         try subject.check()
         return try await self.withDeviceKeys(authentication, reason) { keys in
-            try DeviceCertificateRequest(der: keys.certificateRequest(subject, by: key).der)
+            try DeviceKey.CertificateRequest(der: keys.certificateRequest(subject, by: key).der)
         }
     }
 
@@ -62,9 +64,9 @@ extension Activation {
     public func deviceWebSignature(
         of payload: [UInt8],
         type: String? = nil,
-        form: DeviceWebSignatureForm = .compact(.ecdsa),
+        form: DeviceKey.WebSignatureForm = .compact(.ecdsa),
         with authentication: Authentication,
-        reason: VaultUnlockReason = .signWithDevicePrivateKey
+        reason: Activation.VaultUnlockReason = .signWithDevicePrivateKey
     ) async throws -> String {
         if case .compact(let key) = form { try self.check(key) }
         return try await self.withDeviceKeys(authentication, reason) { keys in
@@ -82,7 +84,7 @@ extension Activation {
     public func deviceWebToken(
         of claims: some Encodable,
         with authentication: Authentication,
-        reason: VaultUnlockReason = .signWithDevicePrivateKey
+        reason: Activation.VaultUnlockReason = .signWithDevicePrivateKey
     ) async throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -98,7 +100,7 @@ extension Activation {
 
     func withDeviceKeys<Value: Sendable>(
         _ authentication: Authentication,
-        _ reason: VaultUnlockReason,
+        _ reason: Activation.VaultUnlockReason,
         _ use: @escaping @Sendable (DevicePrivateKeys) throws -> Value
     ) async throws -> Value {
         try await self.withStoredDialect { dialect in
@@ -113,20 +115,22 @@ extension Activation {
     }
 }
 
-/// A request for a certificate, signed by the device.
-public struct DeviceCertificateRequest: Sendable, Hashable {
-    /// The request in DER.
-    public let der: [UInt8]
-    /// The same in PEM.
-    public let pem: String
+extension DeviceKey {
+    /// A request for a certificate, signed by the device.
+    public struct CertificateRequest: Sendable, Hashable {
+        /// The request in DER.
+        public let der: [UInt8]
+        /// The same in PEM.
+        public let pem: String
 
-    fileprivate init(der: [UInt8]) throws {
-        self.der = der
-        self.pem = try DER.pem(der, label: "CERTIFICATE REQUEST")
+        fileprivate init(der: [UInt8]) throws {
+            self.der = der
+            self.pem = try DER.pem(der, label: "CERTIFICATE REQUEST")
+        }
     }
 }
 
-extension CertificateSubject {
+extension DeviceKey.CertificateSubject {
     /// Throws for names that no certificate can have. A key of the moment signs them, so that the device's is not fetched in vain.
     fileprivate func check() throws(MobileTokenError) {
         do {

@@ -7,18 +7,18 @@ enum DevicePrivateKeys: Sendable {
     case version4(Version4.SigningPrivateKeys)
 
     /// Signs with every key.
-    func signature(of data: [UInt8]) throws(CryptoError) -> DeviceSignature {
+    func signature(of data: [UInt8]) throws(CryptoError) -> DeviceKey.Signature {
         switch self {
-        case .version3(let key): return DeviceSignature(ecdsa: try key.derSignature(for: data), mldsa: nil)
+        case .version3(let key): return DeviceKey.Signature(ecdsa: try key.derSignature(for: data), mldsa: nil)
         case .version4(let keys):
             let signature = try keys.signature(for: data)
-            return DeviceSignature(ecdsa: signature.ecdsa, mldsa: signature.mldsa)
+            return DeviceKey.Signature(ecdsa: signature.ecdsa, mldsa: signature.mldsa)
         }
     }
 
     /// Signs a request for a certificate with one key.
     func certificateRequest(
-        _ subject: CertificateSubject,
+        _ subject: DeviceKey.CertificateSubject,
         by key: DeviceKey
     ) throws -> CertificateRequest {
         let names = subject.alternativeNames.map(\.crypto)
@@ -35,7 +35,7 @@ enum DevicePrivateKeys: Sendable {
     }
 
     /// Signs a payload in a form.
-    func webSignature(of payload: [UInt8], type: String?, form: DeviceWebSignatureForm) throws -> String {
+    func webSignature(of payload: [UInt8], type: String?, form: DeviceKey.WebSignatureForm) throws -> String {
         switch form {
         case .general: return try JSONWebSignature.general(payload, type: type, signedBy: self.signers)
         case .compact(let key):
@@ -59,7 +59,7 @@ extension MobileTokenError {
     static var noMLDSAKey: Self { .unsupported("The activation has no key for ML-DSA") }
 }
 
-extension CertificateSubject.AlternativeName {
+extension DeviceKey.CertificateSubject.AlternativeName {
     fileprivate var crypto: CertificateRequest.AlternativeName {
         switch self {
         case .hostName(let name): .hostName(name)

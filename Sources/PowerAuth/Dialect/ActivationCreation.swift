@@ -14,7 +14,7 @@ protocol NewActivation: Sendable {
 /// The server's answer to the creation of an activation.
 struct CreatedActivation: Sendable {
     let activationID: String
-    let recovery: RecoveryCodes?
+    let recovery: ActivationResult.RecoveryCodes?
     let userInfo: JSONValue?
     let customAttributes: JSONValue?
     /// Derives the keys to store. May take the milliseconds of a password's derivation.
@@ -53,7 +53,7 @@ protocol NewActivationKeys: Sendable {
 /// The inner layer of the response to the creation of an activation.
 protocol NewActivationResponse: Sendable {
     var activationID: String { get }
-    var recovery: RecoveryCodes? { get }
+    var recovery: ActivationResult.RecoveryCodes? { get }
 }
 
 /// Creating one activation: two encrypted layers out, two back, and keys made of what they carry.

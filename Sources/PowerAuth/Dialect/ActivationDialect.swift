@@ -78,7 +78,8 @@ protocol ActivationDialect: AnyObject, Sendable {
     ///
     /// - Throws: ``MobileTokenError/Code/invalidAuthentication`` for factors that do not open this key, and
     ///   ``MobileTokenError/Code/notSupported`` for a key that the version lacks.
-    func vaultRequest(for key: VaultKey, _ type: SignatureType, _ reason: VaultUnlockReason) throws -> EndpointRequest
+    func vaultRequest(for key: VaultKey, _ type: SignatureType, _ reason: Activation.VaultUnlockReason) throws
+        -> EndpointRequest
     /// Reads the response to ``ServerEndpoint/vaultUnlock``.
     func vaultKey(in response: [UInt8], of path: String) throws -> SecretBytes
     /// Derives a key for the application's own data.
@@ -115,7 +116,7 @@ struct SignatureInput {
 enum VaultKey: Sendable {
     /// The one that ``Activation/deriveDataKey(index:with:reason:)`` derives from.
     case data
-    case application(ApplicationKeyBase)
+    case application(Activation.ApplicationKeyBase)
     case devicePrivateKeys
 }
 

@@ -57,7 +57,7 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
     let scheme: Scheme
     private let server: ServerConnection
     private let cache = Mutex<CachedKey?>(nil)
-    private let flight = SingleFlight<Key>()
+    private let fetching = Coalescer<Key>()
 
     init(_ scheme: Scheme, server: ServerConnection) {
         self.scheme = scheme
@@ -79,7 +79,7 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
     /// Returns the key to encrypt with now. Concurrent callers share one request for it.
     func current(margin: Duration = TemporaryKeyLifetime.margin) async throws -> Key {
         if let key = self.scheme.permanentKey ?? self.cached(margin) { return key }
-        return try await self.flight.run { try await self.fetch() }
+        return try await self.fetching.run { try await self.fetch() }
     }
 
     private func fetch() async throws -> Key {
@@ -168,7 +168,7 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
             guard verdict == .renew else { throw error }
             let renewed = try await self.current()
             self.server.observer?.requestRetried(
-                RetryObservation(activationID: self.scheme.activationID, path: path, reason: .temporaryKeyRenewed)
+                Observed.Retry(activationID: self.scheme.activationID, path: path, reason: .temporaryKeyRenewed)
             )
             return try await self.sendOnce(path, headers: headers, try encrypt(renewed))
         }

@@ -44,7 +44,7 @@ extension MobileTokenError.Code {
 
     /// The server refused the signature, the password or the token: it said so itself. The 401 of a proxy is ``httpStatus``.
     public static let authenticationFailed = Self("authenticationFailed")
-    /// The activation is blocked: until the moment that ``ActivationStatus/blockedUntil`` tells and the message shows, or else
+    /// The activation is blocked: until the moment that `ActivationStatus.blockedUntil` tells and the message shows, or else
     /// until the server's administrator unblocks it.
     public static let activationBlocked = Self("activationBlocked")
     /// The activation is gone from the server.
@@ -110,7 +110,7 @@ extension MobileTokenError.Code {
     public static let activationNotSaved = Self("activationNotSaved")
 
     /// The server made the activation and it is stored, but the server could not be told so: nothing can be signed before
-    /// ``Activation/confirm(password:)``.
+    /// `Activation.confirm(password:)`.
     public static let activationNotConfirmed = Self("activationNotConfirmed")
 
     /// The store could not read or write.

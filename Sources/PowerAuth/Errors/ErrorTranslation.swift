@@ -42,7 +42,7 @@ extension MobileTokenError {
     ///
     /// An activation that is not in the store any more has one name, whichever of a store's calls was the first to miss it:
     /// users match on it, and polling ends with it.
-    static func mapStoreErrors<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+    package static func mapStoreErrors<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch let error as MobileTokenError where error.code == .activationNotStored {

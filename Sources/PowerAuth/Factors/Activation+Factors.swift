@@ -4,17 +4,17 @@ extension Activation {
     /// Unlocks the knowledge factor once for many signatures: each then does without the password's key derivation.
     ///
     /// A wrong password is not noticed here: only the server can tell, from a signature.
-    public nonisolated func unlockKnowledge(password: SecretBytes) async throws -> UnlockedFactor {
+    public nonisolated func unlockKnowledge(password: SecretBytes) async throws -> Authentication.UnlockedFactor {
         try await self.withSigningKeys(for: .possessionAndKnowledge(password: password)) { keys in
             guard let key = keys.keys.last, let generation = keys.knowledgeGeneration else {
                 throw MobileTokenError.unknownActivation
             }
-            return UnlockedFactor(activationID: self.activationID, key: key, generation: generation)
+            return Authentication.UnlockedFactor(activationID: self.activationID, key: key, generation: generation)
         }
     }
 
     /// Unlocks the knowledge factor with a password held as a string.
-    public nonisolated func unlockKnowledge(password: String) async throws -> UnlockedFactor {
+    public nonisolated func unlockKnowledge(password: String) async throws -> Authentication.UnlockedFactor {
         try await self.unlockKnowledge(password: SecretBytes(utf8: password))
     }
 

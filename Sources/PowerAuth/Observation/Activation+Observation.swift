@@ -2,13 +2,13 @@ import PowerAuthProtocol
 
 /// The reports of an activation to the observer, if there is one.
 extension Activation {
-    nonisolated func observeRetry(of path: String, for reason: RetryReason) {
-        self.observer?.requestRetried(RetryObservation(activationID: self.activationID, path: path, reason: reason))
+    nonisolated func observeRetry(of path: String, for reason: Observed.RetryReason) {
+        self.observer?.requestRetried(Observed.Retry(activationID: self.activationID, path: path, reason: reason))
     }
 
     nonisolated func observe(_ taken: CounterLedger.Taken, by type: SignatureType, to path: String?) {
         self.observer?.signatureMade(
-            SignatureObservation(
+            Observed.Signature(
                 activationID: self.activationID,
                 factors: type.rawValue,
                 path: path,
@@ -17,21 +17,19 @@ extension Activation {
         )
     }
 
-    /// An intent was written, where the store keeps receipts.
+    /// An intent was written.
     nonisolated func observeIntent() {
-        guard let observer, self.server.store is any DecisionJournal else { return }
-        observer.receiptWritten(ReceiptObservation(activationID: self.activationID, kind: .intentWritten))
+        self.observer?.receiptWritten(Observed.Receipt(activationID: self.activationID, kind: .intentWritten))
     }
 
-    /// An outcome was written, where the store keeps receipts, unless there is an error.
+    /// An outcome was written, unless there is an error.
     nonisolated func observeOutcome(
         _ result: DecisionOutcome.Result,
-        _ kind: ReceiptObservation.Kind,
+        _ kind: Observed.Receipt.Kind,
         _ error: MobileTokenError?
     ) {
-        guard let observer, self.server.store is any DecisionJournal else { return }
-        observer.receiptWritten(
-            ReceiptObservation(
+        self.observer?.receiptWritten(
+            Observed.Receipt(
                 activationID: self.activationID,
                 kind: error == nil ? kind : .outcomeNotWritten,
                 result: result,

@@ -64,7 +64,7 @@ extension Activation {
         in turn: SigningTurn
     ) async -> SignedDecision {
         let error = await turn.record(self.outcome(result), of: decision)
-        self.observer?.decisionEnded(DecisionObservation(decision.intent, result))
+        self.observer?.decisionEnded(Observed.Decision(decision.intent, result))
         self.observeOutcome(result, .outcomeRecorded, error)
         return SignedDecision(decision, result)
     }
@@ -113,7 +113,7 @@ extension DecisionOutcome.Result {
             self = .unanswered(code: MobileTokenError.Code.networkUnknown.description)
             return
         }
-        switch error.fate {
+        switch error.failureKind {
         case .refused: self = .refused(code: error.code.description, serverCode: error.serverCode)
         case .unknown: self = .unanswered(code: error.code.description)
         }
@@ -151,7 +151,7 @@ extension Activation {
 
 extension SignatureFate {
     /// - Parameter clientMoves: The counter's moves when it was compared.
-    init(ofMove moves: UInt64, clientMoves: UInt64, _ comparison: CounterComparison) {
+    init(ofMove moves: UInt64, clientMoves: UInt64, _ comparison: ActivationStatus.CounterComparison) {
         switch comparison.result {
         case .inSync, .signatureRecommended: break
         case .movedForward, .deadlock, .rolledBack:
@@ -170,8 +170,8 @@ extension SignatureFate {
 // MARK: - Receipts
 
 extension Activation {
-    /// The store, when it keeps receipts.
-    package nonisolated var journal: (any DecisionJournal)? { self.server.store as? any DecisionJournal }
+    /// The store, which keeps the receipts.
+    package nonisolated var store: ActivationStore? { self.server.store }
 
     /// Writes what became of a decision whose answer was lost, where the store keeps receipts.
     package nonisolated func resolve(_ decision: OpenDecision, as result: DecisionOutcome.Result) async {
@@ -179,7 +179,7 @@ extension Activation {
         let error = await turn.record(self.outcome(result), of: decision)
         let intent = decision.intent
         self.observer?.decisionEnded(
-            DecisionObservation(
+            Observed.Decision(
                 activationID: self.activationID,
                 operationID: intent.operationID,
                 verdict: intent.verdict,
@@ -189,9 +189,8 @@ extension Activation {
         self.observeOutcome(result, .openRowResolved, error)
     }
 
-    /// Returns the decisions whose fate is not known, where the store keeps receipts.
+    /// Returns the decisions whose fate is not known.
     package nonisolated func openDecisions() async throws -> [OpenDecision] {
-        guard let journal = self.journal else { return [] }
-        return try await MobileTokenError.mapStoreErrors { try await journal.openDecisions(of: self.activationID) }
+        try await MobileTokenError.mapStoreErrors { try await self.server.store.openDecisions(of: self.activationID) }
     }
 }

@@ -68,12 +68,11 @@ extension Activation {
         of activationID: String?,
         where matches: (DecisionReceipt) -> Bool
     ) async throws -> Bool {
-        guard let journal = self.journal else { return false }
         let date = decision.intent.localDate - 3_600
         return try await MobileTokenError.mapStoreErrors {
-            var number = try await journal.receiptNumber(before: date)
+            var number = try await self.server.store.receiptNumber(before: date)
             while true {
-                let page = try await journal.receipts(of: activationID, after: number, limit: 256)
+                let page = try await self.server.store.receipts(of: activationID, after: number, limit: 256)
                 guard let last = page.last else { return false }
                 if page.contains(where: matches) { return true }
                 number = last.number
@@ -82,7 +81,7 @@ extension Activation {
     }
 }
 
-extension DecisionJournal {
+extension ActivationStore {
     /// Returns a number before all receipts of a date and later, not far from the first of them: found by halving, for there may be
     /// millions.
     fileprivate func receiptNumber(before date: Date) async throws -> UInt64 {

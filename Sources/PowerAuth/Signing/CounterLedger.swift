@@ -146,7 +146,7 @@ extension CounterLedger {
     ///   what was found is how far that was.
     private mutating func passOverUsedValues(
         after rule: CounterSynchronization<SigningCounter>,
-        _ result: CounterComparison.Result
+        _ result: ActivationStatus.CounterComparison.Result
     ) -> Int {
         guard self.wasPutBack, result != .deadlock, result != .rolledBack else { return 0 }
         let count = max(0, min(Self.putBackAllowance, rule.window - 1) - max(0, rule.distance))
@@ -164,9 +164,9 @@ extension CounterLedger {
     ///
     /// When nothing can be repaired, the ledger is unsettled from then on, so that every signature asks again rather than
     /// being made in vain.
-    mutating func compare(with server: ReportedCounter) throws(CryptoError) -> CounterComparison {
+    mutating func compare(with server: ReportedCounter) throws(CryptoError) -> ActivationStatus.CounterComparison {
         let rule = try server.synchronization(of: self.counter)
-        let result: CounterComparison.Result
+        let result: ActivationStatus.CounterComparison.Result
         switch rule.outcome {
         case .inSync:
             result = .inSync
@@ -184,7 +184,7 @@ extension CounterLedger {
             self.counter = counter
             self.confirm()
         }
-        return CounterComparison(
+        return ActivationStatus.CounterComparison(
             result: result,
             distance: rule.distance + self.passOverUsedValues(after: rule, result),
             window: rule.window
@@ -288,7 +288,9 @@ struct CounterKnowledge: Sendable, Equatable {
     ///
     /// - Parameter counter: The counter as the comparison left it.
     /// - Throws: `deadlock` or `stateRolledBack` when no signature can be accepted.
-    mutating func apply(_ comparison: CounterComparison, counter: SigningCounter) throws(MobileTokenError) -> NextStep {
+    mutating func apply(_ comparison: ActivationStatus.CounterComparison, counter: SigningCounter)
+        throws(MobileTokenError) -> NextStep
+    {
         switch comparison.result {
         case .inSync, .movedForward:
             // Known by the server's own word; whatever is sent next is within the window.
@@ -312,7 +314,7 @@ struct CounterKnowledge: Sendable, Equatable {
     ///   - clearsFailedAttempts: Whether a signature of the refused one's type clears the failed attempts when accepted.
     ///   - failedAttempts: The failed attempts after the refusal.
     func explainsRefusal(
-        _ comparison: CounterComparison,
+        _ comparison: ActivationStatus.CounterComparison,
         counter: SigningCounter,
         clearsFailedAttempts: Bool,
         failedAttempts: Int

@@ -13,7 +13,7 @@ package final class DerivationQueue: Sendable {
 
     private static let line = "derivation"
 
-    private let gate: Gate
+    private let gate: KeyedSemaphore
     private let threads = DispatchQueue(label: "key-derivation", attributes: .concurrent)
     private let willRun: @Sendable () -> Void
 
@@ -23,7 +23,7 @@ package final class DerivationQueue: Sendable {
     ///   - limit: How many derivations run at once; at least one.
     ///   - willRun: Called on the derivation's thread before each one, for tests.
     package init(limit: Int, willRun: @escaping @Sendable () -> Void = {}) {
-        self.gate = Gate(width: max(1, limit))
+        self.gate = KeyedSemaphore(width: max(1, limit))
         self.willRun = willRun
     }
 

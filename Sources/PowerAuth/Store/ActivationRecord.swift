@@ -1,19 +1,19 @@
 package import Basics
-public import Foundation
+package import Foundation
 package import PowerAuthCrypto
-public import PowerAuthProtocol
+package import PowerAuthProtocol
 
 /// The durable state of one activation: everything a process needs to go on signing after a restart.
 ///
 /// Nothing here can unlock the knowledge factor without the password, or the device's private key without the vault.
 /// A store keeps a record in the form that ``Sealing`` gives it.
-public struct ActivationRecord: Sendable, Equatable {
+package struct ActivationRecord: Sendable, Equatable {
     /// The server's identifier of the activation.
-    public let activationID: String
+    package let activationID: String
     /// The name the activation was created with.
-    public internal(set) var name: String?
+    package internal(set) var name: String?
     /// When the activation was made, by the local clock.
-    public let createdAt: Date
+    package let createdAt: Date
 
     package let applicationKey: String
     /// The part that depends on the version of the protocol.
@@ -62,14 +62,14 @@ public struct ActivationRecord: Sendable, Equatable {
 
 extension ActivationRecord {
     /// The moves of the counter since the activation was made: the number by which a receipt knows its signature.
-    public var counterMoves: UInt64 { self.history.moves }
+    package var counterMoves: UInt64 { self.history.moves }
 
     /// The version of the protocol that the activation speaks.
-    public var version: ProtocolVersion { self.keys.version }
+    package var version: ProtocolVersion { self.keys.version }
 
     /// Indicates that the activation is being upgraded to another version of the protocol, or that whoever did so died on the way. Until it
     /// has ended, the server is asked for nothing else.
-    public var isUpgrading: Bool {
+    package var isUpgrading: Bool {
         switch self.keys {
         case .version3(let keys): keys.isUpgrading
         case .version4(let keys): keys.isUpgradeUnconfirmed
@@ -91,5 +91,5 @@ extension ActivationRecord {
 
 extension ActivationRecord: CustomStringConvertible {
     /// The identifier alone.
-    public var description: String { "activation \(self.activationID)" }
+    package var description: String { "activation \(self.activationID)" }
 }

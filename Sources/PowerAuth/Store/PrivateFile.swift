@@ -2,7 +2,7 @@ import Glibc
 import PowerAuthCrypto
 
 /// Files and folders that only their owner may enter, read or write, whatever the process's umask.
-enum PrivateFile {
+package enum PrivateFile {
     /// Returns the folder of a file.
     static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
@@ -10,13 +10,13 @@ enum PrivateFile {
     }
 
     /// Returns whether anything has this name, a link to nowhere included.
-    static func exists(_ path: String) -> Bool {
+    package static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0
     }
 
     /// Makes a folder, and those above it that are missing, with mode 0700.
-    static func createFolder(_ path: String) throws {
+    package static func createFolder(_ path: String) throws {
         guard !self.exists(path) else { return }
         let parent = self.folder(of: path)
         if parent != path { try self.createFolder(parent) }
@@ -32,7 +32,7 @@ enum PrivateFile {
     /// Makes a file of mode 0600 that appears under its name only when all of it is on the disk.
     ///
     /// - Returns: whether it was made; `false` when there is one already, which stays as it is.
-    static func create(_ path: String, holding bytes: UnsafeRawBufferPointer) throws -> Bool {
+    package static func create(_ path: String, holding bytes: UnsafeRawBufferPointer) throws -> Bool {
         let temporary = try self.writeTemporary(for: path, bytes)
         defer { unlink(temporary) }
         guard link(temporary, path) == 0 else {
@@ -44,7 +44,7 @@ enum PrivateFile {
     }
 
     /// Puts a file of mode 0600 in the place of another one, in one step.
-    static func replace(_ path: String, with bytes: UnsafeRawBufferPointer) throws {
+    package static func replace(_ path: String, with bytes: UnsafeRawBufferPointer) throws {
         let temporary = try self.writeTemporary(for: path, bytes)
         guard rename(temporary, path) == 0 else {
             defer { unlink(temporary) }
@@ -93,15 +93,15 @@ enum PrivateFile {
     }
 
     /// A permission that group and others must not have, by the bits of the mode.
-    struct Exclusion {
+    package struct Exclusion {
         let bits: mode_t
         let name: String
-        static let use = Self(bits: 0o077, name: "use")
-        static let change = Self(bits: 0o022, name: "change")
+        package static let use = Self(bits: 0o077, name: "use")
+        package static let change = Self(bits: 0o022, name: "change")
     }
 
     /// Refuses a file, or a folder, that is not its owner's alone.
-    static func check(_ path: String, isFolder: Bool = false, against others: Exclusion = .use) throws {
+    package static func check(_ path: String, isFolder: Bool = false, against others: Exclusion = .use) throws {
         var status = stat()
         guard lstat(path, &status) == 0 else { throw MobileTokenError.system("look at", path) }
         guard status.st_mode & S_IFMT == (isFolder ? S_IFDIR : S_IFREG) else {

@@ -1,45 +1,24 @@
 /// The right to sign with one activation, for the length of ``ActivationStore/withSigningTurn(of:_:)``.
-public struct SigningTurn: Sendable {
+package struct SigningTurn: Sendable {
     /// The activation whose turn it is.
-    public let activationID: String
-    let store: any ActivationStore
-    /// The right as a journal's driver gave it; `nil` for a store of one's own.
+    package let activationID: String
+    let store: ActivationStore
+    /// The right as the store's driver gave it; `nil` for outcomes, which need none.
     let turn: Turn?
-    private let end: @Sendable () -> ContinuousClock.Instant?
 
-    /// Creates a turn, for a store of your own to hand out.
-    ///
-    /// - Parameters:
-    ///   - store: The store that ``record`` and ``update(_:)`` go to: usually the one that hands the turn out, or a view of it
-    ///     that writes only as long as the turn lasts.
-    ///   - notAfter: Returns when the right ends unless it is renewed, as it is known at this moment. Another process may have
-    ///     the turn afterwards, so what was signed must not be sent any more. `nil` for a right that only its holder ends,
-    ///     as a lock of the operating system is.
-    public init(
-        of activationID: String,
-        in store: any ActivationStore,
-        notAfter: @escaping @Sendable () -> ContinuousClock.Instant? = { nil }
-    ) {
+    init(of activationID: String, in store: ActivationStore, _ turn: Turn? = nil) {
         self.activationID = activationID
         self.store = store
-        self.turn = nil
-        self.end = notAfter
-    }
-
-    init(of activationID: String, in journal: Journal, _ turn: Turn) {
-        self.activationID = activationID
-        self.store = journal
         self.turn = turn
-        self.end = turn.notAfter
     }
 
-    /// When the right ends unless it is renewed, as it is known at this moment.
-    package var notAfter: ContinuousClock.Instant? { self.end() }
+    /// When the right ends unless it is renewed, as it is known at this moment; `nil` for one that only its holder ends.
+    package var notAfter: ContinuousClock.Instant? { self.turn?.notAfter() }
 
     /// The activation as it stands now.
     ///
     /// - Throws: `activationNotStored` when it was removed meanwhile.
-    public var record: ActivationRecord {
+    package var record: ActivationRecord {
         get async throws {
             guard let record = try await self.store.record(of: self.activationID) else {
                 throw MobileTokenError.notStored()
@@ -48,16 +27,34 @@ public struct SigningTurn: Sendable {
         }
     }
 
-    /// Changes the activation, durably; see ``ActivationStore/update(_:_:)``.
+    /// Changes the activation, durably, and writes the intent in the same step.
     ///
     /// What signs takes its counter value here, and is sent afterwards.
     @discardableResult
-    public func update<Result: Sendable>(
+    package func update<Result: Sendable>(
+        recording intent: DecisionIntent? = nil,
         _ change: @Sendable (inout ActivationRecord) throws -> Result
     ) async throws -> Result {
-        guard let turn, let journal = self.store as? Journal else {
-            return try await self.store.update(self.activationID, change)
+        try await self.store.update(self.activationID, recording: intent, in: self.turn, change)
+    }
+
+    /// Returns a decision that was written with a move of the counter, by the name that its store has for it.
+    package func written(_ intent: DecisionIntent, moves: UInt64) -> OpenDecision {
+        OpenDecision(intent, moves: moves, tag: self.store.tag(ofMove: moves, of: self.activationID))
+    }
+
+    /// Writes what became of a decision.
+    ///
+    /// Does not throw: the decision is made. A row that lacks its outcome is open, and resolved like that of a process which
+    /// was killed here.
+    ///
+    /// - Returns: Why it could not be written.
+    package func record(_ outcome: DecisionOutcome, of decision: OpenDecision) async -> MobileTokenError? {
+        do {
+            try await MobileTokenError.mapStoreErrors { try await self.store.record(outcome, of: decision) }
+            return nil
+        } catch {
+            return error as? MobileTokenError ?? MobileTokenError(.storeFailed, "The outcome was not written")
         }
-        return try await journal.update(self.activationID, recording: nil, in: turn, change)
     }
 }

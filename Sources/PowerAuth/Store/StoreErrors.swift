@@ -39,7 +39,7 @@ extension MobileTokenError.Code {
     /// Automatic decisions are paused for all processes that share the store. Nothing was signed.
     public static let decidingPaused = Self("decidingPaused")
 
-    /// The store keeps no receipts of decisions: it is no ``DecisionJournal``.
+    /// There is no store of receipts behind these operations: their channel shows no evidence of an activation.
     public static let receiptsNotKept = Self("receiptsNotKept")
 
     /// Exported receipts do not end with what the store has at that place, so they cannot be continued.

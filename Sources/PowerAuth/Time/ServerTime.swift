@@ -1,13 +1,12 @@
-import Basics
 import Coordination
-package import Foundation
+import Foundation
 import Synchronization
 
 /// The server's time, shared by all activations of one client.
 final class ServerTime: Sendable {
     private let clocks: LocalClocks
     private let synchronization = Mutex(TimeSynchronization())
-    private let measurement = SingleFlight<Void>()
+    private let measurement = Coalescer<Void>()
     /// Until when the server is not asked again, after it could not be reached.
     private let postponedUntil = Mutex<Duration?>(nil)
 
@@ -98,21 +97,5 @@ final class ServerTime: Sendable {
         try await self.measurement.run {
             _ = try await self.measuring({ $0 }, fetch)
         }
-    }
-}
-
-extension Date {
-    /// Dates outside this range have no place in the protocol, whose timestamps have at most fifteen digits.
-    private static let representable: ClosedRange<Int64> = 0...999_999_999_999_000
-
-    /// Whole milliseconds since 1970, as the protocol counts.
-    package var millisecondsSince1970: Int64 {
-        let milliseconds = Int64(saturating: (self.timeIntervalSince1970 * 1000).rounded(.down))
-        return min(max(milliseconds, Self.representable.lowerBound), Self.representable.upperBound)
-    }
-
-    /// Creates the date of a protocol timestamp.
-    package init(millisecondsSince1970 milliseconds: Int64) {
-        self.init(timeIntervalSince1970: TimeInterval(milliseconds) / 1000)
     }
 }

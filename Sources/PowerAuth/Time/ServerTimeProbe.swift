@@ -2,7 +2,7 @@ package import Foundation
 
 /// Learns the server's time from a response that states it in passing, such as the list of operations.
 ///
-/// Made just before the request; ``answered()`` as soon as the response is there, since reading it takes time.
+/// Made just before the request; ``recordResponse()`` as soon as the response is there, since reading it takes time.
 package struct ServerTimeProbe: Sendable {
     private let clocks: LocalClocks
     private let sent: TimeSynchronization.Reading
@@ -19,10 +19,10 @@ package struct ServerTimeProbe: Sendable {
     }
 
     /// Notes that the response has arrived.
-    package mutating func answered() { self.received = self.clocks.reading }
+    package mutating func recordResponse() { self.received = self.clocks.reading }
 
     /// Takes in the date that the response stated, if it did.
-    package func learn(_ stated: Date?) {
+    package func record(_ stated: Date?) {
         guard let stated, let received else { return }
         self.report(stated, self.sent, received)
     }

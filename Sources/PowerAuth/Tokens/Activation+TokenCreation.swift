@@ -37,9 +37,9 @@ extension Activation {
             throw MobileTokenError.tokenNeedsFactors
         }
         while true {
-            let flight = self.tokenFlights[demand.name] ?? SingleFlight()
-            self.tokenFlights[demand.name] = flight
-            let token = try await flight.run {
+            let creation = self.tokenCreations[demand.name] ?? Coalescer()
+            self.tokenCreations[demand.name] = creation
+            let token = try await creation.run {
                 try await self.fetchToken(demand, with: authentication, replacing: replaced)
             }
             // Another task's creation may have had other factors, or have been of the token that is to be replaced.
@@ -52,7 +52,7 @@ extension Activation {
         with authentication: Authentication,
         replacing replaced: ActivationRecord.Token?
     ) async throws -> ActivationRecord.Token {
-        // A creation that ended between the caller's look and this flight's start left its token here.
+        // A creation that ended between the caller's look and this one's start left its token here.
         if let token = self.cachedToken(demand, otherThan: replaced) { return token }
         return try await self.send(with: authentication) { keys in
             try SignedRequest(EndpointRequest(.tokenCreate, in: keys.dialect.version), keys: keys)

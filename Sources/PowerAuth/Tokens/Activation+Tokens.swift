@@ -74,8 +74,8 @@ extension Activation {
             return try await self.post(request, headers: headers, token: token)
         } catch let error as MobileTokenError where error.code == .authenticationFailed {
             // Thousands of signed requests at once would be an attack.
-            let gate = self.server.gate.withLock { $0 }
-            guard gate?.mayRenewToken() ?? true else { throw error }
+            let limiter = self.server.limiter.withLock { $0 }
+            guard limiter?.mayRenewToken() ?? true else { throw error }
             do {
                 // The server forgot the token, or our idea of its time is wrong.
                 self.server.time.distrust()
@@ -85,10 +85,10 @@ extension Activation {
                 }
                 self.observeRetry(of: try self.path(of: request), for: .tokenRenewed)
                 let response = try await self.post(request, headers: headers, token: renewed)
-                gate?.tokenRenewed(isAccepted: true)
+                limiter?.recordTokenRenewal(isAccepted: true)
                 return response
             } catch let error as MobileTokenError where error.code == .authenticationFailed {
-                gate?.tokenRenewed(isAccepted: false)
+                limiter?.recordTokenRenewal(isAccepted: false)
                 throw error
             }
         }

@@ -1,24 +1,26 @@
 public import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// Why the vault is opened. The server records it.
-public struct VaultUnlockReason: RawRepresentable, Hashable, Sendable {
-    /// As sent to the server.
-    public let rawValue: String
+extension Activation {
+    /// Why the vault is opened. The server records it.
+    public struct VaultUnlockReason: RawRepresentable, Hashable, Sendable {
+        /// As sent to the server.
+        public let rawValue: String
 
-    /// Creates a reason of the application's own.
-    public init(rawValue: String) { self.rawValue = rawValue }
+        /// Creates a reason of the application's own.
+        public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// To set up the biometry factor.
-    public static let addBiometry = Self(rawValue: "ADD_BIOMETRY")
-    /// To derive a key for the application's own data.
-    public static let fetchEncryptionKey = Self(rawValue: "FETCH_ENCRYPTION_KEY")
-    /// To sign data with the device's private key.
-    public static let signWithDevicePrivateKey = Self(rawValue: "SIGN_WITH_DEVICE_PRIVATE_KEY")
-    /// To confirm a recovery code.
-    public static let recoveryCode = Self(rawValue: "RECOVERY_CODE")
-    /// Nothing in particular.
-    public static let notSpecified = Self(rawValue: "NOT_SPECIFIED")
+        /// To set up the biometry factor.
+        public static let addBiometry = Self(rawValue: "ADD_BIOMETRY")
+        /// To derive a key for the application's own data.
+        public static let fetchEncryptionKey = Self(rawValue: "FETCH_ENCRYPTION_KEY")
+        /// To sign data with the device's private key.
+        public static let signWithDevicePrivateKey = Self(rawValue: "SIGN_WITH_DEVICE_PRIVATE_KEY")
+        /// To confirm a recovery code.
+        public static let recoveryCode = Self(rawValue: "RECOVERY_CODE")
+        /// Nothing in particular.
+        public static let notSpecified = Self(rawValue: "NOT_SPECIFIED")
+    }
 }
 
 /// The vault: what this side keeps under a key that only the server can hand out, for the length of one call.
@@ -30,7 +32,7 @@ extension Activation {
     public func deriveDataKey(
         index: UInt64,
         with authentication: Authentication,
-        reason: VaultUnlockReason = .fetchEncryptionKey
+        reason: Activation.VaultUnlockReason = .fetchEncryptionKey
     ) async throws -> SecretBytes {
         try await self.deriveKey(.data, index: index, byteCount: 16, with: authentication, reason: reason)
     }
@@ -45,7 +47,7 @@ extension Activation {
     public func signWithDeviceKey(
         _ data: [UInt8],
         with authentication: Authentication,
-        reason: VaultUnlockReason = .signWithDevicePrivateKey
+        reason: Activation.VaultUnlockReason = .signWithDevicePrivateKey
     ) async throws -> [UInt8] {
         try await self.deviceSignature(of: data, with: authentication, reason: reason).ecdsa
     }
@@ -58,8 +60,8 @@ extension Activation {
     public func deviceSignature(
         of data: [UInt8],
         with authentication: Authentication,
-        reason: VaultUnlockReason = .signWithDevicePrivateKey
-    ) async throws -> DeviceSignature {
+        reason: Activation.VaultUnlockReason = .signWithDevicePrivateKey
+    ) async throws -> DeviceKey.Signature {
         try await self.withDeviceKeys(authentication, reason) { try $0.signature(of: data) }
     }
 
@@ -76,10 +78,10 @@ extension Activation {
     /// - Throws: ``MobileTokenError/Code/notSupported`` in version 3 of the protocol.
     public func deriveApplicationKey(
         index: UInt64,
-        from base: ApplicationKeyBase,
+        from base: Activation.ApplicationKeyBase,
         byteCount: Int = 32,
         with authentication: Authentication,
-        reason: VaultUnlockReason = .fetchEncryptionKey
+        reason: Activation.VaultUnlockReason = .fetchEncryptionKey
     ) async throws -> SecretBytes {
         guard byteCount >= Version4.ApplicationVaultKey.minimumByteCount else {
             throw MobileTokenError(.invalidRequest, "An application's key must have 16 bytes or more")
@@ -98,7 +100,7 @@ extension Activation {
         index: UInt64,
         byteCount: Int,
         with authentication: Authentication,
-        reason: VaultUnlockReason
+        reason: Activation.VaultUnlockReason
     ) async throws -> SecretBytes {
         try await self.withStoredDialect { dialect in
             try await self.openVault(key, in: dialect, with: authentication, reason: reason) { vaultKey, _, _ in
@@ -114,7 +116,7 @@ extension Activation {
         _ key: VaultKey,
         in dialect: any ActivationDialect,
         with authentication: Authentication,
-        reason: VaultUnlockReason,
+        reason: Activation.VaultUnlockReason,
         _ use: @escaping @Sendable (SecretBytes, ActivationRecord, SigningTurn) async throws -> Result
     ) async throws -> Result {
         let request = try dialect.vaultRequest(for: key, SignatureType(authentication), reason)
@@ -128,18 +130,22 @@ extension Activation {
     }
 }
 
-/// The signatures of a device, one by each of its keys.
-public struct DeviceSignature: Sendable, Hashable {
-    /// ECDSA, DER.
-    public let ecdsa: [UInt8]
-    /// ML-DSA; `nil` where the activation has no such key.
-    public let mldsa: [UInt8]?
+extension DeviceKey {
+    /// The signatures of a device, one by each of its keys.
+    public struct Signature: Sendable, Hashable {
+        /// ECDSA, DER.
+        public let ecdsa: [UInt8]
+        /// ML-DSA; `nil` where the activation has no such key.
+        public let mldsa: [UInt8]?
+    }
 }
 
-/// The factors that open a key for an application's own data.
-public enum ApplicationKeyBase: Sendable, Hashable {
-    /// Possession and knowledge.
-    case knowledge
-    /// Possession with either of the other two.
-    case twoFactors
+extension Activation {
+    /// The factors that open a key for an application's own data.
+    public enum ApplicationKeyBase: Sendable, Hashable {
+        /// Possession and knowledge.
+        case knowledge
+        /// Possession with either of the other two.
+        case twoFactors
+    }
 }

@@ -4,7 +4,9 @@ import PowerAuthProtocol
 
 /// The vault of version 3: its key opens whatever this side keeps.
 extension Version3Dialect {
-    func vaultRequest(for key: VaultKey, _ type: SignatureType, _ reason: VaultUnlockReason) throws -> EndpointRequest {
+    func vaultRequest(for key: VaultKey, _ type: SignatureType, _ reason: Activation.VaultUnlockReason) throws
+        -> EndpointRequest
+    {
         if case .application = key {
             throw MobileTokenError.unsupported(
                 "Version 3 of the protocol derives keys with deriveDataKey(index:with:reason:)"

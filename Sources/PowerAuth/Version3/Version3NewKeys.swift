@@ -41,7 +41,9 @@ struct Version3NewKeys: NewActivationKeys {
             },
             counter: HashCounter(data: counter),
             activationID: response.activationId,
-            recovery: response.activationRecovery.map { RecoveryCodes(code: $0.recoveryCode, puk: $0.puk) }
+            recovery: response.activationRecovery.map {
+                ActivationResult.RecoveryCodes(code: $0.recoveryCode, puk: $0.puk)
+            }
         )
     }
 
@@ -49,7 +51,7 @@ struct Version3NewKeys: NewActivationKeys {
         fileprivate let publicKey: P256PublicKey
         fileprivate let counter: HashCounter
         let activationID: String
-        let recovery: RecoveryCodes?
+        let recovery: ActivationResult.RecoveryCodes?
     }
 
     /// Derives a key from the password, on the threads made for that.

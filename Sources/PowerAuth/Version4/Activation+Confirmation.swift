@@ -94,7 +94,7 @@ extension Activation {
                         settled: .notRequired
                     )
                     try Acknowledgement.check(response, of: request.path)
-                } catch let error as MobileTokenError where error.fate == .unknown && attempts < 3 {
+                } catch let error as MobileTokenError where error.failureKind == .unknown && attempts < 3 {
                 } catch let error as MobileTokenError where error.isRefusal {
                     // Of one that was done already, or somebody else's word.
                     if let compared = try? await self.fetchStatus(), isDone(compared) { return }

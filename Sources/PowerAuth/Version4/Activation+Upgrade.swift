@@ -247,5 +247,5 @@ struct RefusedConfirmation: Error {
 
 extension MobileTokenError {
     /// Indicates whether the server said that it did nothing.
-    var isRefusal: Bool { self.httpStatus != nil && self.fate == .refused }
+    var isRefusal: Bool { self.httpStatus != nil && self.failureKind == .refused }
 }

@@ -3,7 +3,9 @@ import PowerAuthProtocol
 
 /// The vault of version 4: keys that only the server keeps, each handed out for the length of one call.
 extension Version4Dialect {
-    func vaultRequest(for key: VaultKey, _ type: SignatureType, _ reason: VaultUnlockReason) throws -> EndpointRequest {
+    func vaultRequest(for key: VaultKey, _ type: SignatureType, _ reason: Activation.VaultUnlockReason) throws
+        -> EndpointRequest
+    {
         let type = Version4.AuthenticationCodeType(rawValue: type.rawValue)
         guard let type, key.identifier.allowedTypes.contains(type) else {
             throw MobileTokenError(.invalidAuthentication, "These factors do not open this key of the vault")

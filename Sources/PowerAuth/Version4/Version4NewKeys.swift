@@ -53,5 +53,5 @@ struct Version4NewKeys: NewActivationKeys {
 
 extension Version4.ActivationResponseContent: NewActivationResponse {
     /// None: version 4 has no recovery codes.
-    var recovery: RecoveryCodes? { nil }
+    var recovery: ActivationResult.RecoveryCodes? { nil }
 }

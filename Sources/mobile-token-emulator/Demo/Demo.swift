@@ -35,7 +35,7 @@ struct Demo {
         let bank = emulator.cloud
         var configuration = MobileTokenClient.Configuration()
         configuration.transport = transport
-        configuration.store = InMemoryActivationStore()
+        configuration.store = ActivationStore.inMemory()
         let client = try MobileTokenClient(
             baseURL: emulator.baseURL,
             sdkConfiguration: emulator.sdkConfiguration,
@@ -112,7 +112,7 @@ struct Demo {
     ) async throws {
         let id = try await bank.createOperation("payment", userID: "alice", parameters: Self.payment).id
         let qr = try await bank.offlineQRCode(operationID: id, registrationID: registration.id)
-        let operation = try UnverifiedOfflineOperation(parsing: qr.content)
+        let operation = try OfflineOperation.Unverified(parsing: qr.content)
         let code = try await service.authorize(
             offline: operation,
             with: .possessionAndKnowledge(password: self.password)

@@ -13,7 +13,7 @@ struct LiveList {
     }
 
     /// Waits until the stream no longer shows an operation, and returns the reason.
-    func removal(of id: String) async throws -> OperationListChange.RemovalReason {
+    func removal(of id: String) async throws -> OperationList.Change.RemovalReason {
         try await self.first("operation \(id) never left") { change in
             change.removed.first { $0.operation.id == id }?.reason
         }
@@ -21,7 +21,7 @@ struct LiveList {
 
     private func first<Found: Sendable>(
         _ failure: String,
-        _ find: @escaping @Sendable (OperationListChange) -> Found?
+        _ find: @escaping @Sendable (OperationList.Change) -> Found?
     ) async throws -> Found {
         let changes = self.service.changes()
         // Otherwise the poll shows it within its interval.

@@ -48,7 +48,7 @@ enum DeviceKeyCommands {
         ]
     ) { invocation in
         let session = try Session(invocation)
-        var subject = CertificateSubject(name: try Self.name(invocation.required(0), invocation))
+        var subject = DeviceKey.CertificateSubject(name: try Self.name(invocation.required(0), invocation))
         subject.alternativeNames = try (invocation["names"] ?? "").split(separator: " ").map {
             try Self.alternativeName($0, invocation)
         }
@@ -96,7 +96,7 @@ enum DeviceKeyCommands {
     private static func alternativeName(
         _ text: Substring,
         _ invocation: Invocation
-    ) throws -> CertificateSubject.AlternativeName {
+    ) throws -> DeviceKey.CertificateSubject.AlternativeName {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         switch (parts.first, parts.dropFirst().first) {
         case ("dns"?, let name?): return .hostName(name)

@@ -140,7 +140,10 @@ enum OperationCommands {
         let session = try Session(invocation)
         let service = try await session.operations()
         let operation = try await session.operation(invocation.required(0), from: service)
-        try await service.reject(operation, reason: RejectionReason(rawValue: invocation["reason"] ?? "UNKNOWN"))
+        try await service.reject(
+            operation,
+            reason: UserOperation.RejectionReason(rawValue: invocation["reason"] ?? "UNKNOWN")
+        )
         session.output.outcome(
             ["rejected": .string(operation.id)],
             text: "Rejected \(TextTable.printable(operation.id))."
@@ -192,7 +195,7 @@ enum OperationCommands {
     ) { invocation in
         let session = try Session(invocation, offlineCodeDigits: invocation.integer("digits", in: 4...8))
         let service = try await session.operations()
-        let received = try UnverifiedOfflineOperation(parsing: Self.content(ofQRCode: invocation))
+        let received = try OfflineOperation.Unverified(parsing: Self.content(ofQRCode: invocation))
         let operation = try service.verify(received)
         if !session.output.isJSON { Output.note(operation.page) }
         try operation.doubts.requireAcceptance(by: invocation)

@@ -90,7 +90,7 @@ enum ProfileCommands {
         from current: SealingKeySource?,
         to place: SealingKeySource
     ) async throws -> [UInt64] {
-        let store = SQLiteActivationStore(path: folder.database, sealingKey: current)
+        let store = ActivationStore.sqlite(path: folder.database, sealingKey: current)
         do {
             let unreadable = try await store.rotateSealingKey(to: place)
             await store.close()
@@ -99,7 +99,7 @@ enum ProfileCommands {
             where [.storeWrongSealingKey, .storeSealingKeyMissing].contains(error.code)
         {
             // It may have been interrupted when all was sealed anew, and the profile did not say so yet.
-            let resealed = SQLiteActivationStore(path: folder.database, sealingKey: place)
+            let resealed = ActivationStore.sqlite(path: folder.database, sealingKey: place)
             guard (try? await resealed.open()) != nil else { throw error }
             await resealed.close()
             return []

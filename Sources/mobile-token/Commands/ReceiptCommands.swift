@@ -2,6 +2,7 @@ import Basics
 import CommandLineSupport
 import Foundation
 import MobileToken
+import MobileTokenReceipts
 
 /// Commands about the receipts of decisions.
 enum ReceiptCommands {
@@ -18,7 +19,7 @@ enum ReceiptCommands {
     ) { invocation in
         let session = try Session(invocation)
         var receipts: [DecisionReceipt] = []
-        for try await receipt in try session.client.receipts() { receipts.append(receipt) }
+        for try await receipt in session.client.receipts() { receipts.append(receipt) }
         session.output.result(.array(receipts.map(\.document)), text: receipts.table)
         return .done
     }

@@ -77,7 +77,7 @@ enum ServerSideCommands {
             ActivationCommands.suiteOption,
         ]
     ) { invocation in
-        let entries: [ServerConfigurationEntry]
+        let entries: [MobileTokenClient.ServerConfigurationEntry]
         let session: Session
         if invocation.has("application") {
             session = try Session(invocation, version: .v4_0, suite: ActivationCommands.suite(invocation))

@@ -11,8 +11,8 @@ struct Session: Sendable {
     let folder: ProfileFolder
     let client: MobileTokenClient
     let output: Output
-    private let store: SQLiteActivationStore
-    private let language: AcceptLanguage
+    private let store: ActivationStore
+    private let language: MobileTokenClient.AcceptLanguage
     /// The longest time for a request.
     private let limit: Duration
     /// The settings as the options change them.
@@ -85,7 +85,7 @@ struct Session: Sendable {
         (self.profile, self.stored) = (profile, stored)
         self.limit = try invocation.seconds("timeout") ?? .seconds(20)
         try folder.create()
-        self.store = SQLiteActivationStore(path: folder.database, sealingKey: sealingKey)
+        self.store = ActivationStore.sqlite(path: folder.database, sealingKey: sealingKey)
         self.client = try profile.client(
             of: self.store,
             transport: Self.transport(invocation, profile, self.limit)
@@ -94,7 +94,7 @@ struct Session: Sendable {
             if let suite { configuration.suite = suite }
             if let offlineCodeDigits { configuration.offlineCodeDigits = offlineCodeDigits }
         }
-        self.language = try invocation["language"].map { try AcceptLanguage($0) } ?? .english
+        self.language = try invocation["language"].map { try MobileTokenClient.AcceptLanguage($0) } ?? .english
         self.folder = folder
         self.output = Output(isJSON: invocation.has("json"))
     }

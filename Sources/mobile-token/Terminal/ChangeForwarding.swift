@@ -24,7 +24,7 @@ struct ChangeForwarding: Sendable {
         }
     }
 
-    func forward(_ change: OperationListChange) async {
+    func forward(_ change: OperationList.Change) async {
         let document = change.document.serialized() + [UInt8(ascii: "\n")]
         if let command {
             do {

@@ -13,7 +13,7 @@ struct WatchView: Sendable {
 
     private var isRedrawn: Bool { !self.output.isJSON && Output.isTerminal }
 
-    mutating func show(_ change: OperationListChange) {
+    mutating func show(_ change: OperationList.Change) {
         self.operations = change.operations
         if self.output.isJSON {
             self.output.result(change.document, text: "")

@@ -20,7 +20,7 @@ struct AgentBehindProxyTests {
 
     private func receipts(_ client: MobileTokenClient) async throws -> [DecisionReceipt] {
         var receipts: [DecisionReceipt] = []
-        for try await receipt in try client.receipts() { receipts.append(receipt) }
+        for try await receipt in client.receipts() { receipts.append(receipt) }
         return receipts
     }
 

@@ -10,7 +10,7 @@ import TestSupport
     private let clock = ManualClock()
     private let traffic = Traffic()
 
-    private func makeClient(_ emulator: Emulator, store: any ActivationStore = InMemoryActivationStore()) throws
+    private func makeClient(_ emulator: Emulator, store: ActivationStore = ActivationStore.inMemory()) throws
         -> MobileTokenClient
     {
         try emulator.makeClient {
@@ -23,7 +23,7 @@ import TestSupport
     /// Runs an agent that approves logins, and its time.
     private func run(
         _ client: MobileTokenClient,
-        factors: @escaping @Sendable (Activation) async throws -> UnlockedFactor = {
+        factors: @escaping @Sendable (Activation) async throws -> Authentication.UnlockedFactor = {
             try await $0.unlockKnowledge(password: password)
         },
         _ body: (ApprovalAgent, inout AsyncStream<ApprovalAgent.Event>.Iterator) async throws -> Void

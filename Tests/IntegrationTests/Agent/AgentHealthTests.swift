@@ -1,4 +1,4 @@
-import ForwardingStores
+import StoreTesting
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
@@ -8,11 +8,11 @@ import TestSupport
 
 /// What a probe asks for while the database does not answer.
 @Suite(.timeLimit(.minutes(2))) struct AgentHealthTests {
-    /// A store that hangs when told, and counts the questions for a pause: all of them, and those of a probe.
-    private final class HangingStore: ForwardingJournal {
+    /// A driver that hangs when told, and counts the questions for a pause: all of them, and those of a probe.
+    private final class HangingDriver: ForwardingDriver {
         @TaskLocal static var isProbe = false
 
-        let journal: any DecisionJournal = InMemoryActivationStore()
+        let base: any JournalDriver = MemoryDriver()
         let door = Shared<Door?>(nil)
         let pauseQuestions = Shared(0)
         let probesQuestions = Shared(0)
@@ -25,15 +25,15 @@ import TestSupport
         func decisionPause() async throws -> DecisionPause? {
             self.pauseQuestions.update { $0 += 1 }
             if Self.isProbe { self.probesQuestions.update { $0 += 1 } }
-            return try await self.passing { try await self.journal.decisionPause() }
+            return try await self.passing { try await self.base.decisionPause() }
         }
     }
 
     @Test(arguments: [false, true]) func healthChangesNothingAndWaitsForNoStore(ofFleet: Bool) async throws {
         try await withEmulator { emulator in
-            let (store, clock) = (HangingStore(), ManualClock())
+            let (driver, clock) = (HangingDriver(), ManualClock())
             let client = try emulator.makeClient {
-                $0.store = store
+                $0.store = .inMemory { _ in driver }
                 $0.clock = clock
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
@@ -49,11 +49,11 @@ import TestSupport
                 ) { _ in .leave }
             let running = Task { try await agent.run() }
             await until { await agent.health.isRunning }
-            await until { clock.sleeperCount > 0 && store.pauseQuestions.value > 0 }
+            await until { clock.sleeperCount > 0 && driver.pauseQuestions.value > 0 }
 
             try await client.pauseDeciding(reason: "fraud")
-            await HangingStore.$isProbe.withValue(true) { _ = await agent.health }
-            #expect(store.probesQuestions.value == 0)
+            await HangingDriver.$isProbe.withValue(true) { _ = await agent.health }
+            #expect(driver.probesQuestions.value == 0)
             // The agent looks by itself.
             while await !agent.health.isDecidingPaused {
                 clock.advance(by: .seconds(1))
@@ -62,12 +62,12 @@ import TestSupport
             #expect(await agent.health.decisionPause?.reason == "fraud")
 
             let door = Door()
-            store.door.value = door
+            driver.door.value = door
             clock.advance(by: .seconds(60))
             await door.waitForVisitors()
             #expect(await agent.health.isDecidingPaused)
             #expect(await fleet.health.isRunning == ofFleet)
-            store.door.value = nil
+            driver.door.value = nil
             door.open()
             running.cancel()
             try await running.value

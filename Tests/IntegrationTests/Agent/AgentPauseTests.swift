@@ -20,7 +20,7 @@ import TestSupport
         var receipts: [DecisionReceipt] {
             get async throws {
                 var receipts: [DecisionReceipt] = []
-                for try await receipt in try self.client.receipts() { receipts.append(receipt) }
+                for try await receipt in self.client.receipts() { receipts.append(receipt) }
                 return receipts
             }
         }
@@ -31,7 +31,7 @@ import TestSupport
             let folder = try TemporaryFolder()
             let clients = try (0..<2).map { _ in
                 try emulator.makeClient {
-                    $0.store = SQLiteActivationStore(path: folder.file("store.sqlite"))
+                    $0.store = ActivationStore.sqlite(path: folder.file("store.sqlite"))
                     $0.transport = try self.traffic.transport()
                 }
             }

@@ -70,7 +70,7 @@ import TestSupport
             #expect(try await emulator.cloud.operation(payment.id).status == "APPROVED")
             #expect(await emulator.requests(to: Self.approvals).accepted.count == 1)
             var results: [DecisionOutcome.Result?] = []
-            for try await receipt in try client.receipts() { results.append(receipt.outcome?.result) }
+            for try await receipt in client.receipts() { results.append(receipt.outcome?.result) }
             #expect(results == (isDelivered ? [.inferred] : [.notFollowed, .accepted]))
         }
     }
@@ -108,7 +108,7 @@ import TestSupport
             // An agent for one activation ends with it, and not before all of its receipts are closed.
             if !isFleet { #expect(throws: MobileTokenError.self) { try end.get() } }
             var results: [DecisionOutcome.Result?] = []
-            for try await receipt in try client.receipts() { results.append(receipt.outcome?.result) }
+            for try await receipt in client.receipts() { results.append(receipt.outcome?.result) }
             #expect(results == [.unknown, .unknown])
             #expect(await agent.health.fleet.decisionsUnknown == 2)
         }

@@ -69,7 +69,7 @@ import TestSupport
         try await withEmulator { emulator in
             let folder = try TemporaryFolder()
             let path = folder.file("store.sqlite")
-            let store = SQLiteActivationStore(path: path)
+            let store = ActivationStore.sqlite(path: path)
             let client = try emulator.makeClient { $0.store = store }
             _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
             await store.close()

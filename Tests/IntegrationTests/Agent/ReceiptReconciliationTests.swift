@@ -5,13 +5,14 @@ import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing
+import MobileTokenReceipts
 
 /// Receipts compared with the history of a bank behind a proxy that loses answers.
 @Suite(.timeLimit(.minutes(4))) struct ReceiptReconciliationTests {
     /// A client whose decisions the proxy treats as it is told.
     private struct Scene {
         let emulator: Emulator
-        let store: InMemoryActivationStore
+        let store: ActivationStore
         let client: MobileTokenClient
         let service: OperationsService
         let strike: Shared<MeddlingProxy.Strike?>
@@ -44,7 +45,7 @@ import Testing
 
         func results() async throws -> [DecisionOutcome.Result?] {
             var results: [DecisionOutcome.Result?] = []
-            for try await receipt in try self.client.receipts() { results.append(receipt.outcome?.result) }
+            for try await receipt in self.client.receipts() { results.append(receipt.outcome?.result) }
             return results
         }
     }
@@ -52,7 +53,7 @@ import Testing
     private func withScene(_ body: (Scene) async throws -> Void) async throws {
         try await withEmulator { emulator in
             let strike = Shared<MeddlingProxy.Strike?>(nil)
-            let store = InMemoryActivationStore()
+            let store = ActivationStore.inMemory()
             let client = try emulator.makeClient {
                 $0.store = store
                 $0.transport = try InterceptingTransport { request, deliver in
@@ -166,7 +167,7 @@ import Testing
             try await scene.service.authorize(try await scene.offer(), with: .twoFactors)
             try await archive.export(from: scene.client)
 
-            let store = InMemoryActivationStore()
+            let store = ActivationStore.inMemory()
             let id = try #require(try await scene.store.activationIDs().first)
             try await store.insert(try #require(try await scene.store.record(of: id)))
             let client = try scene.emulator.makeClient { $0.store = store }

@@ -90,7 +90,7 @@ import TestSupport
             running.cancel()
             try await running.value
             var results: [DecisionOutcome.Result?] = []
-            for try await receipt in try client.receipts() { results.append(receipt.outcome?.result) }
+            for try await receipt in client.receipts() { results.append(receipt.outcome?.result) }
             #expect(results == [.inferred, .inferred])
             #expect((wrapped.count.value > 0) == isWrapped)
         }
@@ -145,7 +145,7 @@ import TestSupport
             running.cancel()
             try await running.value
             var facts: [Facts] = []
-            for try await receipt in try client.receipts() { facts.append(Facts(receipt)) }
+            for try await receipt in client.receipts() { facts.append(Facts(receipt)) }
             return facts
         }
     }

@@ -5,6 +5,7 @@ import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 import TestSupport
+import MobileTokenReceipts
 
 /// An hour in the life of many activations at a troubled bank, and of the process that decides for them, which is killed again
 /// and again.
@@ -60,9 +61,9 @@ import TestSupport
     }
 
     private static func client(_ emulator: Emulator, storeAt path: String) throws
-        -> (MobileTokenClient, SQLiteActivationStore)
+        -> (MobileTokenClient, ActivationStore)
     {
-        let store = SQLiteActivationStore(path: path)
+        let store = ActivationStore.sqlite(path: path)
         return (try emulator.makeClient { $0.store = store }, store)
     }
 
@@ -77,10 +78,10 @@ import TestSupport
     private func check(
         _ bank: TroubledBank,
         _ day: Day,
-        client: (client: MobileTokenClient, store: SQLiteActivationStore)
+        client: (client: MobileTokenClient, store: ActivationStore)
     ) async throws {
         var receipts: [DecisionReceipt] = []
-        for try await receipt in try client.client.receipts() { receipts.append(receipt) }
+        for try await receipt in client.client.receipts() { receipts.append(receipt) }
         let ended = Set(bank.devices.filter(\.isRemoved).map(\.activationID))
         let audit = ReceiptAudit(receipts, day.record, endedActivationIDs: ended)
         let statuses = try await bank.statuses()
@@ -122,7 +123,7 @@ import TestSupport
         for status in ["APPROVED", "REJECTED", "EXPIRED", "CANCELED"] { #expect(statuses.values.contains(status)) }
     }
 
-    private func checkExport(of count: Int, from store: SQLiteActivationStore) async throws {
+    private func checkExport(of count: Int, from store: ActivationStore) async throws {
         let folder = try TemporaryFolder()
         let archive = ReceiptArchive(folder: folder.file("receipts"))
         try await archive.export(from: store)

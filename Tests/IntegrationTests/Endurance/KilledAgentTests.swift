@@ -10,7 +10,7 @@ import TestSupport
     @Test(arguments: ["before", "after"]) func whatKilledProcessesLeaveIsDecidedOnce(dies: String) async throws {
         try await withEmulator { emulator in
             let folder = try TemporaryFolder()
-            let store = SQLiteActivationStore(path: folder.file("store.sqlite"))
+            let store = ActivationStore.sqlite(path: folder.file("store.sqlite"))
             let client = try emulator.makeClient { $0.store = store }
             var (ids, logins, payments): ([String], [String], [String]) = ([], [], [])
             for number in 0..<4 {
@@ -47,7 +47,7 @@ import TestSupport
             #expect(record.decisionCounts == Dictionary(uniqueKeysWithValues: logins.map { ($0, 1) }))
             #expect(record.wrongSignatures == [] && record.reusedCounters == [])
             var receipts: [DecisionReceipt] = []
-            for try await receipt in try client.receipts() { receipts.append(receipt) }
+            for try await receipt in client.receipts() { receipts.append(receipt) }
             let audit = ReceiptAudit(receipts, record, endedActivationIDs: [])
             #expect(audit.problems == [])
             let resolved = dies == "before" ? "not followed" : "inferred"

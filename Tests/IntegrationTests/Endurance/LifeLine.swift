@@ -1,4 +1,4 @@
-import ForwardingStores
+import StoreTesting
 import HTTPClientTransport
 import MobileToken
 import PowerAuth
@@ -67,11 +67,9 @@ struct MortalTransport: HTTPTransport {
 }
 
 /// A store as a mortal process has it: what was committed when the process dies is committed, though nobody heard of it.
-struct MortalStore: ForwardingJournal {
+struct MortalDriver: ForwardingDriver {
     let line: LifeLine
-    let journal: any DecisionJournal
-
-    func prove() async throws { try await self.passing { try await self.journal.prove() } }
+    let base: any JournalDriver
 
     func passing<Result>(_ call: () async throws -> Result) async throws -> Result {
         try await self.line.passing(call)

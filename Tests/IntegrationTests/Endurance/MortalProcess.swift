@@ -14,7 +14,7 @@ struct MortalProcess: Sendable {
     let fleet: OperationsFleet
     let agent: ApprovalAgent
     private let client: MobileTokenClient
-    private let store: SQLiteActivationStore
+    private let store: ActivationStore
     private let running: Task<Void, any Error>
     private let reading: Task<Void, Never>
 
@@ -25,10 +25,10 @@ struct MortalProcess: Sendable {
     ///   - world: What the process lives in.
     init(storeAt path: String, in world: TroubledWorld) throws {
         let (line, clock) = (self.line, self.clock)
-        self.store = SQLiteActivationStore(path: path)
+        self.store = ActivationStore.sqlite(path: path)
         let store = self.store
         self.client = try world.emulator.makeClient {
-            $0.store = MortalStore(line: line, journal: store)
+            $0.store = store.reopened { MortalDriver(line: line, base: $0) }
             $0.transport = world.network(of: line, on: clock)
             $0.clock = clock
             $0.wallClock = { world.date }
@@ -61,7 +61,7 @@ struct MortalProcess: Sendable {
     var remains: Remains { Remains(self) }
 
     /// How many requests wait for the cap on requests a second.
-    var delayedRequestCount: Int { self.fleet.gates.reduce(0) { $0 + $1.delayedCount } }
+    var delayedRequestCount: Int { self.fleet.limiters.reduce(0) { $0 + $1.delayedCount } }
 
     /// Whether nothing happens before time passes.
     var isQuiet: Bool {

@@ -92,7 +92,7 @@ import TestSupport
                 self.record = nil
                 return
             }
-            let store = SQLiteActivationStore(path: path)
+            let store = ActivationStore.sqlite(path: path)
             let client = try Self.client(emulator, store, change == .upgrade ? .v3_3 : .v4_0)
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             // A token of the version before.
@@ -104,7 +104,7 @@ import TestSupport
 
         private static func client(
             _ emulator: Emulator,
-            _ store: SQLiteActivationStore,
+            _ store: ActivationStore,
             _ version: ProtocolVersion
         ) throws -> MobileTokenClient {
             try emulator.makeClient {
@@ -133,7 +133,7 @@ import TestSupport
         ///
         /// - Returns: What the killed process had come to.
         func recover() async throws -> String {
-            let store = SQLiteActivationStore(path: self.path)
+            let store = ActivationStore.sqlite(path: self.path)
             let client = try Self.client(self.emulator, store, .v3_3)
             guard let id = try await store.activationIDs().first else {
                 await store.close()

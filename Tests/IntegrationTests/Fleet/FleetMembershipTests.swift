@@ -20,7 +20,9 @@ import TestSupport
             let client = try stage.makeClient()
             var ids: [[String]] = [[], []]
             while ids.contains([]) {
-                for id in try await stage.activate(1, client) { ids[FleetBuckets.bucket(of: id, count: 2)].append(id) }
+                for id in try await stage.activate(1, client) {
+                    ids[OperationsFleet.Buckets.bucket(of: id, count: 2)].append(id)
+                }
             }
             var configuration = FleetStage.configuration
             configuration.membership = self.membership
@@ -158,14 +160,14 @@ extension OperationsFleet {
 /// A membership that does what the test says.
 private final class SteeredMembership: FleetMembership {
     private struct State {
-        var assign: (@Sendable (FleetAssignment) async -> Void)?
+        var assign: (@Sendable (OperationsFleet.Assignment) async -> Void)?
         var held: Set<Int> = []
     }
 
     let bucketCount = 2
     private let state = Mutex(State())
 
-    func run(assign: @escaping @Sendable (FleetAssignment) async -> Void) async throws {
+    func run(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void) async throws {
         self.state.withLock { $0.assign = assign }
         await waitForCancellation()
     }
@@ -179,7 +181,7 @@ private final class SteeredMembership: FleetMembership {
             state.held = buckets
             return state.assign
         }
-        await assign?(FleetAssignment(buckets: buckets, processCount: processCount))
+        await assign?(OperationsFleet.Assignment(buckets: buckets, processCount: processCount))
     }
 
     func lose(_ buckets: Set<Int>) { self.state.withLock { $0.held.subtract(buckets) } }

@@ -10,7 +10,7 @@ import TestSupport
     @Test func processesShareAStoreAndTheSurvivorTakesOver() async throws {
         try await withEmulator { emulator in
             let folder = try TemporaryFolder()
-            let store = SQLiteActivationStore(path: folder.file("store.sqlite"))
+            let store = ActivationStore.sqlite(path: folder.file("store.sqlite"))
             let client = try emulator.makeClient { $0.store = store }
             var ids: Set<String> = []
             for number in 0..<12 {

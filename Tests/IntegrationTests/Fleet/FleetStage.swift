@@ -25,7 +25,7 @@ struct FleetStage: Sendable {
         }
     }
 
-    func makeClient(store: any ActivationStore = InMemoryActivationStore()) throws -> MobileTokenClient {
+    func makeClient(store: ActivationStore = ActivationStore.inMemory()) throws -> MobileTokenClient {
         let zero = ManualClock().now
         let (clock, requests, spoiltTokens) = (self.clock, self.requests, self.spoiltTokens)
         let transport = try InterceptingTransport { request, deliver in

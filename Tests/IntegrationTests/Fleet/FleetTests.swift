@@ -1,4 +1,4 @@
-import ForwardingStores
+import StoreTesting
 import Foundation
 import MobileToken
 import MobileTokenEmulator
@@ -155,14 +155,14 @@ import TestSupport
     @Test func aClientKeepsNothingOfAFleetThatIsGone() async throws {
         try await FleetStage.with { stage in
             let client = try stage.makeClient()
-            weak var gate: ServerGate?
+            weak var limiter: ServerLimiter?
             try await {
                 let fleet = client.fleet(configuration: FleetStage.configuration)
-                gate = fleet.gates.first
-                #expect(gate != nil)
+                limiter = fleet.limiters.first
+                #expect(limiter != nil)
                 try await stage.running(fleet) { await until { await fleet.health.isRunning } }
             }()
-            await until { gate == nil }
+            await until { limiter == nil }
         }
     }
 
@@ -193,11 +193,12 @@ import TestSupport
 
     @Test func oneThatCannotBeOpenedIsNobodyElsesTrouble() async throws {
         try await FleetStage.with { stage in
-            let store = DamagedStore()
+            let damage = Shared<[String: MobileTokenError]>([:])
+            let store = ActivationStore.inMemory { DamagedDriver(base: $0, damage: damage) }
             let client = try stage.makeClient(store: store)
             let ids = try await stage.activate(3, client)
             try await store.insert(ActivationStoreConformance.record("foreign"))
-            store.damage.update { $0 = [ids[1]: MobileTokenError(.storeCorrupted, "torn")] }
+            damage.update { $0 = [ids[1]: MobileTokenError(.storeCorrupted, "torn")] }
             let fleet = client.fleet(configuration: FleetStage.configuration)
             try await stage.running(fleet) {
                 await stage.advance(fleet) {
@@ -213,15 +214,16 @@ import TestSupport
 
     @Test func aBusyStoreIsTriedAgain() async throws {
         try await FleetStage.with { stage in
-            let store = DamagedStore()
+            let damage = Shared<[String: MobileTokenError]>([:])
+            let store = ActivationStore.inMemory { DamagedDriver(base: $0, damage: damage) }
             let client = try stage.makeClient(store: store)
             let id = try await stage.activate(1, client)[0]
-            store.damage.update { $0 = [id: MobileTokenError(.storeBusy, "busy")] }
+            damage.update { $0 = [id: MobileTokenError(.storeBusy, "busy")] }
             let fleet = client.fleet(configuration: FleetStage.configuration)
             try await stage.running(fleet) {
                 await until { await fleet.state(of: id)?.reason?.code == .storeBusy }
                 #expect(await fleet.state(of: id)?.phase == .starting)
-                store.damage.update { $0 = [:] }
+                damage.update { $0 = [:] }
                 await stage.advance(fleet) { await fleet.state(of: id)?.phase == .active }
             }
         }
@@ -276,7 +278,7 @@ import TestSupport
         try await FleetStage.with { stage in
             try await withEmulator { other in
                 await other.clock.freeze(at: FleetStage.start)
-                let (store, clock) = (InMemoryActivationStore(), stage.clock)
+                let (store, clock) = (ActivationStore.inMemory(), stage.clock)
                 let zero = ManualClock().now
                 let clients = [
                     try stage.makeClient(store: store),
@@ -319,8 +321,9 @@ import TestSupport
 
     @Test func aStoreThatCannotBeReadAtTheStartEndsIt() async throws {
         try await FleetStage.with { stage in
-            let store = DamagedStore()
-            store.damage.update { $0 = ["": MobileTokenError(.storeWrongSealingKey, "another key")] }
+            let damage = Shared<[String: MobileTokenError]>([:])
+            let store = ActivationStore.inMemory { DamagedDriver(base: $0, damage: damage) }
+            damage.update { $0 = ["": MobileTokenError(.storeWrongSealingKey, "another key")] }
             let fleet = try stage.makeClient(store: store).fleet(configuration: FleetStage.configuration)
             let failure = try await errorCode { try await fleet.run() }
             #expect(failure == .storeWrongSealingKey)
@@ -377,18 +380,18 @@ import TestSupport
     }
 }
 
-/// A store in which the reading of some activations fails; the empty identifier stands for the list of them.
-private struct DamagedStore: ForwardingStore {
-    let base: any ActivationStore = InMemoryActivationStore()
-    let damage = Shared<[String: MobileTokenError]>([:])
+/// A driver in which the reading of some activations fails; the empty identifier stands for the list of them.
+private struct DamagedDriver: ForwardingDriver {
+    let base: any JournalDriver
+    let damage: Shared<[String: MobileTokenError]>
 
-    func activationIDs() async throws -> [String] {
+    func activationIDs(_ filter: RowFilter) async throws -> [String] {
         if let error = self.damage.value[""] { throw error }
-        return try await self.base.activationIDs()
+        return try await self.base.activationIDs(filter)
     }
 
-    func record(of activationID: String) async throws -> ActivationRecord? {
+    func load(_ activationID: String) async throws -> LoadedRow? {
         if let error = self.damage.value[activationID] { throw error }
-        return try await self.base.record(of: activationID)
+        return try await self.base.load(activationID)
     }
 }

@@ -1,4 +1,4 @@
-import ForwardingStores
+import StoreTesting
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
@@ -29,7 +29,7 @@ import TestSupport
     /// As many activations as would burn the counter of one that decides, if it moved before the request may leave.
     @Test func aDecisionThatWaitsInLineForTooLongSpendsNothing() async throws {
         try await FleetStage.with { stage in
-            let store = LimitedTurns()
+            let (turns, store) = LimitedTurns.inMemory()
             let client = try stage.makeClient(store: store)
             let ids = try await stage.activate(20, client)
             let service = client.operations(of: try await client.activation(id: ids[0]))
@@ -40,16 +40,16 @@ import TestSupport
             let fleet = client.fleet(configuration: configuration)
             try await stage.running(fleet) {
                 // The next place is not free before time moves.
-                await stage.advance(fleet) { fleet.gates[0].delayedCount > 0 }
+                await stage.advance(fleet) { fleet.limiters[0].delayedCount > 0 }
                 let deciding = Deciding { try await service.reject(operation) }
-                await until { store.hasTurn(ids[0]) }
-                store.end = .now
+                await until { turns.hasTurn(ids[0]) }
+                turns.end = .now
                 await stage.advance(fleet) { deciding.hasEnded.value }
                 #expect(try await errorCode { try await deciding.task.value } == .signingTurnLost)
                 #expect(try await store.record(of: ids[0])?.counterMoves == before)
                 #expect(try await store.receipts(of: nil, after: 0, limit: 1).isEmpty)
 
-                store.end = nil
+                turns.end = nil
                 let later = Deciding { try await service.reject(operation) }
                 await stage.advance(fleet) { later.hasEnded.value }
                 try await later.task.value

@@ -1,4 +1,4 @@
-import ForwardingStores
+import StoreTesting
 import Foundation
 import MobileToken
 import MobileTokenEmulator
@@ -9,9 +9,9 @@ import TestSupport
 
 /// A service by itself, and one that a fleet polls, before a real server.
 @Suite(.timeLimit(.minutes(2))) struct ServiceBesideFleetTests {
-    private final class CountingStore: ForwardingStore {
-        let base: any ActivationStore = InMemoryActivationStore()
-        let calls = Shared(0)
+    private struct CountingDriver: ForwardingDriver {
+        let base: any JournalDriver
+        let calls: Shared<Int>
 
         func passing<Result>(_ call: () async throws -> Result) async throws -> Result {
             self.calls.update { $0 += 1 }
@@ -21,8 +21,8 @@ import TestSupport
 
     @Test func aServiceThatNobodyPollsAsksNoStore() async throws {
         try await FleetStage.with { stage in
-            let store = CountingStore()
-            let client = try stage.makeClient(store: store)
+            let calls = Shared(0)
+            let client = try stage.makeClient(store: .inMemory { CountingDriver(base: $0, calls: calls) })
             let activation = try await client.activation(id: try await stage.activate(1, client)[0])
             var configuration = OperationsService.Configuration()
             configuration.clock = stage.clock
@@ -30,11 +30,11 @@ import TestSupport
             let stream = service.events()
             try await service.operations()
             await until { await !service.isLoadingOperations }
-            let (calls, requests) = (store.calls.value, stage.requests.value.count)
+            let (before, requests) = (calls.value, stage.requests.value.count)
             stage.clock.advance(by: .seconds(3600))
             #expect(stage.clock.sleeperCount == 0)
             #expect(await service.list.operations.isEmpty)
-            #expect(store.calls.value == calls)
+            #expect(calls.value == before)
             #expect(stage.requests.value.count == requests)
             withExtendedLifetime(stream) {}
         }

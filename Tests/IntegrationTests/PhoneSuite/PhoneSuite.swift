@@ -52,7 +52,7 @@ struct PhoneSuite: Sendable {
         let application: Application = try await Self.call(.get, url, credentials: self.credentials, transport)
         try #require(application.serviceBaseUrl == enrollmentURL)
         var configuration = MobileTokenClient.Configuration()
-        configuration.store = InMemoryActivationStore()
+        configuration.store = ActivationStore.inMemory()
         configuration.transport = transport
         self.client = try MobileTokenClient(
             baseURL: enrollmentURL,

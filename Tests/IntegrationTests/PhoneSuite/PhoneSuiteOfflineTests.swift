@@ -17,7 +17,7 @@ import Testing
     @Test func aCodeIsVerifiedSignedAndAccepted() async throws {
         try await self.withCode { suite, activation, operation, code in
             let service = OperationsService(activation: activation)
-            let received = try UnverifiedOfflineOperation(parsing: code.operationQrCodeData)
+            let received = try OfflineOperation.Unverified(parsing: code.operationQrCodeData)
             let verified = try service.verify(received)
             #expect(verified.id == operation.operationId)
             #expect(verified.signingKey == .personalized)
@@ -49,7 +49,7 @@ import Testing
                 String.init
             )
             lines[1] += "x"
-            let changed = try UnverifiedOfflineOperation(parsing: lines.joined(separator: "\n"))
+            let changed = try OfflineOperation.Unverified(parsing: lines.joined(separator: "\n"))
             #expect(throws: (any Error).self) { try service.verify(changed) }
             let error = try await errorCode {
                 try await service.authorize(offline: changed, with: .possessionAndKnowledge(password: PhoneSuite.pin))

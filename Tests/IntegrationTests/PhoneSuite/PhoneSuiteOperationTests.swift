@@ -144,7 +144,7 @@ import Testing
             let sent = try JSONValue(parsing: operation.json)
             #expect(sent["ui"]?["preApprovalScreen"]?["type"]?.string == "QR_SCAN")
             let code = try #require(try await suite.operation(operation.id).proximityOtp)
-            operation.proximityCheck = ProximityCheck(totp: code, source: .qrCode)
+            operation.proximityCheck = UserOperation.ProximityCheck(totp: code, source: .qrCode)
             #expect(try await errorCode { try await service.authorize(operation, with: self.wrong) } != nil)
             try await service.authorize(operation, with: self.right)
             #expect(try await suite.operation(operation.id).userId == suite.user)
@@ -226,7 +226,7 @@ import Testing
                 client: emulator.makeClient { $0.userAgent = "test-agent" }
             )
             let service = OperationsService(activation: activation)
-            for language in [AcceptLanguage.english, try AcceptLanguage("cs")] {
+            for language in [MobileTokenClient.AcceptLanguage.english, try MobileTokenClient.AcceptLanguage("cs")] {
                 let position = await emulator.journalPosition
                 await service.setAcceptLanguage(language)
                 try await service.operations()

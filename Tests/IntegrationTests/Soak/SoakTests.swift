@@ -13,7 +13,7 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
 /// Only here does a test wait for time to pass. What trouble can do is the matter of ``EnduranceTests``, whose bank it is; this
 /// one is about what hours do.
 @Suite(.enabled(if: soakMinutes != nil, "Scripts/soak runs it")) struct SoakTests {
-    private static let limits = ServerLimits(requestsPerSecond: 100, concurrentRequests: 16)
+    private static let limits = OperationsFleet.ServerLimits(requestsPerSecond: 100, concurrentRequests: 16)
 
     @Test func nothingGrowsAndEveryDecisionIsRight() async throws {
         let minutes = try #require(soakMinutes.flatMap { Double($0) })
@@ -173,8 +173,8 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
             )
         }
 
-        private func client() throws -> (MobileTokenClient, SQLiteActivationStore) {
-            let store = SQLiteActivationStore(path: self.path)
+        private func client() throws -> (MobileTokenClient, ActivationStore) {
+            let store = ActivationStore.sqlite(path: self.path)
             let client = try self.bank.emulator.makeClient {
                 $0.store = store
                 $0.observer = self.lags
@@ -185,7 +185,7 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
         func auditReceipts() async throws -> ReceiptAudit {
             let (client, store) = try self.client()
             var receipts: [DecisionReceipt] = []
-            for try await receipt in try client.receipts() { receipts.append(receipt) }
+            for try await receipt in client.receipts() { receipts.append(receipt) }
             await client.shutdown()
             await store.close()
             // What a blocked or removed activation has decided may never be found out.
@@ -199,15 +199,15 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
 private struct SoakedAgent {
     private let agent: ApprovalAgent
     private let client: MobileTokenClient
-    private let store: SQLiteActivationStore
+    private let store: ActivationStore
     private let running: Task<Void, any Error>
     private let reading: Task<Void, Never>
 
     init(
         _ client: MobileTokenClient,
-        _ store: SQLiteActivationStore,
+        _ store: ActivationStore,
         interval: Duration,
-        limits: ServerLimits,
+        limits: OperationsFleet.ServerLimits,
         _ story: Shared<[String: [ApprovalAgent.Event.Kind]]>
     ) {
         (self.client, self.store) = (client, store)
@@ -253,7 +253,7 @@ private struct SoakedAgent {
 private final class LongestLag: MobileTokenObserver {
     private let longest = Shared(Duration.zero)
 
-    func pollStarted(_ poll: PollObservation) { self.longest.update { $0 = max($0, poll.lag) } }
+    func pollStarted(_ poll: Observed.Poll) { self.longest.update { $0 = max($0, poll.lag) } }
 
     /// The longest since the last call.
     func take() -> Duration {

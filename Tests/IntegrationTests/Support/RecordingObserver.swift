@@ -3,17 +3,17 @@ import TestSupport
 
 /// Keeps what the SDK says it did.
 final class RecordingObserver: MobileTokenObserver {
-    private let retried = Shared<[RetryReason]>([])
+    private let retried = Shared<[Observed.RetryReason]>([])
     private let compared = Shared<[Int]>([])
 
     /// Why requests were sent once more.
-    var retries: [RetryReason] { self.retried.value }
+    var retries: [Observed.RetryReason] { self.retried.value }
     /// How far the client was ahead whenever it was compared.
     var distances: [Int] { self.compared.value }
 
-    func requestRetried(_ retry: RetryObservation) { self.retried.update { $0.append(retry.reason) } }
+    func requestRetried(_ retry: Observed.Retry) { self.retried.update { $0.append(retry.reason) } }
 
-    func counterCompared(_ comparison: CounterComparison, of activationID: String) {
+    func counterCompared(_ comparison: ActivationStatus.CounterComparison, of activationID: String) {
         self.compared.update { $0.append(comparison.distance) }
     }
 }

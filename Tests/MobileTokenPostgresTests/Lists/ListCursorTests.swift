@@ -16,7 +16,7 @@ struct ListCursorTests {
 
     @Test mutating func aReadingBeginsAtTheOldestTransactionOfTheLastOne() {
         let now = Self.horizon(oldest: 50, next: 60)
-        let step = self.cursor.took([Self.place(1, by: 40), Self.place(2, by: 55)], at: now, isFull: false)
+        let step = self.cursor.apply([Self.place(1, by: 40), Self.place(2, by: 55)], at: now, isFull: false)
         #expect(step == .finish)
         #expect(self.cursor.start == .init(transaction: 50, slot: 0))
         // Only what may be read again is remembered.
@@ -24,41 +24,41 @@ struct ListCursorTests {
     }
 
     @Test mutating func aTransactionThatCommitsLateIsFoundWhereItBegan() {
-        _ = self.cursor.took([Self.place(1, by: 70)], at: Self.horizon(oldest: 50, next: 71), isFull: false)
+        _ = self.cursor.apply([Self.place(1, by: 70)], at: Self.horizon(oldest: 50, next: 71), isFull: false)
         // The transaction 50 commits now, and lies at the start of the next reading.
         #expect(self.cursor.start.transaction <= 50)
         let late = Self.place(2, by: 50)
-        _ = self.cursor.took([late], at: Self.horizon(oldest: 72, next: 72), isFull: false)
+        _ = self.cursor.apply([late], at: Self.horizon(oldest: 72, next: 72), isFull: false)
         #expect(self.cursor.start.transaction == 72)
         #expect(self.cursor.seen.isEmpty)
     }
 
     @Test mutating func pagesFollowOneAnotherAndTheFirstHorizonCounts() {
         let first = Self.horizon(oldest: 50, next: 60)
-        #expect(self.cursor.took([Self.place(1, by: 40), Self.place(2, by: 40)], at: first, isFull: true) == .readOn)
+        #expect(self.cursor.apply([Self.place(1, by: 40), Self.place(2, by: 40)], at: first, isFull: true) == .readOn)
         #expect(self.cursor.start == .init(transaction: 40, slot: 3))
         // What was written behind the place of the reading since then is found by the next one.
         let later = Self.horizon(oldest: 90, next: 95)
-        #expect(self.cursor.took([Self.place(3, by: 45)], at: later, isFull: false) == .finish)
+        #expect(self.cursor.apply([Self.place(3, by: 45)], at: later, isFull: false) == .finish)
         #expect(self.cursor.start == .init(transaction: 50, slot: 0))
     }
 
     @Test mutating func anotherLifeOfTheDatabaseIsReadFromTheBeginning() {
-        _ = self.cursor.took([Self.place(1, by: 55)], at: Self.horizon(oldest: 50, next: 60), isFull: false)
+        _ = self.cursor.apply([Self.place(1, by: 55)], at: Self.horizon(oldest: 50, next: 60), isFull: false)
         let other = Self.horizon(oldest: 80, next: 80, incarnation: 2)
-        #expect(self.cursor.took([Self.place(2, by: 70)], at: other, isFull: false) == .startOver)
+        #expect(self.cursor.apply([Self.place(2, by: 70)], at: other, isFull: false) == .startOver)
         #expect(self.cursor == ListCursor())
-        #expect(self.cursor.took([Self.place(1, by: 40)], at: other, isFull: false) == .finish)
+        #expect(self.cursor.apply([Self.place(1, by: 40)], at: other, isFull: false) == .finish)
     }
 
     @Test mutating func transactionsThatWentBackAreAnotherDatabase() {
-        _ = self.cursor.took([], at: Self.horizon(oldest: 50, next: 60), isFull: false)
-        #expect(self.cursor.took([], at: Self.horizon(oldest: 30, next: 30), isFull: false) == .startOver)
+        _ = self.cursor.apply([], at: Self.horizon(oldest: 50, next: 60), isFull: false)
+        #expect(self.cursor.apply([], at: Self.horizon(oldest: 30, next: 30), isFull: false) == .startOver)
     }
 
     @Test mutating func theNewerVersionOfAnActivationIsRemembered() {
-        self.cursor.saw([Self.place(1, version: 7, by: 60)])
-        self.cursor.saw([Self.place(1, version: 6, by: 59)])
+        self.cursor.record([Self.place(1, version: 7, by: 60)])
+        self.cursor.record([Self.place(1, version: 6, by: 59)])
         #expect(self.cursor.seen == [Self.place(1, version: 7, by: 60)])
     }
 }
@@ -66,22 +66,22 @@ struct ListCursorTests {
 struct TransactionAgeTests {
     private var age = TransactionAge()
 
-    private mutating func saw(_ oldest: Int64, _ next: Int64, at seconds: Int) -> Duration {
-        self.age.saw(ListHorizon(oldest: oldest, next: next, incarnation: 1), at: .seconds(seconds))
+    private mutating func record(_ oldest: Int64, _ next: Int64, at seconds: Int) -> Duration {
+        self.age.record(ListHorizon(oldest: oldest, next: next, incarnation: 1), at: .seconds(seconds))
     }
 
     @Test mutating func theAgeGrowsWhileTheOldestTransactionStays() {
-        #expect(self.saw(10, 10, at: 0) == .zero)
-        #expect(self.saw(10, 12, at: 5) == .zero)  // first seen
-        #expect(self.saw(10, 40, at: 65) == .seconds(60))
+        #expect(self.record(10, 10, at: 0) == .zero)
+        #expect(self.record(10, 12, at: 5) == .zero)  // first seen
+        #expect(self.record(10, 40, at: 65) == .seconds(60))
         // The next one that is still under way began after the first reading and before the second.
-        #expect(self.saw(30, 50, at: 70) == .seconds(5))
-        #expect(self.saw(50, 50, at: 71) == .zero)
+        #expect(self.record(30, 50, at: 70) == .seconds(5))
+        #expect(self.record(50, 50, at: 71) == .zero)
     }
 
     @Test mutating func yearsOfReadingsTakeLittleRoom() {
-        for second in 0..<5_000 { _ = self.saw(10, Int64(20 + second), at: second) }
-        #expect(self.saw(10, 6_000, at: 5_000) == .seconds(5_000))
+        for second in 0..<5_000 { _ = self.record(10, Int64(20 + second), at: second) }
+        #expect(self.record(10, 6_000, at: 5_000) == .seconds(5_000))
         #expect(
             Mirror(reflecting: self.age).children.first.flatMap { $0.value as? [(Int64, Duration)] }?.count ?? 0
                 <= 1_024

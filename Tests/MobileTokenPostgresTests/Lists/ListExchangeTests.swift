@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import StoreTesting
 import MobileToken
 import MobileTokenTesting
 import PostgresDatabase
@@ -15,16 +16,16 @@ import Testing
 struct ListExchangeTests {
     /// A node that takes part for as long as its tasks run.
     private struct Member {
-        let store: PostgresActivationStore
+        let store: ActivationStore
         let membership: PostgresFleetMembership
         /// What was shown last, by activation.
         let shown = Shared<[String: [String]]>([:])
         let failures = Shared<[MobileTokenError]>([])
         private let tasks = Shared<[Task<Void, Never>]>([])
 
-        init(_ store: PostgresActivationStore, clock: any Clock<Duration> = ContinuousClock()) {
+        init(_ store: ActivationStore, clock: any Clock<Duration> = ContinuousClock()) throws {
             self.store = store
-            self.membership = PostgresFleetMembership(store: store, clock: clock)
+            self.membership = try PostgresFleetMembership(store: store, clock: clock)
         }
 
         /// Takes buckets, until it has them all.
@@ -44,7 +45,9 @@ struct ListExchangeTests {
             self.tasks.update { $0.append(task) }
         }
 
-        func polled(_ id: String, _ operations: [String]) { self.membership.polled(Self.listing(id, operations)) }
+        func recordPoll(_ id: String, _ operations: [String]) {
+            self.membership.recordPoll(Self.listing(id, operations))
+        }
 
         static func listing(_ id: String, _ operations: [String]) -> FleetListing {
             FleetListing(
@@ -63,32 +66,32 @@ struct ListExchangeTests {
         }
     }
 
-    private static func insert(_ ids: [String], _ store: PostgresActivationStore) async throws {
+    private static func insert(_ ids: [String], _ store: ActivationStore) async throws {
         for id in ids { try await store.insert(ActivationStoreConformance.record(id)) }
     }
 
     /// The versions of all lists, to see whether anything was written.
-    private static func versions(_ store: PostgresActivationStore) async throws -> [Int64] {
-        try await store.withConnection { connection in
+    private static func versions(_ store: ActivationStore) async throws -> [Int64] {
+        try await store.postgres.withConnection { connection in
             try connection.run("SELECT version FROM list ORDER BY slot", [], .none).map { try $0.integer(0) }
         }
     }
 
     @Test(arguments: [false, true]) func whatOneNodePollsTheOtherShows(pollOnly: Bool) async throws {
         try await withNodes { nodes in
-            let change = { (configuration: inout PostgresActivationStore.Configuration) in
+            let change = { (configuration: inout PostgresConfiguration) in
                 configuration.pollOnly = pollOnly
             }
-            let (one, two) = (Member(nodes.node("one", change)), Member(nodes.node("two", change)))
+            let (one, two) = (try Member(nodes.node("one", change)), try Member(nodes.node("two", change)))
             try await Self.insert(["a", "b"], one.store)
             await one.poll()
             for member in [one, two] { member.follow() }
-            one.polled("a", ["1", "2"])
-            one.polled("b", [])
+            one.recordPoll("a", ["1", "2"])
+            one.recordPoll("b", [])
             await until { two.shown.value == ["a": ["1", "2"]] }
-            one.polled("a", ["2", "3"])
+            one.recordPoll("a", ["2", "3"])
             await until { two.shown.value == ["a": ["2", "3"]] }
-            one.polled("a", [])
+            one.recordPoll("a", [])
             await until { two.shown.value == ["a": []] }
             #expect(two.membership.lastListing(of: "a") == Member.listing("a", []))
             // What a node wrote itself is no news to it.
@@ -99,12 +102,12 @@ struct ListExchangeTests {
 
     @Test func aNodeThatComesLaterFindsTheListsThatStand() async throws {
         try await withNodes { nodes in
-            let (one, two) = (Member(nodes.node("one")), Member(nodes.node("two")))
+            let (one, two) = (try Member(nodes.node("one")), try Member(nodes.node("two")))
             let ids = (0..<ListTable.pageSize + 50).map { "activation \($0)" }
             try await Self.insert(ids, one.store)
             await one.poll()
             one.follow()
-            for id in ids { one.polled(id, ["of " + id]) }
+            for id in ids { one.recordPoll(id, ["of " + id]) }
             try await until { try await Self.versions(one.store).count == ids.count }
             two.follow()
             await until { two.shown.value.count == ids.count }
@@ -115,11 +118,11 @@ struct ListExchangeTests {
 
     @Test func whoFollowsAnewIsShownEverythingAnew() async throws {
         try await withNodes { nodes in
-            let (one, two) = (Member(nodes.node("one")), Member(nodes.node("two")))
+            let (one, two) = (try Member(nodes.node("one")), try Member(nodes.node("two")))
             try await Self.insert(["a"], one.store)
             await one.poll()
             one.follow()
-            one.polled("a", ["1"])
+            one.recordPoll("a", ["1"])
             for _ in 0..<2 {
                 two.follow()
                 await until { two.shown.value == ["a": ["1"]] }
@@ -132,7 +135,7 @@ struct ListExchangeTests {
 
     @Test func whatKeepsListsFromBeingReadIsReported() async throws {
         try await withNodes { nodes in
-            let one = Member(nodes.node { $0.connectionString = { "host=/nonexistent" } })
+            let one = try Member(nodes.node { $0.connectionString = { "host=/nonexistent" } })
             one.follow()
             await until { one.failures.value.first?.code == .storeUnreachable }
             await one.stop()
@@ -141,34 +144,34 @@ struct ListExchangeTests {
 
     @Test func aPollThatFindsNothingNewWritesNothing() async throws {
         try await withNodes { nodes in
-            let one = Member(nodes.node("one"))
+            let one = try Member(nodes.node("one"))
             try await Self.insert(["a", "b"], one.store)
             await one.poll()
             one.follow()
-            one.polled("a", ["1"])
+            one.recordPoll("a", ["1"])
             try await until { try await Self.versions(one.store).count == 1 }
             let before = try await Self.versions(one.store)
-            for _ in 0..<10 { one.polled("a", ["1"]) }
-            one.polled("b", ["1"])  // behind which the others would have been written
+            for _ in 0..<10 { one.recordPoll("a", ["1"]) }
+            one.recordPoll("b", ["1"])  // behind which the others would have been written
             try await until { try await Self.versions(one.store).count == 2 }
             #expect(try await Self.versions(one.store).first == before.first)
             await one.stop()
         }
     }
 
-    /// The node that writes gives no hints, so none arrives.
+    /// The node that writes gives no notifications, so none arrives.
     @Test func aHintThatIsLostDelaysAListByTheIntervalOfTheReader() async throws {
         let clock = ManualClock()
         try await withNodes { nodes in
-            let one = Member(nodes.node("one") { $0.pollOnly = true })
-            let two = Member(nodes.node("two"), clock: clock)
+            let one = try Member(nodes.node("one") { $0.pollOnly = true })
+            let two = try Member(nodes.node("two"), clock: clock)
             try await Self.insert(["a"], one.store)
             await one.poll()
             one.follow()
             two.follow()
             // The first wait ends when listening begins, and everything is read once more before the second.
             for _ in 0..<2 { while await clock.nextSleep() != .seconds(5) {} }
-            one.polled("a", ["1"])
+            one.recordPoll("a", ["1"])
             try await until { try await Self.versions(one.store).count == 1 }
             #expect(two.shown.value.isEmpty)
             while two.shown.value.isEmpty {
@@ -184,7 +187,7 @@ struct ListExchangeTests {
     @Test func aLongTransactionInAnotherDatabaseDelaysNothingAndIsSeen() async throws {
         let server = try await PostgresTestServer.start()
         try await withNodes(server) { nodes in
-            let (one, two) = (Member(nodes.node("one")), Member(nodes.node("two")))
+            let (one, two) = (try Member(nodes.node("one")), try Member(nodes.node("two")))
             try await Self.insert(["a", "b"], one.store)
             await one.poll()
             for member in [one, two] { member.follow() }
@@ -206,13 +209,13 @@ struct ListExchangeTests {
             }
             await until { hasBegun.value }
             for number in 1...3 {
-                one.polled("a", ["\(number)"])
+                one.recordPoll("a", ["\(number)"])
                 await until { two.shown.value["a"] == ["\(number)"] }
             }
             await until { two.membership.oldestTransactionAge > .zero }
             end.signal()
             try await transaction.value
-            one.polled("b", ["1"])
+            one.recordPoll("b", ["1"])
             await until { two.shown.value["b"] == ["1"] }
             await until { two.membership.oldestTransactionAge == .zero }
             for member in [one, two] { await member.stop() }
@@ -225,21 +228,21 @@ struct ListExchangeTests {
             let (one, two) = (nodes.node("one"), nodes.node("two"))
             try await Self.insert(["a"], one)
             let change = ListTable.Change(activationID: "a", body: [1])
-            func write(_ store: PostgresActivationStore, as seat: Seat) async throws -> Int {
-                try await store.withConnection { try ListTable.write([change], as: seat, key: 1, $0).count }
+            func write(_ store: ActivationStore, as lease: NodeLease) async throws -> Int {
+                try await store.postgres.withConnection { try ListTable.write([change], as: lease, key: 1, $0).count }
             }
-            let old = try await one.node.seat()
+            let old = try await one.postgres.node.lease()
             #expect(try await write(one, as: old) == 0)  // not its bucket yet
-            _ = try await one.withConnection { try FleetTables.take(64, as: old, $0) }
+            _ = try await one.postgres.withConnection { try FleetTables.take(64, as: old, $0) }
             #expect(try await write(one, as: old) == 1)
 
-            try await one.withConnection { try old.leave($0) }
-            let new = try await two.node.seat()
-            _ = try await two.withConnection { try FleetTables.take(64, as: new, $0) }
+            try await one.postgres.withConnection { try old.leave($0) }
+            let new = try await two.postgres.node.lease()
+            _ = try await two.postgres.withConnection { try FleetTables.take(64, as: new, $0) }
             #expect(try await write(one, as: old) == 0)
             #expect(try await write(two, as: new) == 1)
             // Even if the bucket came back to the old number.
-            _ = try await one.withConnection { connection in
+            _ = try await one.postgres.withConnection { connection in
                 try connection.run("ALTER TABLE bucket DROP CONSTRAINT bucket_owner_fkey")
                 try connection.run("UPDATE bucket SET owner = $1", [.integer(old.number)])
             }
@@ -256,21 +259,21 @@ struct ListExchangeTests {
                 configuration.statementTimeout = .milliseconds(200)
                 configuration.connectTimeout = .milliseconds(500)
             }
-            let (one, two) = (Member(store), Member(nodes.node("two")))
+            let (one, two) = (try Member(store), try Member(nodes.node("two")))
             try await Self.insert(["a"], two.store)
             await one.poll()
             for member in [one, two] { member.follow() }
-            one.polled("a", ["1"])
+            one.recordPoll("a", ["1"])
             await until { two.shown.value["a"] == ["1"] }
             let connections = proxy.connectionCount
             proxy.mode = .freeze
-            one.polled("a", ["2"])
+            one.recordPoll("a", ["2"])
             await until { proxy.connectionCount > connections }
             proxy.mode = .pass
             proxy.cut()
             // The polls that follow find the same.
             while two.shown.value["a"] != ["2"] {
-                one.polled("a", ["2"])
+                one.recordPoll("a", ["2"])
                 await Task.yield()
             }
             for member in [one, two] { await member.stop() }
@@ -280,18 +283,18 @@ struct ListExchangeTests {
     @Test func aDatabaseThatWentBackIsReadFromTheBeginning() async throws {
         let server = try await PostgresTestServer.start()
         try await withNodes(server) { nodes in
-            let (one, two) = (Member(nodes.node("one")), Member(nodes.node("two")))
+            let (one, two) = (try Member(nodes.node("one")), try Member(nodes.node("two")))
             try await Self.insert(["a", "b"], one.store)
             await one.poll()
             for member in [one, two] { member.follow() }
-            one.polled("a", ["1"])
+            one.recordPoll("a", ["1"])
             await until { two.shown.value == ["a": ["1"]] }
             try await server.stop()
             try await server.backUp(to: "backup")
             try await server.start()
             while two.shown.value != ["a": ["1", "2"], "b": ["3"]] {
-                one.polled("a", ["1", "2"])
-                one.polled("b", ["3"])
+                one.recordPoll("a", ["1", "2"])
+                one.recordPoll("b", ["3"])
                 await Task.yield()
             }
             await one.stop()
@@ -300,10 +303,10 @@ struct ListExchangeTests {
             try await server.promote()
             await until { two.shown.value == ["a": ["1"], "b": []] }
 
-            let three = Member(nodes.node("three"))
+            let three = try Member(nodes.node("three"))
             await three.poll()
             three.follow()
-            three.polled("b", ["4"])
+            three.recordPoll("b", ["4"])
             await until { two.shown.value == ["a": ["1"], "b": ["4"]] }
             for member in [two, three] { await member.stop() }
         }
@@ -312,18 +315,20 @@ struct ListExchangeTests {
     @Test func listsAreSealedAndGetAnotherKey() async throws {
         try await withNodes { nodes in
             let (old, new) = (PostgresStoreFixture.key(1), PostgresStoreFixture.key(2))
-            let one = Member(nodes.node("one") { $0.sealingKeys = SealingKeyRing(current: old) })
+            let one = try Member(nodes.node("one") { $0.sealingKeys = SealingKeyRing(current: old) })
             try await Self.insert(["a"], one.store)
             await one.poll()
             one.follow()
-            one.polled("a", ["a secret"])
+            one.recordPoll("a", ["a secret"])
             try await until { try await Self.versions(one.store).count == 1 }
-            let body = try await one.store.withConnection { try $0.run("SELECT body FROM list", [], .none)[0].bytes(0) }
+            let body = try await one.store.postgres.withConnection {
+                try $0.run("SELECT body FROM list", [], .none)[0].bytes(0)
+            }
             #expect(!String(decoding: body, as: UTF8.self).contains("secret"))
             try await one.store.use(SealingKeyRing(current: new, earlier: [old]))
             try await one.store.reseal()
             #expect(try await one.store.retireUnusedKeys() == 1)
-            let two = Member(nodes.node("two") { $0.sealingKeys = SealingKeyRing(current: new) })
+            let two = try Member(nodes.node("two") { $0.sealingKeys = SealingKeyRing(current: new) })
             two.follow()
             await until { two.shown.value == ["a": ["a secret"]] }
             for member in [one, two] { await member.stop() }

@@ -22,7 +22,7 @@ struct SharedListsTests {
     private mutating func take() -> [FleetListing] { self.lists.takePending(10) }
 
     @Test mutating func nothingIsWrittenBeforeAllWasRead() {
-        #expect(self.lists.polled(Self.listing("1", ["a"])) == false)
+        #expect(self.lists.recordPoll(Self.listing("1", ["a"])) == false)
         #expect(self.take() == [])
         #expect(self.lists.finishedReading().hasPending == true)
         #expect(self.take() == [Self.listing("1", ["a"])])
@@ -31,20 +31,20 @@ struct SharedListsTests {
     @Test mutating func whatTheDatabaseHoldsIsNotWrittenAgain() {
         _ = self.lists.read(Self.listing("1", ["a"]))
         _ = self.lists.finishedReading()
-        #expect(self.lists.polled(Self.listing("1", ["a"])) == false)
-        #expect(self.lists.polled(Self.listing("2", [])) == false)
-        #expect(self.lists.polled(Self.listing("1", [])) == true)
+        #expect(self.lists.recordPoll(Self.listing("1", ["a"])) == false)
+        #expect(self.lists.recordPoll(Self.listing("2", [])) == false)
+        #expect(self.lists.recordPoll(Self.listing("1", [])) == true)
         let taken = self.take()
-        #expect(self.lists.polled(Self.listing("1", [])) == false)  // on its way
+        #expect(self.lists.recordPoll(Self.listing("1", [])) == false)  // on its way
         self.lists.wrote(taken, accepted: ["1"])
-        #expect(self.lists.polled(Self.listing("1", [])) == false)
+        #expect(self.lists.recordPoll(Self.listing("1", [])) == false)
         #expect(self.take() == [])
     }
 
     /// The reading may see a commit before the writing knows of it.
     @Test mutating func whatIsBeingWrittenIsNoNews() {
         _ = self.lists.finishedReading()
-        _ = self.lists.polled(Self.listing("1", ["a"]))
+        _ = self.lists.recordPoll(Self.listing("1", ["a"]))
         let taken = self.take()
         #expect(self.lists.read(Self.listing("1", ["a"])) == false)
         self.lists.wrote(taken, accepted: ["1"])
@@ -53,33 +53,33 @@ struct SharedListsTests {
 
     @Test mutating func whatComesAndGoesBeforeItIsWrittenIsNotWritten() {
         _ = self.lists.finishedReading()
-        #expect(self.lists.polled(Self.listing("1", ["a"])) == true)
-        _ = self.lists.polled(Self.listing("1", []))
+        #expect(self.lists.recordPoll(Self.listing("1", ["a"])) == true)
+        _ = self.lists.recordPoll(Self.listing("1", []))
         #expect(self.take() == [])
     }
 
     @Test mutating func aListOfUnknownFateIsWrittenAgainUnlessThereIsANewerOne() {
         _ = self.lists.finishedReading()
-        for id in ["1", "2"] { _ = self.lists.polled(Self.listing(id, ["a"])) }
+        for id in ["1", "2"] { _ = self.lists.recordPoll(Self.listing(id, ["a"])) }
         let taken = self.take()
-        _ = self.lists.polled(Self.listing("2", ["a", "b"]))
-        self.lists.failed(taken)
+        _ = self.lists.recordPoll(Self.listing("2", ["a", "b"]))
+        self.lists.recordFailure(taken)
         let again = self.take().sorted { $0.activationID < $1.activationID }
         #expect(again == [Self.listing("1", ["a"]), Self.listing("2", ["a", "b"])])
     }
 
     @Test mutating func whatWasRefusedIsNotTakenForWritten() {
         _ = self.lists.finishedReading()
-        _ = self.lists.polled(Self.listing("1", ["a"]))
+        _ = self.lists.recordPoll(Self.listing("1", ["a"]))
         self.lists.wrote(self.take(), accepted: [])
         #expect(self.lists.last("1") == nil)
-        #expect(self.lists.polled(Self.listing("1", ["a"])) == true)
+        #expect(self.lists.recordPoll(Self.listing("1", ["a"])) == true)
     }
 
     @Test mutating func whoBeginsAnewFindsNewsAndLosesNothing() {
         _ = self.lists.read(Self.listing("1", ["a"]))
         _ = self.lists.finishedReading()
-        for id in ["2", "3"] { _ = self.lists.polled(Self.listing(id, ["a"])) }
+        for id in ["2", "3"] { _ = self.lists.recordPoll(Self.listing(id, ["a"])) }
         _ = self.lists.takePending(1)
         self.lists.begin()
         #expect(self.take() == [])
@@ -103,6 +103,6 @@ struct SharedListsTests {
         #expect(self.lists.finishedReading().gone == [Self.listing("1", [])])
         #expect(self.lists.last("1") == nil)
         // Should it be this node's, the next poll writes it again.
-        #expect(self.lists.polled(Self.listing("1", ["a"])) == true)
+        #expect(self.lists.recordPoll(Self.listing("1", ["a"])) == true)
     }
 }

@@ -21,11 +21,11 @@ struct SharedStreamTests {
         let client: MobileTokenClient
         /// What a reader makes of the changes, operation by operation.
         let lists = Shared<[String: Set<String>]>([:])
-        let removals = Shared<[OperationListChange.RemovalReason]>([])
+        let removals = Shared<[OperationList.Change.RemovalReason]>([])
         private let tasks = Shared<[Task<Void, Never>]>([])
 
         /// - Parameter hours: By how much its clock is wrong.
-        init(_ emulator: Emulator, _ store: PostgresActivationStore, aheadByHours hours: Double = 0) throws {
+        init(_ emulator: Emulator, _ store: ActivationStore, aheadByHours hours: Double = 0) throws {
             let clock = self.clock
             self.client = try emulator.makeClient { configuration in
                 configuration.store = store
@@ -33,7 +33,7 @@ struct SharedStreamTests {
                 configuration.wallClock = { Date() + hours * 3_600 }
             }
             var configuration = OperationsFleet.Configuration()
-            configuration.membership = PostgresFleetMembership(store: store)
+            configuration.membership = try PostgresFleetMembership(store: store)
             self.fleet = self.client.fleet(configuration: configuration)
         }
 

@@ -486,7 +486,7 @@ import Testing
     @Test func aSumOfSeveralAmountsIsExactOrNone() {
         func total(_ amounts: Decimal..., currency: String = "CZK") -> Decimal? {
             let attributes = amounts.map { amount in
-                OperationAttribute(
+                UserOperation.Attribute(
                     id: "a",
                     label: "A",
                     content: .amount(.init(amount: amount, currency: "CZK", amountFormatted: "", currencyFormatted: ""))

@@ -5,7 +5,7 @@ import Testing
 @Suite struct AcceptLanguageTests {
     @Test(arguments: ["en", "cs", "en-GB", "zh-Hant-TW", "*", "cs, en;q=0.8, *;q=0.1", "en ; q=1.000", "de;q=0"])
     func languagesAreAccepted(text: String) throws {
-        #expect(try AcceptLanguage(text).description == text)
+        #expect(try MobileTokenClient.AcceptLanguage(text).description == text)
     }
 
     @Test(arguments: [
@@ -13,7 +13,7 @@ import Testing
         String(repeating: "en,", count: 100) + "en",
     ])
     func anythingElseIsRefused(text: String) {
-        let error = #expect(throws: MobileTokenError.self) { try AcceptLanguage(text) }
+        let error = #expect(throws: MobileTokenError.self) { try MobileTokenClient.AcceptLanguage(text) }
         #expect(error?.code == .invalidLanguage)
     }
 }

@@ -36,7 +36,7 @@ import Testing
     ) throws -> MobileTokenClient {
         var configuration = MobileTokenClient.Configuration()
         configuration.transport = self.transport
-        configuration.store = InMemoryActivationStore()
+        configuration.store = ActivationStore.inMemory()
         change(&configuration)
         return try MobileTokenClient(
             baseURL: baseURL,

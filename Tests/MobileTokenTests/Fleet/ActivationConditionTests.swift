@@ -57,9 +57,9 @@ struct ActivationConditionTests {
             (.cryptographyFailed, .unreadable), (.invalidConfiguration, .misconfigured),
             (.storeWrongSealingKey, .misconfigured), (.storeSealingKeyMissing, .misconfigured),
             (.storePermissions, .misconfigured),
-        ] as [(MobileTokenError.Code, FleetActivationState.Phase)]
+        ] as [(MobileTokenError.Code, OperationsFleet.ActivationState.Phase)]
     )
-    func someErrorsEndIt(code: MobileTokenError.Code, phase: FleetActivationState.Phase) {
+    func someErrorsEndIt(code: MobileTokenError.Code, phase: OperationsFleet.ActivationState.Phase) {
         var (opening, polling, asking) = (ActivationCondition(), self.condition, self.condition)
         opening.recordOpeningFailure(self.error(code), at: .zero)
         polling.recordFailure(self.error(code), at: .zero)
@@ -155,12 +155,12 @@ struct ActivationConditionTests {
             (.removed, .inSync, .removed), (.active, .deadlock, .deadlocked), (.active, .rolledBack, .rolledBack),
             (.blocked, .deadlock, .deadlocked), (.created, .inSync, .awaitingCommit),
             (.active, .movedForward(3), .starting), (.active, .signatureRecommended, .starting),
-        ] as [(ActivationState, CounterComparison.Result, FleetActivationState.Phase)]
+        ] as [(ActivationState, ActivationStatus.CounterComparison.Result, OperationsFleet.ActivationState.Phase)]
     )
     func theStatusDecides(
         state: ActivationState,
-        counter: CounterComparison.Result,
-        phase: FleetActivationState.Phase
+        counter: ActivationStatus.CounterComparison.Result,
+        phase: OperationsFleet.ActivationState.Phase
     ) {
         var condition = self.condition
         condition.recordStatus(state, counter, at: .zero)

@@ -7,14 +7,14 @@ struct BucketTests {
     @Test(arguments: [
         ("", 1), ("a", 0), ("f48ae8c3-3e0d-4b0a-8b8d-100000000000", 2), ("F48AE8C3-3E0D-4B0A-8B8D-100000000000", 8),
     ]) func theBucketOfAnActivationNeverChanges(id: String, bucket: Int) {
-        #expect(FleetBuckets.bucket(of: id) == bucket)
-        #expect(FleetBuckets.bucket(of: id, count: 1) == 0)
+        #expect(OperationsFleet.Buckets.bucket(of: id) == bucket)
+        #expect(OperationsFleet.Buckets.bucket(of: id, count: 1) == 0)
     }
 
     @Test func activationsSpreadEvenly() {
         var counts = [Int](repeating: 0, count: 64)
         for number in 0..<64_000 {
-            counts[FleetBuckets.bucket(of: "f48ae8c3-3e0d-4b0a-8b8d-\(100_000_000_000 + number)")] += 1
+            counts[OperationsFleet.Buckets.bucket(of: "f48ae8c3-3e0d-4b0a-8b8d-\(100_000_000_000 + number)")] += 1
         }
         #expect(counts.allSatisfy { (850...1150).contains($0) }, "\(counts)")
     }
@@ -24,10 +24,10 @@ struct BucketTests {
         for _ in 0..<100 {
             let before = shares
             for index in shares.indices {
-                for bucket in shares[index].surplus(among: shares.count) { shares[index].gaveBack(bucket) }
+                for bucket in shares[index].surplus(among: shares.count) { shares[index].remove(bucket) }
                 let taken = shares.reduce(into: Set<Int>()) { $0.formUnion($1.owned) }
                 let free = shares[index].candidates(among: shares.count).filter { !taken.contains($0) }
-                for bucket in free.prefix(shares[index].missing(among: shares.count)) { shares[index].took(bucket) }
+                for bucket in free.prefix(shares[index].missing(among: shares.count)) { shares[index].add(bucket) }
             }
             if shares == before { return }
         }

@@ -7,8 +7,8 @@ struct FleetBufferTests {
     private let a = UserOperation(id: "a", name: "login", data: "A2")
     private let b = UserOperation(id: "b", name: "login", data: "A2")
 
-    private mutating func send(_ change: OperationListChange, of id: String) {
-        self.buffer.append(.changed(FleetChange(activationID: id, change: change)))
+    private mutating func send(_ change: OperationList.Change, of id: String) {
+        self.buffer.append(.changed(OperationsFleet.Change(activationID: id, change: change)))
     }
 
     private mutating func rest() -> [String] {
@@ -20,8 +20,8 @@ struct FleetBufferTests {
     @Test mutating func whatHappenedToAnActivationIsMerged() {
         self.buffer.append(.stateChanged(activationID: "1", .init(.starting)))
         self.buffer.append(.stateChanged(activationID: "2", .init(.starting)))
-        self.send(OperationListChange(operations: [self.a], added: [self.a], source: .fetch), of: "1")
-        self.send(OperationListChange(operations: [self.a, self.b], added: [self.b], source: .fetch), of: "1")
+        self.send(OperationList.Change(operations: [self.a], added: [self.a], source: .fetch), of: "1")
+        self.send(OperationList.Change(operations: [self.a, self.b], added: [self.b], source: .fetch), of: "1")
         self.buffer.append(.failed(activationID: "1", MobileTokenError(.timeout, "slow")))
         self.buffer.append(.failed(activationID: "1", MobileTokenError(.noConnection, "away")))
         self.buffer.append(.stateChanged(activationID: "1", .init(.active)))
@@ -30,20 +30,20 @@ struct FleetBufferTests {
     }
 
     @Test mutating func whatCameAndWentIsNoNews() {
-        self.send(OperationListChange(operations: [self.a], added: [self.a], source: .fetch), of: "1")
-        let gone = OperationListChange.Removal(operation: self.a, reason: .disappeared)
-        self.send(OperationListChange(operations: [], removed: [gone], source: .fetch), of: "1")
+        self.send(OperationList.Change(operations: [self.a], added: [self.a], source: .fetch), of: "1")
+        let gone = OperationList.Change.Removal(operation: self.a, reason: .disappeared)
+        self.send(OperationList.Change(operations: [], removed: [gone], source: .fetch), of: "1")
         #expect(self.rest() == [])
-        self.send(OperationListChange(operations: [self.a], added: [self.a], source: .fetch), of: "1")
+        self.send(OperationList.Change(operations: [self.a], added: [self.a], source: .fetch), of: "1")
         #expect(self.rest() == ["1 +a"])
     }
 
     @Test mutating func leavingReplacesWhatWasUnreadButTheList() {
-        self.send(OperationListChange(operations: [self.a], added: [self.a], source: .fetch), of: "1")
+        self.send(OperationList.Change(operations: [self.a], added: [self.a], source: .fetch), of: "1")
         #expect(self.buffer.removeFirst()?.text == "1 +a")
         self.buffer.append(.stateChanged(activationID: "1", .init(.active)))
-        let gone = OperationListChange.Removal(operation: self.a, reason: .left)
-        self.send(OperationListChange(operations: [], removed: [gone], source: .departure), of: "1")
+        let gone = OperationList.Change.Removal(operation: self.a, reason: .left)
+        self.send(OperationList.Change(operations: [], removed: [gone], source: .departure), of: "1")
         self.buffer.append(.left(activationID: "1"))
         #expect(self.rest() == ["1 -a", "1 left"])
     }
@@ -65,7 +65,7 @@ struct FleetBufferTests {
     }
 
     @Test mutating func aListIsComparedWithTheOneThatAnotherProcessShowed() {
-        func show(_ list: [UserOperation], _ source: OperationListChange.Source) -> String? {
+        func show(_ list: [UserOperation], _ source: OperationList.Change.Source) -> String? {
             self.buffer.show(list, of: "1", source: source) { _ in .disappeared }?.text
         }
         #expect(show([self.a], .anotherProcess) == "1 +a")
@@ -97,7 +97,7 @@ struct FleetBufferTests {
     }
 }
 
-extension FleetEvent {
+extension OperationsFleet.Event {
     /// The event on one line.
     var text: String {
         let text =

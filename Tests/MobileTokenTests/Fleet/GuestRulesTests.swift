@@ -60,7 +60,7 @@ struct RateWindowTests {
 
 struct GuestRulesTests {
     private var rules = GuestRules(
-        ServerLimits(requestsPerSecond: 100, concurrentRequests: 4, tokenRenewalsPerSecond: 2)
+        OperationsFleet.ServerLimits(requestsPerSecond: 100, concurrentRequests: 4, tokenRenewalsPerSecond: 2)
     )
 
     private static let unwell = RequestOutcome.failed(retryAfter: nil)
@@ -70,7 +70,7 @@ struct GuestRulesTests {
         let step = self.rules.beginPoll(at: now)
         guard step == .go else { return step }
         #expect(self.rules.enter(at: now) == .go)
-        self.rules.ended(outcome, at: now, random: 0)
+        self.rules.end(outcome, at: now, random: 0)
         self.rules.endPoll()
         return .go
     }
@@ -78,10 +78,10 @@ struct GuestRulesTests {
     @Test mutating func soManyRequestsAtOnceAndSoManyASecond() {
         for _ in 0..<4 { #expect(self.rules.enter(at: .zero) == .go) }
         #expect(self.rules.enter(at: .zero) == .waitForEnd)
-        for _ in 0..<4 { self.rules.ended(.answered, at: .zero, random: 0) }
+        for _ in 0..<4 { self.rules.end(.answered, at: .zero, random: 0) }
         for _ in 0..<6 {
             #expect(self.rules.enter(at: .zero) == .go)
-            self.rules.ended(.answered, at: .zero, random: 0)
+            self.rules.end(.answered, at: .zero, random: 0)
         }
         #expect(self.rules.enter(at: .zero) == .wait(until: .milliseconds(100)))
         #expect(self.rules.enter(at: .milliseconds(100)) == .go)
@@ -89,7 +89,7 @@ struct GuestRulesTests {
 
     @Test mutating func aCanceledRequestGivesItsPlaceBack() {
         for _ in 0..<4 { _ = self.rules.enter(at: .zero) }
-        self.rules.ended(.canceled, at: .zero, random: 0)
+        self.rules.end(.canceled, at: .zero, random: 0)
         #expect(self.rules.enter(at: .zero) == .go)
     }
 
@@ -116,12 +116,12 @@ struct GuestRulesTests {
         #expect(self.rules.heldBackUntil(at: .seconds(1)) == .seconds(2))
         // Requests by hand go on.
         #expect(self.rules.enter(at: .seconds(1.5)) == .go)
-        self.rules.ended(.answered, at: .seconds(1.5), random: 0)
+        self.rules.end(.answered, at: .seconds(1.5), random: 0)
 
         #expect(self.rules.beginPoll(at: .seconds(2)) == .go)
         #expect(self.rules.beginPoll(at: .seconds(2)) == .waitForEnd)
         #expect(self.rules.enter(at: .seconds(2)) == .go)
-        self.rules.ended(Self.unwell, at: .seconds(3), random: 0)
+        self.rules.end(Self.unwell, at: .seconds(3), random: 0)
         self.rules.endPoll()
         #expect(self.rules.beginPoll(at: .seconds(3)) == .wait(until: .seconds(5)))
     }
@@ -152,9 +152,9 @@ struct GuestRulesTests {
         #expect(self.rules.beginPoll(at: .seconds(19)) == .wait(until: .seconds(20)))
         // One that was under way brings other news.
         _ = self.rules.enter(at: .seconds(1))
-        self.rules.ended(.failed(retryAfter: .seconds(60)), at: .seconds(1), random: 0)
+        self.rules.end(.failed(retryAfter: .seconds(60)), at: .seconds(1), random: 0)
         _ = self.rules.enter(at: .seconds(2))
-        self.rules.ended(.failed(retryAfter: .seconds(1)), at: .seconds(2), random: 0)
+        self.rules.end(.failed(retryAfter: .seconds(1)), at: .seconds(2), random: 0)
         #expect(self.rules.beginPoll(at: .seconds(21)) == .wait(until: .seconds(61)))
     }
 
@@ -188,17 +188,17 @@ struct GuestRulesTests {
     @Test mutating func newTokensThatAreRefusedTooEndRenewing() {
         for second in 0..<2 {
             #expect(self.rules.mayRenewToken(at: .seconds(second)) == true)
-            self.rules.tokenRenewed(isAccepted: false, at: .seconds(second))
+            self.rules.recordTokenRenewal(isAccepted: false, at: .seconds(second))
         }
         #expect(self.rules.mayRenewToken(at: .seconds(2)) == true)
-        self.rules.tokenRenewed(isAccepted: true, at: .seconds(2))
+        self.rules.recordTokenRenewal(isAccepted: true, at: .seconds(2))
         for second in 3..<6 {
             #expect(self.rules.mayRenewToken(at: .seconds(second)) == true)
-            self.rules.tokenRenewed(isAccepted: false, at: .seconds(second))
+            self.rules.recordTokenRenewal(isAccepted: false, at: .seconds(second))
         }
         #expect(self.rules.mayRenewToken(at: .seconds(34)) == false)
         #expect(self.rules.mayRenewToken(at: .seconds(35)) == true)
-        self.rules.tokenRenewed(isAccepted: false, at: .seconds(35))
+        self.rules.recordTokenRenewal(isAccepted: false, at: .seconds(35))
         #expect(self.rules.mayRenewToken(at: .seconds(94)) == false)
         #expect(self.rules.mayRenewToken(at: .seconds(95)) == true)
     }

@@ -13,10 +13,11 @@ import TestSupport
     /// A membership, and what it was assigned.
     private struct Process {
         let membership: LocalProcessesMembership
-        let assignment = Shared(FleetAssignment(buckets: []))
+        let assignment = Shared(OperationsFleet.Assignment(buckets: []))
 
-        func run(before assign: @escaping @Sendable (FleetAssignment) async -> Void = { _ in }) -> Task<Void, any Error>
-        {
+        func run(before assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void = { _ in }) -> Task<
+            Void, any Error
+        > {
             Task { [membership, assignment] in
                 try await membership.run {
                     await assign($0)
@@ -43,7 +44,7 @@ import TestSupport
         let one = self.process(folder)
         let running = one.run()
         await self.clock.waitForSleepers(1)
-        #expect(one.assignment.value == FleetAssignment(buckets: Set(0..<64), processCount: 1))
+        #expect(one.assignment.value == OperationsFleet.Assignment(buckets: Set(0..<64), processCount: 1))
         #expect((0..<64).allSatisfy { one.membership.holds($0) })
         running.cancel()
         try await running.value
@@ -67,7 +68,7 @@ import TestSupport
         first.cancel()
         try await first.value
         await self.look(1)
-        #expect(two.assignment.value == FleetAssignment(buckets: Set(0..<64), processCount: 1))
+        #expect(two.assignment.value == OperationsFleet.Assignment(buckets: Set(0..<64), processCount: 1))
         second.cancel()
         try await second.value
     }

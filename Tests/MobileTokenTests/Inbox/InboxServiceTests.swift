@@ -49,7 +49,7 @@ import Testing
             default: throw MobileTokenError(.serverError, "unexpected")
             }
         }
-        let inbox = InboxService(activation: channel, acceptLanguage: try AcceptLanguage("cs"))
+        let inbox = InboxService(activation: channel, acceptLanguage: try MobileTokenClient.AcceptLanguage("cs"))
         #expect(try await inbox.unreadCount() == 3)
         #expect(try await inbox.message(id: "7").body == "Body")
         #expect(try await inbox.list(page: 2, size: 10, onlyUnread: true).messages.map(\.id) == ["1"])

@@ -27,18 +27,20 @@ import Testing
     @Test func readsAPageAndReportsWhatItCannotRead() throws {
         let messages = (0..<5).map { ServerJSON.message.with("id", .string("\($0)")).with("body", nil) }
         let broken = messages[2].with("timestampCreated", 1_661_466_898_702)
-        let page = try InboxPage(response: ServerJSON.list([messages[0], broken, nil, messages[3]], timestamp: nil))
+        let page = try InboxService.Page(
+            response: ServerJSON.list([messages[0], broken, nil, messages[3]], timestamp: nil)
+        )
         #expect(page.messages.map(\.id) == ["0", "3"])
         #expect(page.messages.allSatisfy { $0.body == nil })
         #expect(page.issues.map(\.path) == ["responseObject[1].timestampCreated", "responseObject[2]"])
         #expect(page.receivedCount == 4)
-        #expect(throws: MobileTokenError.self) { try InboxPage(response: ServerJSON.object([:])) }
+        #expect(throws: MobileTokenError.self) { try InboxService.Page(response: ServerJSON.object([:])) }
     }
 
     @Test(arguments: ["id", "subject", "read", "timestampCreated"])
     func aMessageNeedsItsParts(name: String) throws {
         for json in [ServerJSON.message.with(name, nil), ServerJSON.message.with(name, [:])] {
-            #expect(try InboxPage(response: ServerJSON.list([json])).messages.isEmpty)
+            #expect(try InboxService.Page(response: ServerJSON.list([json])).messages.isEmpty)
         }
     }
 
@@ -49,15 +51,17 @@ import Testing
         ] as [(JSONValue?, InboxMessage.ContentType, Int)]
     )
     func theTypeMayBeMissingOrUnknown(value: JSONValue?, type: InboxMessage.ContentType, issues: Int) throws {
-        let page = try InboxPage(response: ServerJSON.list([ServerJSON.message.with("type", value)]))
+        let page = try InboxService.Page(response: ServerJSON.list([ServerJSON.message.with("type", value)]))
         #expect(page.messages.map(\.contentType) == [type])
         #expect(page.issues.count == issues)
     }
 
     @Test func readsTheCount() throws {
-        #expect(try InboxPage.unreadCount(response: ServerJSON.object(["countUnread": 13])) == 13)
+        #expect(try InboxService.Page.unreadCount(response: ServerJSON.object(["countUnread": 13])) == 13)
         for object: JSONValue in [[:], ["countUnread": "13"], ["countUnread": -1], ["countUnread": 1.5], []] {
-            #expect(throws: MobileTokenError.self) { try InboxPage.unreadCount(response: ServerJSON.object(object)) }
+            #expect(throws: MobileTokenError.self) {
+                try InboxService.Page.unreadCount(response: ServerJSON.object(object))
+            }
         }
     }
 

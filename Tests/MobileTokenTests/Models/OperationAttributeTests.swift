@@ -33,32 +33,32 @@ import Testing
         )
         #expect(
             operation.formData.attributes == [
-                OperationAttribute(id: "1", label: "To", content: .keyValue("238400856/0300")),
-                OperationAttribute(id: "2", label: "Note", content: .note("Utility")),
-                OperationAttribute(id: "3", label: "Details", content: .heading),
-                OperationAttribute(
+                UserOperation.Attribute(id: "1", label: "To", content: .keyValue("238400856/0300")),
+                UserOperation.Attribute(id: "2", label: "Note", content: .note("Utility")),
+                UserOperation.Attribute(id: "3", label: "Details", content: .heading),
+                UserOperation.Attribute(
                     id: "4",
                     label: "Image",
                     content: .image(thumbnailURL: "https://a/t", originalURL: "https://a/o")
                 ),
-                OperationAttribute(
+                UserOperation.Attribute(
                     id: "5",
                     label: "Image",
                     content: .image(thumbnailURL: "https://a/t", originalURL: nil)
                 ),
-                OperationAttribute(
+                UserOperation.Attribute(
                     id: "6",
                     label: "App",
                     content: .partyInfo(
                         .init(logoURL: "https://l", name: "Tesco", description: "D", websiteURL: "https://w")
                     )
                 ),
-                OperationAttribute(
+                UserOperation.Attribute(
                     id: "7",
                     label: "Mind",
                     content: .alert(.init(kind: .warning, title: "T", message: "M"))
                 ),
-                OperationAttribute(id: "8", label: "Mind", content: .alert(.init(kind: .success, message: "M"))),
+                UserOperation.Attribute(id: "8", label: "Mind", content: .alert(.init(kind: .success, message: "M"))),
             ]
         )
         #expect(operation.issues.isEmpty)
@@ -167,7 +167,7 @@ import Testing
         let operation = try self.read(json)
         #expect(
             operation.formData.attributes == [
-                OperationAttribute(id: "1", label: "L", content: .unknown(type: type, json: json))
+                UserOperation.Attribute(id: "1", label: "L", content: .unknown(type: type, json: json))
             ]
         )
         #expect(operation.issues.isEmpty)
@@ -233,7 +233,7 @@ import Testing
     func whatHasNeitherIdentifierNorLabelIsDroppedAndReported(json: JSONValue) throws {
         let heading: JSONValue = ["type": "HEADING", "id": "1", "label": "L"]
         let operation = try self.read(json, heading)
-        #expect(operation.formData.attributes == [OperationAttribute(id: "1", label: "L", content: .heading)])
+        #expect(operation.formData.attributes == [UserOperation.Attribute(id: "1", label: "L", content: .heading)])
         #expect(operation.issues.count == 1)
         #expect(operation.issuePaths.first?.hasPrefix("formData.attributes[0]") == true)
         #expect(operation.issues.first?.path.isEmpty == false)

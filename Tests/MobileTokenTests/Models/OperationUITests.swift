@@ -8,7 +8,7 @@ import Testing
         return (try #require(operation.ui), operation.issuePaths)
     }
 
-    private func screen(_ json: JSONValue) throws -> (screen: PreApprovalScreen?, issues: [String]) {
+    private func screen(_ json: JSONValue) throws -> (screen: OperationUI.PreApprovalScreen?, issues: [String]) {
         let (ui, issues) = try self.read(["preApprovalScreens": [json]])
         return (ui.preApprovalScreens.first, issues)
     }
@@ -59,15 +59,15 @@ import Testing
         let (ui, issues) = try self.read(["preApprovalScreen": json])
         #expect(
             ui.preApprovalScreens == [
-                PreApprovalScreen(
+                OperationUI.PreApprovalScreen(
                     kind: .warning,
                     heading: "Watch out!",
                     message: "Beware.",
                     elements: [
-                        PreApprovalElement(content: .listItem(text: "one")),
-                        PreApprovalElement(content: .listItem(text: "two")),
+                        OperationUI.PreApprovalElement(content: .listItem(text: "one")),
+                        OperationUI.PreApprovalElement(content: .listItem(text: "two")),
                     ],
-                    controls: PreApprovalControls(approve: .init(kind: .slider))
+                    controls: OperationUI.PreApprovalControls(approve: .init(kind: .slider))
                 )
             ]
         )
@@ -104,7 +104,7 @@ import Testing
                 "approve": ["type": "BUTTON", "text": "Yes", "counter": 5],
             ],
         ])
-        let button = PreApprovalElement.Button(
+        let button = OperationUI.PreApprovalElement.Button(
             text: "four",
             action: .link,
             href: "https://a",
@@ -112,7 +112,7 @@ import Testing
         )
         #expect(
             screen
-                == PreApprovalScreen(
+                == OperationUI.PreApprovalScreen(
                     id: "s1",
                     kind: .qrScan,
                     heading: "H",
@@ -120,12 +120,12 @@ import Testing
                     backButton: true,
                     image: "camera",
                     elements: [
-                        PreApprovalElement(id: "e1", icon: "check", content: .listItem(text: "one")),
-                        PreApprovalElement(content: .listItem(text: "two")),
-                        PreApprovalElement(content: .alert(text: "three", style: .warning)),
-                        PreApprovalElement(content: .button(button)),
+                        OperationUI.PreApprovalElement(id: "e1", icon: "check", content: .listItem(text: "one")),
+                        OperationUI.PreApprovalElement(content: .listItem(text: "two")),
+                        OperationUI.PreApprovalElement(content: .alert(text: "three", style: .warning)),
+                        OperationUI.PreApprovalElement(content: .button(button)),
                     ],
-                    controls: PreApprovalControls(
+                    controls: OperationUI.PreApprovalControls(
                         flip: true,
                         axis: .vertical,
                         decline: .init(kind: .reject, text: "No"),
@@ -137,11 +137,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("FUTURE", PreApprovalScreen.Kind.unknown("FUTURE")), ("info", .unknown("info")), ("INFO", .info),
+        ("FUTURE", OperationUI.PreApprovalScreen.Kind.unknown("FUTURE")), ("info", .unknown("info")), ("INFO", .info),
     ])
-    func aScreenOfUnknownTypeIsKept(type: String, kind: PreApprovalScreen.Kind) throws {
+    func aScreenOfUnknownTypeIsKept(type: String, kind: OperationUI.PreApprovalScreen.Kind) throws {
         let (screen, issues) = try self.screen(["type": .string(type), "heading": "H", "message": "M"])
-        #expect(screen == PreApprovalScreen(kind: kind, heading: "H", message: "M"))
+        #expect(screen == OperationUI.PreApprovalScreen(kind: kind, heading: "H", message: "M"))
         #expect(issues.isEmpty)
     }
 
@@ -176,7 +176,7 @@ import Testing
         let (screen, issues) = try self.screen(
             Self.warning.with("elements", [json, ["type": "LISTITEM", "text": "ok"]])
         )
-        #expect(screen?.elements == [PreApprovalElement(content: .listItem(text: "ok"))])
+        #expect(screen?.elements == [OperationUI.PreApprovalElement(content: .listItem(text: "ok"))])
         #expect(issues.count == 1)
         #expect(issues.first?.hasPrefix("ui.preApprovalScreens[0].elements[0]") == true)
     }
@@ -195,10 +195,10 @@ import Testing
         )
         #expect(
             screen?.elements == [
-                PreApprovalElement(id: "v", content: .unknown(type: "VIDEO", json: video)),
-                PreApprovalElement(content: .alert(text: "t", style: .unknown("PINK"))),
-                PreApprovalElement(content: .listItem(text: "l", style: .unknown("SUCCESS"))),
-                PreApprovalElement(content: .button(.init(text: "b", action: .unknown("WAVE")))),
+                OperationUI.PreApprovalElement(id: "v", content: .unknown(type: "VIDEO", json: video)),
+                OperationUI.PreApprovalElement(content: .alert(text: "t", style: .unknown("PINK"))),
+                OperationUI.PreApprovalElement(content: .listItem(text: "l", style: .unknown("SUCCESS"))),
+                OperationUI.PreApprovalElement(content: .button(.init(text: "b", action: .unknown("WAVE")))),
             ]
         )
         #expect(issues.isEmpty)
@@ -208,27 +208,36 @@ import Testing
 
     @Test(
         arguments: [
-            (["axis": "DIAGONAL", "flip": true], PreApprovalControls(flip: true), ["axis"]),
-            (["decline": ["type": "SHRUG"], "flip": false], PreApprovalControls(flip: false), ["decline.type"]),
-            (["decline": ["text": "No"]], PreApprovalControls(), ["decline.type"]),
-            (["decline": "BACK"], PreApprovalControls(), ["decline"]),
+            (["axis": "DIAGONAL", "flip": true], OperationUI.PreApprovalControls(flip: true), ["axis"]),
             (
-                ["decline": ["type": "BACK", "text": 5]], PreApprovalControls(decline: .init(kind: .back)),
+                ["decline": ["type": "SHRUG"], "flip": false], OperationUI.PreApprovalControls(flip: false),
+                ["decline.type"]
+            ),
+            (["decline": ["text": "No"]], OperationUI.PreApprovalControls(), ["decline.type"]),
+            (["decline": "BACK"], OperationUI.PreApprovalControls(), ["decline"]),
+            (
+                ["decline": ["type": "BACK", "text": 5]], OperationUI.PreApprovalControls(decline: .init(kind: .back)),
                 ["decline.text"]
             ),
-            (["approve": ["type": "WISH", "counter": 5]], PreApprovalControls(), ["approve.type"]),
+            (["approve": ["type": "WISH", "counter": 5]], OperationUI.PreApprovalControls(), ["approve.type"]),
             (
-                ["approve": ["type": "SLIDER", "counter": 2.5]], PreApprovalControls(approve: .init(kind: .slider)),
+                ["approve": ["type": "SLIDER", "counter": 2.5]],
+                OperationUI.PreApprovalControls(approve: .init(kind: .slider)),
                 ["approve.counter"]
             ),
             (
-                ["approve": ["type": "SLIDER", "counter": -1]], PreApprovalControls(approve: .init(kind: .slider)),
+                ["approve": ["type": "SLIDER", "counter": -1]],
+                OperationUI.PreApprovalControls(approve: .init(kind: .slider)),
                 ["approve.counter"]
             ),
-            ([:], PreApprovalControls(), []),
-        ] as [(JSONValue, PreApprovalControls, [String])]
+            ([:], OperationUI.PreApprovalControls(), []),
+        ] as [(JSONValue, OperationUI.PreApprovalControls, [String])]
     )
-    func unknownOrHalfFilledControlsAreNil(json: JSONValue, controls: PreApprovalControls, members: [String]) throws {
+    func unknownOrHalfFilledControlsAreNil(
+        json: JSONValue,
+        controls: OperationUI.PreApprovalControls,
+        members: [String]
+    ) throws {
         let (screen, issues) = try self.screen(Self.warning.with("controls", json))
         #expect(screen?.controls == controls)
         #expect(issues == members.map { "ui.preApprovalScreens[0].controls.\($0)" })

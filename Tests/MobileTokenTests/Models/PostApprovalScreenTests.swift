@@ -3,7 +3,7 @@ import PowerAuthProtocol
 import Testing
 
 @Suite struct PostApprovalScreenTests {
-    private func read(_ screen: JSONValue) throws -> (screen: PostApprovalScreen?, issues: [String]) {
+    private func read(_ screen: JSONValue) throws -> (screen: OperationUI.PostApprovalScreen?, issues: [String]) {
         let operation = try UserOperation(parsing: ServerJSON.operation(ui: ["postApprovalScreen": screen]))
         return (try #require(operation.ui).postApprovalScreen, operation.issuePaths)
     }
@@ -31,8 +31,8 @@ import Testing
         #expect(
             screen?.content
                 == .review([
-                    OperationAttribute(id: "1", label: "test label", content: .note("myNote")),
-                    OperationAttribute(id: "3", label: "L", content: .unknown(type: "FUTURE", json: future)),
+                    UserOperation.Attribute(id: "1", label: "test label", content: .note("myNote")),
+                    UserOperation.Attribute(id: "3", label: "L", content: .unknown(type: "FUTURE", json: future)),
                 ])
         )
         #expect(
@@ -54,7 +54,7 @@ import Testing
         let payload: JSONValue = ["redirectText": "Go", "redirectUrl": "https://a", "countdown": 5]
         #expect(
             try self.read(self.json(type, payload)).screen
-                == PostApprovalScreen(
+                == OperationUI.PostApprovalScreen(
                     heading: "H",
                     message: "M",
                     content: .redirect(.init(text: "Go", url: "https://a", countdown: 5))

@@ -7,8 +7,8 @@ import Testing
 @Suite struct PreApprovalRecorderTests {
     private let now = Shared(Date(timeIntervalSince1970: 1_800_000_000))
 
-    private func recorder() -> PreApprovalRecorder {
-        PreApprovalRecorder { [now] in
+    private func recorder() -> MobileTokenData.PreApprovalRecorder {
+        MobileTokenData.PreApprovalRecorder { [now] in
             defer { now.value += 1 }
             return now.value
         }
@@ -36,7 +36,7 @@ import Testing
 
     @Test func aScreenThatIsShownAgainIsAnotherVisit() {
         var recorder = self.recorder()
-        for action in [PreApprovalRecorder.Action.back, .init(rawValue: "HELP")] {
+        for action in [MobileTokenData.PreApprovalRecorder.Action.back, .init(rawValue: "HELP")] {
             recorder.open("warning")
             recorder.open("warning")  // drawn anew
             recorder.close("warning", with: action)

@@ -21,7 +21,7 @@ import WireFacts
         let operation = LocalOperation(
             id: "1",
             data: "A1",
-            proximityCheck: ProximityCheck(
+            proximityCheck: UserOperation.ProximityCheck(
                 totp: "12345678",
                 source: .qrCode,
                 received: Date(timeIntervalSince1970: 1_530_542_593.9)
@@ -48,7 +48,7 @@ import WireFacts
     @Test(.wireFact("2.3"), arguments: [(-3_600, "14:43:13"), (-3_600 + 60, "14:43:20")] as [(TimeInterval, String)])
     func theTimeOfACodeByTheLocalClockIsCorrected(local: TimeInterval, received: String) throws {
         let arrived = Date(timeIntervalSince1970: 1_530_542_593)
-        let check = ProximityCheck(totp: "12345678", source: .qrCode, localDate: arrived + local)
+        let check = UserOperation.ProximityCheck(totp: "12345678", source: .qrCode, localDate: arrived + local)
         let operation = LocalOperation(id: "1", data: "A1", proximityCheck: check)
         // The local clock is an hour behind; set forward meanwhile, it would name a moment that is still to come.
         let body = RequestBody.authorize(operation, sent: arrived + 7) { $0 + 3_600 }
@@ -58,11 +58,11 @@ import WireFacts
     }
 
     @Test(arguments: [
-        (RejectionReason.unknown, "UNKNOWN"), (.incorrectData, "INCORRECT_DATA"),
+        (UserOperation.RejectionReason.unknown, "UNKNOWN"), (.incorrectData, "INCORRECT_DATA"),
         (.unexpectedOperation, "UNEXPECTED_OPERATION"), (.preApproval, "PREAPPROVAL"),
         ("POSSIBLE_FRAUD", "POSSIBLE_FRAUD"),
     ])
-    func rejectionsSendTheirReason(reason: RejectionReason, text: String) {
+    func rejectionsSendTheirReason(reason: UserOperation.RejectionReason, text: String) {
         let operation = LocalOperation(id: "1", data: "A1")
         let body = RequestBody.reject(operation, reason: reason)
         #expect(self.text(body) == #"{"requestObject":{"id":"1","reason":"\#(text)"}}"#)
@@ -92,7 +92,11 @@ import WireFacts
             id: "1",
             data: "A1",
             expires: Date(timeIntervalSince1970: 9),
-            proximityCheck: ProximityCheck(totp: "1", source: .deepLink, received: Date(timeIntervalSince1970: 5)),
+            proximityCheck: UserOperation.ProximityCheck(
+                totp: "1",
+                source: .deepLink,
+                received: Date(timeIntervalSince1970: 5)
+            ),
             mobileTokenData: ["a": [1, nil]]
         )
         #expect(try JSONDecoder().decode(LocalOperation.self, from: JSONEncoder().encode(operation)) == operation)
@@ -100,9 +104,9 @@ import WireFacts
 
     @Test func aCodedCheckKeepsItsClock() throws {
         let date = Date(timeIntervalSince1970: 5)
-        let local = ProximityCheck(totp: "1", source: .deepLink, localDate: date)
-        #expect(try JSONDecoder().decode(ProximityCheck.self, from: JSONEncoder().encode(local)) == local)
+        let local = UserOperation.ProximityCheck(totp: "1", source: .deepLink, localDate: date)
+        #expect(try JSONDecoder().decode(UserOperation.ProximityCheck.self, from: JSONEncoder().encode(local)) == local)
         let asServersSendIt = Data(#"{"otp":"1","type":"DEEPLINK","timestampReceived":5}"#.utf8)
-        #expect(try JSONDecoder().decode(ProximityCheck.self, from: asServersSendIt).clock == .server)
+        #expect(try JSONDecoder().decode(UserOperation.ProximityCheck.self, from: asServersSendIt).clock == .server)
     }
 }

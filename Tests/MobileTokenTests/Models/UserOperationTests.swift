@@ -27,7 +27,10 @@ import Testing
         #expect(operation.allowedSignatureType.variants == [.possessionKnowledge, .possessionBiometry])
         #expect(operation.formData.title == "Potvrzení platby")
         #expect(operation.formData.message == "Dobrý den, prosíme o potvrzení následující platby:")
-        #expect(operation.formData.resultTexts == ResultTexts(success: "Done", failure: "Failed", reject: "Rejected"))
+        #expect(
+            operation.formData.resultTexts
+                == OperationForm.ResultTexts(success: "Done", failure: "Failed", reject: "Rejected")
+        )
         #expect(operation.formData.attributes.isEmpty)
         #expect(operation.ui == nil)
         #expect(operation.issues.isEmpty)
@@ -69,11 +72,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("PENDING", OperationStatus.pending), ("APPROVED", .approved), ("REJECTED", .rejected), ("CANCELED", .canceled),
+        ("PENDING", UserOperation.Status.pending), ("APPROVED", .approved), ("REJECTED", .rejected),
+        ("CANCELED", .canceled),
         ("EXPIRED", .expired), ("FAILED", .failed), ("pending", .unknown("pending")), ("NEW", .unknown("NEW")),
         ("", .unknown("")),
     ])
-    func statusesAreMatchedExactly(text: String, status: OperationStatus) throws {
+    func statusesAreMatchedExactly(text: String, status: UserOperation.Status) throws {
         let operation = try UserOperation(parsing: ServerJSON.operation.with("status", .string(text)))
         #expect(operation.status == status)
         #expect(operation.status.rawValue == text)
@@ -125,9 +129,12 @@ import Testing
     @Test func factorsAreAllowedByVariant() {
         let password = Authentication.possessionAndKnowledge(password: "1234")
         let biometry = Authentication.possessionAndBiometry(key: SecretBytes(copying: [UInt8](repeating: 1, count: 16)))
-        let one = AllowedSignatureType(kind: .singleFactor, variants: [.possession])
+        let one = UserOperation.AllowedSignatureType(kind: .singleFactor, variants: [.possession])
         #expect(one.allows(.possession) && !one.allows(password) && !one.allows(biometry) && !one.isBiometryAllowed)
-        let two = AllowedSignatureType(kind: .twoFactors, variants: [.possessionKnowledge, .possessionBiometry])
+        let two = UserOperation.AllowedSignatureType(
+            kind: .twoFactors,
+            variants: [.possessionKnowledge, .possessionBiometry]
+        )
         #expect(!two.allows(.possession) && two.allows(password) && two.allows(biometry) && two.isBiometryAllowed)
         #expect(LocalOperation(id: "1", data: "A1").allows(.possession))
     }
@@ -162,7 +169,7 @@ import Testing
     @Test func oneBadResultTextIsNilAndReported() throws {
         let texts: JSONValue = ["success": "Done", "failure": 5]
         let operation = try UserOperation(parsing: ServerJSON.operation.with("formData", "resultTexts", texts))
-        #expect(operation.formData.resultTexts == ResultTexts(success: "Done"))
+        #expect(operation.formData.resultTexts == OperationForm.ResultTexts(success: "Done"))
         #expect(operation.issuePaths == ["formData.resultTexts.failure"])
         #expect(operation.issues.first?.json == [UInt8]("5"))
         let wrong = try UserOperation(parsing: ServerJSON.operation.with("formData", "resultTexts", "Done"))
@@ -218,7 +225,7 @@ import Testing
         #expect(one != (try UserOperation(parsing: ServerJSON.operation.with("name", "other"))))
         #expect(one != (try UserOperation(parsing: ServerJSON.operation.with("custom", 1))))
         var checked = one
-        checked.proximityCheck = ProximityCheck(totp: "1", source: .qrCode, received: one.created)
+        checked.proximityCheck = UserOperation.ProximityCheck(totp: "1", source: .qrCode, received: one.created)
         #expect(one != checked)
         checked.proximityCheck = nil
         #expect(one == checked)
@@ -233,9 +240,17 @@ import Testing
         ]
         var operation = try UserOperation(parsing: ServerJSON.operation(attributes: attribute))
         #expect(try JSONDecoder().decode(UserOperation.self, from: JSONEncoder().encode(operation)) == operation)
-        operation.proximityCheck = ProximityCheck(totp: "12345678", source: .deepLink, received: operation.created)
+        operation.proximityCheck = UserOperation.ProximityCheck(
+            totp: "12345678",
+            source: .deepLink,
+            received: operation.created
+        )
         #expect(try JSONDecoder().decode(UserOperation.self, from: JSONEncoder().encode(operation)) == operation)
-        operation.proximityCheck = ProximityCheck(totp: "12345678", source: .qrCode, localDate: operation.created)
+        operation.proximityCheck = UserOperation.ProximityCheck(
+            totp: "12345678",
+            source: .qrCode,
+            localDate: operation.created
+        )
         operation.mobileTokenData = ["platform": "server"]
         let decoded = try JSONDecoder().decode(UserOperation.self, from: JSONEncoder().encode(operation))
         #expect(decoded == operation)
@@ -253,7 +268,11 @@ import Testing
 
     @Test func descriptionsKeepTheContentToThemselves() throws {
         var operation = try UserOperation(parsing: ServerJSON.operation)
-        operation.proximityCheck = ProximityCheck(totp: "91827364", source: .qrCode, received: operation.created)
+        operation.proximityCheck = UserOperation.ProximityCheck(
+            totp: "91827364",
+            source: .qrCode,
+            received: operation.created
+        )
         var dumped = ""
         dump(operation, to: &dumped)
         dump(operation.proximityCheck, to: &dumped)

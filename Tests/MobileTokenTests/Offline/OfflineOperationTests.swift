@@ -25,11 +25,11 @@ import Testing
 
     /// Reads a text as if the server's signature were good.
     private func read(_ text: String) throws -> OfflineOperation {
-        try UnverifiedOfflineOperation(parsing: text).verified { _, _, _ in true }
+        try OfflineOperation.Unverified(parsing: text).verified { _, _, _ in true }
     }
 
-    private func error(_ text: String) -> OfflineOperationError? {
-        #expect(throws: OfflineOperationError.self) { try UnverifiedOfflineOperation(parsing: text) }
+    private func error(_ text: String) -> OfflineOperation.ParsingError? {
+        #expect(throws: OfflineOperation.ParsingError.self) { try OfflineOperation.Unverified(parsing: text) }
     }
 
     // MARK: Lines
@@ -46,7 +46,7 @@ import Testing
             operation.operationData.fields == [
                 .amount(100, currency: "CZK", digits: "100"),
                 .account(iban: "CZ2730300000001165254011", bic: nil),
-                .date(try #require(OfflineOperationData.Day(year: 2018, month: 4, day: 25))),
+                .date(try #require(OfflineOperation.SignedData.Day(year: 2018, month: 4, day: 25))),
                 .text("hello world"),
             ]
         )
@@ -110,7 +110,9 @@ import Testing
     @Test func bytesThatAreNotUTF8AreRefused() {
         var bytes = Array(Self.text().utf8)
         bytes[50] = 0xFF
-        let error = #expect(throws: OfflineOperationError.self) { try UnverifiedOfflineOperation(parsing: bytes) }
+        let error = #expect(throws: OfflineOperation.ParsingError.self) {
+            try OfflineOperation.Unverified(parsing: bytes)
+        }
         #expect(error?.code == .invalidText)
     }
 
@@ -175,7 +177,7 @@ import Testing
 
     @Test func theSignatureCoversTheBytesReceivedUpToTheKey() throws {
         let text = Self.text(title: "e\u{301}\r", more: ["1", "2"], key: "1")
-        let unverified = try UnverifiedOfflineOperation(parsing: text)
+        let unverified = try OfflineOperation.Unverified(parsing: text)
         #expect(unverified.signingKey == .personalized)
         let operation = try unverified.verified { key, signature, message in
             #expect(key == .personalized)
@@ -187,14 +189,14 @@ import Testing
     }
 
     @Test func withoutTheServersSignatureThereIsNoOperation() throws {
-        let unverified = try UnverifiedOfflineOperation(parsing: Self.text())
-        let error = #expect(throws: OfflineOperationError.self) { try unverified.verified { _, _, _ in false } }
+        let unverified = try OfflineOperation.Unverified(parsing: Self.text())
+        let error = #expect(throws: OfflineOperation.ParsingError.self) { try unverified.verified { _, _, _ in false } }
         #expect(error?.code == .signatureMismatch)
         #expect(throws: CancellationError.self) { try unverified.verified { _, _, _ in throw CancellationError() } }
     }
 
     @Test func nothingUnverifiedIsPrinted() throws {
-        let unverified = try UnverifiedOfflineOperation(parsing: Self.text())
+        let unverified = try OfflineOperation.Unverified(parsing: Self.text())
         var dumped = ""
         dump(unverified, to: &dumped)
         for text in ["\(unverified)", String(reflecting: [unverified]), dumped, "\(try self.read(Self.text()))"] {
@@ -300,8 +302,8 @@ import Testing
             return
         }
         #expect("\(day)" == "2024-02-29")
-        #expect(try day < #require(OfflineOperationData.Day(year: 2024, month: 3, day: 1)))
-        #expect(OfflineOperationData.Day(year: 2023, month: 2, day: 29) == nil)
+        #expect(try day < #require(OfflineOperation.SignedData.Day(year: 2024, month: 3, day: 1)))
+        #expect(OfflineOperation.SignedData.Day(year: 2023, month: 2, day: 29) == nil)
     }
 
     @Test func theOtherFieldsAreTexts() throws {
@@ -359,7 +361,7 @@ import Testing
                 default: bytes.insert(Array("\n*\\A0=".utf8).randomElement(using: &random) ?? 0, at: index)
                 }
             }
-            guard let operation = try? UnverifiedOfflineOperation(parsing: bytes) else { continue }
+            guard let operation = try? OfflineOperation.Unverified(parsing: bytes) else { continue }
             accepted += 1
             #expect(throws: Never.self) {
                 try operation.verified { _, _, message in bytes.starts(with: message) }

@@ -30,7 +30,11 @@ import WireFacts
         var changes = self.service.changes().makeAsyncIterator()
         _ = await changes.next()
         var operation = UserOperation.sample("a")
-        operation.proximityCheck = ProximityCheck(totp: "123", source: .qrCode, received: UserOperation.sampleDate - 2)
+        operation.proximityCheck = UserOperation.ProximityCheck(
+            totp: "123",
+            source: .qrCode,
+            received: UserOperation.sampleDate - 2
+        )
         operation.mobileTokenData = ["risk": 3]
         async let authorized: Void = self.service.authorize(operation, with: Self.password)
         let request = await self.channel.nextRequest()
@@ -305,7 +309,7 @@ import WireFacts
     }
 
     @Test func anOfflineOperationIsSignedAfterItsSignatureWasChecked() async throws {
-        let operation = try UnverifiedOfflineOperation(parsing: self.offlineText(flags: "B"))
+        let operation = try OfflineOperation.Unverified(parsing: self.offlineText(flags: "B"))
         let code = try await self.service.authorize(offline: operation, with: Self.password)
         #expect(code == "12345678-87654321")
         _ = try await self.service.authorize(offline: operation, uriID: "/custom", with: Self.biometryKey)
@@ -321,7 +325,7 @@ import WireFacts
     }
 
     @Test func anOfflineOperationOfSomebodyElseIsNotSigned() async throws {
-        let operation = try UnverifiedOfflineOperation(parsing: self.offlineText(flags: "B", signature: 8))
+        let operation = try OfflineOperation.Unverified(parsing: self.offlineText(flags: "B", signature: 8))
         let error = await #expect(throws: MobileTokenError.self) {
             try await self.service.authorize(offline: operation, with: Self.password)
         }
@@ -331,7 +335,7 @@ import WireFacts
     }
 
     @Test func offlineOperationsWantTwoFactorsAndBiometryOnlyWithItsFlag() async throws {
-        let operation = try UnverifiedOfflineOperation(parsing: self.offlineText(flags: "X"))
+        let operation = try OfflineOperation.Unverified(parsing: self.offlineText(flags: "X"))
         for authentication in [Authentication.possession, Self.biometryKey] {
             let error = await #expect(throws: MobileTokenError.self) {
                 try await self.service.authorize(offline: operation, with: authentication)

@@ -16,7 +16,7 @@ import TestSupport
     }
 
     /// The events as they come, for a test that acts the moment it sees one.
-    private func untilIdle(_ events: inout AsyncStream<OperationsEvent>.Iterator) async {
+    private func untilIdle(_ events: inout AsyncStream<OperationsService.Event>.Iterator) async {
         while let event = await events.next(isolation: #isolation) {
             if case .loading(false) = event { return }
         }
@@ -260,7 +260,7 @@ private final class PriorityChannel: AuthenticatedChannel {
     func isSignedByServer(
         _ data: [UInt8],
         signature: [UInt8],
-        key: ServerSigningKey,
-        format: ServerSignatureFormat
+        key: Activation.ServerSigningKey,
+        format: Activation.ServerSignatureFormat
     ) -> Bool { false }
 }

@@ -5,10 +5,10 @@ import Testing
     private func change(
         _ operations: [UserOperation],
         added: [UserOperation] = [],
-        updated: [OperationListChange.Update] = [],
-        removed: [OperationListChange.Removal] = []
-    ) -> OperationListChange {
-        OperationListChange(operations: operations, added: added, updated: updated, removed: removed, source: .fetch)
+        updated: [OperationList.Change.Update] = [],
+        removed: [OperationList.Change.Removal] = []
+    ) -> OperationList.Change {
+        OperationList.Change(operations: operations, added: added, updated: updated, removed: removed, source: .fetch)
     }
 
     private let old = UserOperation.sample("a")
@@ -65,7 +65,7 @@ import Testing
                         .map { .sample("\($0)", name: Bool.random() ? "payment" : "login") }
                 )
             }
-            var merged: OperationListChange?
+            var merged: OperationList.Change?
             for (from, to) in zip(lists, lists.dropFirst()) {
                 let step = self.change(from: from, to: to)
                 merged = merged.map { $0.merged(with: step) } ?? (step.isEmpty ? nil : step)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    private func change(from old: [UserOperation], to new: [UserOperation]) -> OperationListChange {
+    private func change(from old: [UserOperation], to new: [UserOperation]) -> OperationList.Change {
         let difference = OperationListDifference(from: old, to: new)
         return self.change(
             new,

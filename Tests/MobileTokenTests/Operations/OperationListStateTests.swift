@@ -7,20 +7,20 @@ import Testing
 
     private func state(_ ids: String...) -> OperationListState {
         var state = OperationListState()
-        let fetch = state.fetchBegan()
-        _ = state.fetched(ids.map { .sample($0) }, by: fetch, at: self.now)
+        let fetch = state.beginFetch()
+        _ = state.apply(ids.map { .sample($0) }, by: fetch, at: self.now)
         return state
     }
 
     @Test func aFetchedListIsComparedWithTheOneBefore() throws {
         var state = OperationListState()
         let before = [UserOperation.sample("a"), .sample("b"), .sample("c", expiresIn: 10), .sample("d")]
-        let possibleFirst = state.fetched(before, by: state.fetchBegan(), at: self.now)
+        let possibleFirst = state.apply(before, by: state.beginFetch(), at: self.now)
         let first = try #require(possibleFirst)
         #expect(first.addedIDs == ["a", "b", "c", "d"])
 
         let after = [UserOperation.sample("e"), .sample("a"), .sample("d", name: "login"), .sample("f")]
-        let possibleSecond = state.fetched(after, by: state.fetchBegan(), at: self.now + 11)
+        let possibleSecond = state.apply(after, by: state.beginFetch(), at: self.now + 11)
         let second = try #require(possibleSecond)
         #expect(second.operations == after)
         #expect(second.addedIDs == ["e", "f"])
@@ -36,8 +36,8 @@ import Testing
 
     @Test func anEqualOrMerelyReorderedListIsNoChange() {
         var state = self.state("a", "b", "c")
-        #expect(state.fetched(state.operations, by: state.fetchBegan(), at: self.now) == nil)
-        #expect(state.fetched(state.operations.reversed(), by: state.fetchBegan(), at: self.now) == nil)
+        #expect(state.apply(state.operations, by: state.beginFetch(), at: self.now) == nil)
+        #expect(state.apply(state.operations.reversed(), by: state.beginFetch(), at: self.now) == nil)
         #expect(state.operations.map(\.id) == ["c", "b", "a"])
     }
 
@@ -72,16 +72,16 @@ import Testing
     }
 
     @Test(arguments: [
-        (OperationListChange.RemovalReason.authorized, OperationListChange.Source.authorization),
+        (OperationList.Change.RemovalReason.authorized, OperationList.Change.Source.authorization),
         (.rejected, .rejection),
     ])
     func aDecisionRemovesTheOperationForItsOwnReason(
-        reason: OperationListChange.RemovalReason,
-        source: OperationListChange.Source
+        reason: OperationList.Change.RemovalReason,
+        source: OperationList.Change.Source
     ) throws {
         var state = self.state("a", "b")
-        state.decisionBegan("a")
-        let possibleChange = state.decided("a", reason, source: source)
+        state.beginDecision("a")
+        let possibleChange = state.applyDecision("a", reason, source: source)
         let change = try #require(possibleChange)
         #expect(change.removed == [.init(operation: .sample("a"), reason: reason)])
         #expect(change.source == source)
@@ -90,61 +90,61 @@ import Testing
 
     @Test func aListOnItsWayDuringADecisionDoesNotBringTheOperationBack() {
         var state = self.state("a", "b")
-        let fetch = state.fetchBegan()
-        state.decisionBegan("a")
-        _ = state.decided("a", .authorized, source: .authorization)
-        #expect(state.fetched([.sample("a"), .sample("b")], by: fetch, at: self.now) == nil)
+        let fetch = state.beginFetch()
+        state.beginDecision("a")
+        _ = state.applyDecision("a", .authorized, source: .authorization)
+        #expect(state.apply([.sample("a"), .sample("b")], by: fetch, at: self.now) == nil)
         #expect(state.operations.map(\.id) == ["b"])
         // The next list is newer than the decision, so it is believed.
-        #expect(state.fetched([.sample("a")], by: state.fetchBegan(), at: self.now)?.addedIDs == ["a"])
+        #expect(state.apply([.sample("a")], by: state.beginFetch(), at: self.now)?.addedIDs == ["a"])
     }
 
     @Test func aListThatAlreadyShowsTheDecisionLeavesTheReasonToTheDecision() throws {
         var state = self.state("a", "b")
-        state.decisionBegan("a")
-        #expect(state.fetched([.sample("b")], by: state.fetchBegan(), at: self.now) == nil)
+        state.beginDecision("a")
+        #expect(state.apply([.sample("b")], by: state.beginFetch(), at: self.now) == nil)
         #expect(state.operations.map(\.id) == ["a", "b"])
-        let possibleChange = state.decided("a", .authorized, source: .authorization)
+        let possibleChange = state.applyDecision("a", .authorized, source: .authorization)
         let change = try #require(possibleChange)
         #expect(change.removed.map(\.reason) == [.authorized])
     }
 
     @Test func anOperationMissingWhileItsDecisionFailsLeavesThen() throws {
         var state = self.state("a", "b")
-        state.decisionBegan("a")
-        state.decisionBegan("a")
-        _ = state.fetched([.sample("b")], by: state.fetchBegan(), at: self.now)
-        #expect(state.decisionFailed("a", at: self.now) == nil)  // another one is still under way
-        let possibleChange = state.decisionFailed("a", at: self.now)
+        state.beginDecision("a")
+        state.beginDecision("a")
+        _ = state.apply([.sample("b")], by: state.beginFetch(), at: self.now)
+        #expect(state.failDecision("a", at: self.now) == nil)  // another one is still under way
+        let possibleChange = state.failDecision("a", at: self.now)
         let change = try #require(possibleChange)
         #expect(change.removed.map(\.reason) == [.disappeared])
     }
 
     @Test func aDecisionThatFailsLeavesTheOperationListed() {
         var state = self.state("a", "b")
-        state.decisionBegan("a")
-        #expect(state.decisionFailed("a", at: self.now) == nil)
+        state.beginDecision("a")
+        #expect(state.failDecision("a", at: self.now) == nil)
         #expect(state.operations.map(\.id) == ["a", "b"])
     }
 
     @Test func aClaimedOperationIsAddedOrUpdatedAndSurvivesAnOlderList() {
         var state = self.state("a")
-        let fetch = state.fetchBegan()
-        #expect(state.claimed(.sample("b"))?.addedIDs == ["b"])
-        #expect(state.claimed(.sample("b")) == nil)
-        #expect(state.claimed(.sample("a", name: "login"))?.updatedIDs == ["a"])
-        _ = state.fetched([.sample("a")], by: fetch, at: self.now)
+        let fetch = state.beginFetch()
+        #expect(state.applyClaim(.sample("b"))?.addedIDs == ["b"])
+        #expect(state.applyClaim(.sample("b")) == nil)
+        #expect(state.applyClaim(.sample("a", name: "login"))?.updatedIDs == ["a"])
+        _ = state.apply([.sample("a")], by: fetch, at: self.now)
         #expect(state.operations.map(\.id) == ["a", "b"])
-        #expect(state.fetched([.sample("a")], by: state.fetchBegan(), at: self.now)?.removedIDs == ["b"])
+        #expect(state.apply([.sample("a")], by: state.beginFetch(), at: self.now)?.removedIDs == ["b"])
     }
 
     @Test func anAnswerOfASupersededFetchIsIgnored() {
         var state = self.state("a")
-        let old = state.fetchBegan()
-        let new = state.fetchBegan()
-        #expect(state.fetched([.sample("x")], by: old, at: self.now) == nil)
-        #expect(state.fetched([.sample("a"), .sample("b")], by: new, at: self.now)?.addedIDs == ["b"])
-        #expect(state.fetched([], by: new, at: self.now) == nil)  // each answers once
+        let old = state.beginFetch()
+        let new = state.beginFetch()
+        #expect(state.apply([.sample("x")], by: old, at: self.now) == nil)
+        #expect(state.apply([.sample("a"), .sample("b")], by: new, at: self.now)?.addedIDs == ["b"])
+        #expect(state.apply([], by: new, at: self.now) == nil)  // each answers once
         #expect(state.operations.map(\.id) == ["a", "b"])
     }
 
@@ -154,53 +154,53 @@ import Testing
         // Decided, or gone from the list, since then: the response may be older.
         var decided = self.state("a")
         decided.claimBegan("a")
-        decided.decisionBegan("a")
-        _ = decided.decided("a", .authorized, source: .authorization)
-        #expect(decided.claimed(.sample("a")) == nil)
+        decided.beginDecision("a")
+        _ = decided.applyDecision("a", .authorized, source: .authorization)
+        #expect(decided.applyClaim(.sample("a")) == nil)
         #expect(decided.operations == [])
 
         var disappeared = self.state("a")
         disappeared.claimBegan("a")
-        _ = disappeared.fetched([], by: disappeared.fetchBegan(), at: self.now)
-        #expect(disappeared.claimed(.sample("a")) == nil)
+        _ = disappeared.apply([], by: disappeared.beginFetch(), at: self.now)
+        #expect(disappeared.applyClaim(.sample("a")) == nil)
         #expect(disappeared.operations == [])
 
         // Not yet listed is not gone.
         var early = self.state()
         early.claimBegan("a")
-        _ = early.fetched([], by: early.fetchBegan(), at: self.now)
-        #expect(early.claimed(.sample("a"))?.addedIDs == ["a"])
+        _ = early.apply([], by: early.beginFetch(), at: self.now)
+        #expect(early.applyClaim(.sample("a"))?.addedIDs == ["a"])
     }
 
     @Test func aDecisionOnWhatIsNotListedOutlivesAClaimsResponse() {
         var state = self.state()
         state.claimBegan("a")
-        state.decisionBegan("a")
-        #expect(state.decided("a", .authorized, source: .authorization) == nil)
-        #expect(state.claimed(.sample("a")) == nil)
+        state.beginDecision("a")
+        #expect(state.applyDecision("a", .authorized, source: .authorization) == nil)
+        #expect(state.applyClaim(.sample("a")) == nil)
         #expect(state.operations == [])
     }
 
     @Test func aFailedClaimIsForgotten() {
         var state = self.state("a")
         state.claimBegan("a")
-        _ = state.decided("a", .rejected, source: .rejection)
+        _ = state.applyDecision("a", .rejected, source: .rejection)
         state.claimFailed("a")
         state.claimBegan("a")
-        #expect(state.claimed(.sample("a"))?.addedIDs == ["a"])
+        #expect(state.applyClaim(.sample("a"))?.addedIDs == ["a"])
     }
 
     @Test func newsDuringAFetchAsksForAnother() {
         var state = self.state("a")
         let idle = state.needsNewerList()
         #expect(idle)
-        let first = state.fetchBegan()
+        let first = state.beginFetch()
         let busy = state.needsNewerList()
         #expect(!busy)
-        let isOutdated = state.fetchEnded(first, nil, at: .zero)
+        let isOutdated = state.endFetch(first, nil, at: .zero)
         #expect(isOutdated)
-        let second = state.fetchBegan()
-        let isOutdatedAgain = state.fetchEnded(second, nil, at: .zero)
+        let second = state.beginFetch()
+        let isOutdatedAgain = state.endFetch(second, nil, at: .zero)
         #expect(!isOutdatedAgain)
     }
 
@@ -214,23 +214,23 @@ import Testing
             for _ in 0..<12 {
                 switch Int.random(in: 0..<6, using: &generator) {
                 case 0:
-                    fetch = state.fetchBegan()
+                    fetch = state.beginFetch()
                     isFetchNewer = isDecided
                 case 1 where fetch != nil:
                     // A server that is slow to notice lists the operation for as long as the fetch may be too old for it.
                     let list: [UserOperation] = isFetchNewer ? [.sample("b")] : [.sample("b"), .sample("a")]
-                    _ = state.fetched(list, by: fetch.take() ?? 0, at: self.now)
+                    _ = state.apply(list, by: fetch.take() ?? 0, at: self.now)
                 case 2 where !isClaiming && !isDecided:
                     state.claimBegan("a")
                     isClaiming = true
                 case 3 where isClaiming:
-                    _ = state.claimed(.sample("a"))
+                    _ = state.applyClaim(.sample("a"))
                     isClaiming = false
                 case 4 where !isDeciding && !isDecided:
-                    state.decisionBegan("a")
+                    state.beginDecision("a")
                     isDeciding = true
                 case 5 where isDeciding:
-                    _ = state.decided("a", .authorized, source: .authorization)
+                    _ = state.applyDecision("a", .authorized, source: .authorization)
                     (isDeciding, isDecided) = (false, true)
                 default: break
                 }

@@ -178,7 +178,7 @@ import TestSupport
         let service = self.makeService()
         self.channel.setRule { _ in SampleAnswer.list("a") }
         var first = service.changes().makeAsyncIterator()
-        var second: AsyncStream<OperationListChange>.Iterator? = service.changes().makeAsyncIterator()
+        var second: AsyncStream<OperationList.Change>.Iterator? = service.changes().makeAsyncIterator()
         #expect(service.subscriberCount == 2)
         try await service.operations()
         #expect(await first.next()?.addedIDs == ["a"])
@@ -291,7 +291,7 @@ import TestSupport
             return SampleAnswer.list()
         }
         let service = self.makeService(channel)
-        await service.setAcceptLanguage(try AcceptLanguage("cs, en;q=0.8"))
+        await service.setAcceptLanguage(try MobileTokenClient.AcceptLanguage("cs, en;q=0.8"))
         try await service.operations()
         _ = try await service.history(with: .possessionAndKnowledge(password: "1234"))
         #expect(channel.requestCount == 2)
@@ -306,7 +306,7 @@ import TestSupport
     }
 }
 
-extension OperationsEvent {
+extension OperationsService.Event {
     /// The event in a word or two.
     var name: String {
         switch self {

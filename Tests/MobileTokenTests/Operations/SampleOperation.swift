@@ -64,7 +64,7 @@ enum SampleAnswer {
     static let ok = Array(#"{"status":"OK"}"#.utf8)
 }
 
-extension OperationListChange {
+extension OperationList.Change {
     var addedIDs: [String] { self.added.map(\.id) }
     var updatedIDs: [String] { self.updated.map(\.new.id) }
     var removedIDs: [String] { self.removed.map(\.operation.id) }

@@ -15,7 +15,7 @@ struct FollowingTests {
             Issue.record("no poll")
             return
         }
-        self.following.finished(.succeeded, at: now, random: 0.5)
+        self.following.record(.succeeded, at: now, random: 0.5)
     }
 
     private mutating func expectSleep(_ runner: Following.Runner, at now: Duration, until time: Duration) {
@@ -86,7 +86,7 @@ struct FollowingTests {
             return
         }
         _ = self.following.update { $0.recordFailure(MobileTokenError(.authenticationFailed, "so"), at: .zero) }
-        self.following.finished(.failed(retryAfter: .seconds(100)), at: .zero, random: 0)
+        self.following.record(.failed(retryAfter: .seconds(100)), at: .zero, random: 0)
         self.expectSleep(runner, at: .zero, until: .seconds(100))
         self.expectQuestion(runner, at: .seconds(100), maySign: true)
     }

@@ -16,7 +16,7 @@ import Testing
     @Test func theFirstPollIsAtOnceAndTheNextAnIntervalAfterItsStart() {
         var schedule = self.schedule()
         #expect(schedule.step(at: .zero) == .poll(lag: .zero))
-        schedule.finished(at: .seconds(1), .succeeded, random: Self.exact)
+        schedule.record(at: .seconds(1), .succeeded, random: Self.exact)
         #expect(schedule.step(at: .seconds(1)) == .sleep(until: .seconds(7)))
         #expect(schedule.step(at: .seconds(7)) == .poll(lag: .zero))
     }
@@ -37,7 +37,7 @@ import Testing
         var schedule = self.schedule(every: .seconds(1))
         #expect(schedule.interval == .seconds(5))
         #expect(schedule.step(at: .zero) == .poll(lag: .zero))
-        schedule.finished(at: .zero, .succeeded, random: 0)
+        schedule.record(at: .zero, .succeeded, random: 0)
         #expect(schedule.step(at: .zero) == .sleep(until: .seconds(5)))
     }
 
@@ -45,7 +45,7 @@ import Testing
         for (random, expected) in [(0.0, 19.0), (0.5, 20.0), (0.75, 20.5)] {
             var schedule = self.schedule(every: .seconds(20))
             _ = schedule.step(at: .zero)
-            schedule.finished(at: .zero, .succeeded, random: random)
+            schedule.record(at: .zero, .succeeded, random: random)
             #expect(schedule.step(at: .zero) == .sleep(until: .seconds(expected)))
         }
     }
@@ -54,7 +54,7 @@ import Testing
         var schedule = self.schedule()
         #expect(schedule.step(at: .zero) == .poll(lag: .zero))
         #expect(schedule.step(at: .seconds(8)) == .wait)  // one request at a time
-        schedule.finished(at: .seconds(16), .succeeded, random: Self.exact)
+        schedule.record(at: .seconds(16), .succeeded, random: Self.exact)
         #expect(schedule.step(at: .seconds(16)) == .sleep(until: .seconds(21)))
         #expect(schedule.step(at: .seconds(22)) == .poll(lag: .seconds(1)))
     }
@@ -65,13 +65,13 @@ import Testing
         // 0.8 s × 2ⁿ passes the interval at the fourth failure.
         for expected in [7_000, 7_000, 7_000, 12_800, 25_600, 30_000, 30_000, 30_000] {
             #expect(schedule.step(at: now) == .poll(lag: .zero))
-            schedule.finished(at: now, .failed(retryAfter: nil), random: Self.exact)
+            schedule.record(at: now, .failed(retryAfter: nil), random: Self.exact)
             let next = now + .milliseconds(expected)
             #expect(schedule.step(at: now) == .sleep(until: next))
             now = next
         }
         #expect(schedule.step(at: now) == .poll(lag: .zero))
-        schedule.finished(at: now, .succeeded, random: Self.exact)
+        schedule.record(at: now, .succeeded, random: Self.exact)
         #expect(schedule.step(at: now) == .sleep(until: now + .seconds(7)))
     }
 
@@ -80,7 +80,7 @@ import Testing
         var now = Duration.zero
         for _ in 0..<1_000 {
             #expect(schedule.step(at: now) != .wait)
-            schedule.finished(at: now, .failed(retryAfter: nil), random: Self.exact)
+            schedule.record(at: now, .failed(retryAfter: nil), random: Self.exact)
             now += .seconds(30)
         }
     }
@@ -88,16 +88,16 @@ import Testing
     @Test func backoffNeverPollsMoreOftenThanTheInterval() {
         var schedule = self.schedule(every: .seconds(60))
         _ = schedule.step(at: .zero)
-        schedule.finished(at: .seconds(2), .failed(retryAfter: nil), random: Self.exact)
+        schedule.record(at: .seconds(2), .failed(retryAfter: nil), random: Self.exact)
         #expect(schedule.step(at: .seconds(2)) == .sleep(until: .seconds(62)))
     }
 
     @Test func retryAfterIsObeyedEvenWhenPoked() {
         var schedule = self.schedule()
         _ = schedule.step(at: .zero)
-        schedule.finished(at: .seconds(1), .failed(retryAfter: .seconds(120)), random: 0)
+        schedule.record(at: .seconds(1), .failed(retryAfter: .seconds(120)), random: 0)
         #expect(schedule.step(at: .seconds(1)) == .sleep(until: .seconds(121)))
-        schedule.poke(at: .seconds(50))
+        schedule.pollSoon(at: .seconds(50))
         #expect(schedule.step(at: .seconds(50)) == .sleep(until: .seconds(121)))
         #expect(schedule.step(at: .seconds(121)) == .poll(lag: .zero))
     }
@@ -106,55 +106,55 @@ import Testing
     func aRetryAfterIsBelievedForAQuarterOfAnHour(random: Double) {
         var schedule = self.schedule()
         _ = schedule.step(at: .zero)
-        schedule.finished(at: .zero, .failed(retryAfter: .seconds(86_400)), random: random)
+        schedule.record(at: .zero, .failed(retryAfter: .seconds(86_400)), random: random)
         #expect(schedule.step(at: .zero) == .sleep(until: .seconds(15 * 60)))
     }
 
     @Test func aSenselessRetryAfterIsCapped() {
         var schedule = self.schedule()
         _ = schedule.step(at: .zero)
-        schedule.finished(at: .zero, .failed(retryAfter: .seconds(Int64.max)), random: 0)
+        schedule.record(at: .zero, .failed(retryAfter: .seconds(Int64.max)), random: 0)
         #expect(schedule.step(at: .zero) == .sleep(until: PollSchedule.maximumRetryAfter))
         var negative = self.schedule()
         _ = negative.step(at: .zero)
-        negative.finished(at: .zero, .failed(retryAfter: .seconds(-5)), random: Self.exact)
+        negative.record(at: .zero, .failed(retryAfter: .seconds(-5)), random: Self.exact)
         #expect(negative.step(at: .zero) == .sleep(until: .seconds(7)))
     }
 
     @Test func aPokeBringsThePollForwardButKeepsTheMinimumDistance() {
         var schedule = self.schedule(every: .seconds(60))
         _ = schedule.step(at: .zero)
-        schedule.finished(at: .seconds(1), .succeeded, random: Self.exact)
-        schedule.poke(at: .seconds(2))
+        schedule.record(at: .seconds(1), .succeeded, random: Self.exact)
+        schedule.pollSoon(at: .seconds(2))
         #expect(schedule.step(at: .seconds(2)) == .sleep(until: .seconds(5)))
-        schedule.poke(at: .seconds(3))
+        schedule.pollSoon(at: .seconds(3))
         #expect(schedule.step(at: .seconds(3)) == .sleep(until: .seconds(5)))
         #expect(schedule.step(at: .seconds(5)) == .poll(lag: .zero))
-        schedule.finished(at: .seconds(5), .succeeded, random: Self.exact)
-        schedule.poke(at: .seconds(30))
+        schedule.record(at: .seconds(5), .succeeded, random: Self.exact)
+        schedule.pollSoon(at: .seconds(30))
         #expect(schedule.step(at: .seconds(30)) == .poll(lag: .zero))
     }
 
     @Test func aPokeDuringAPollAsksOnceMoreBecauseTheAnswerMayBeTooOld() {
         var schedule = self.schedule(every: .seconds(60))
         _ = schedule.step(at: .zero)
-        schedule.poke(at: .seconds(1))
+        schedule.pollSoon(at: .seconds(1))
         #expect(schedule.step(at: .seconds(1)) == .wait)
-        schedule.finished(at: .seconds(2), .succeeded, random: Self.exact)
+        schedule.record(at: .seconds(2), .succeeded, random: Self.exact)
         #expect(schedule.step(at: .seconds(2)) == .sleep(until: .seconds(5)))
         #expect(schedule.step(at: .seconds(5)) == .poll(lag: .zero))
-        schedule.finished(at: .seconds(6), .succeeded, random: Self.exact)
+        schedule.record(at: .seconds(6), .succeeded, random: Self.exact)
         #expect(schedule.step(at: .seconds(6)) == .sleep(until: .seconds(65)))
     }
 
     @Test func aPokeDuringAPollThatFailsIsRemembered() {
         var schedule = self.schedule(every: .seconds(60))
         _ = schedule.step(at: .zero)
-        schedule.poke(at: .seconds(1))
-        schedule.finished(at: .seconds(2), .failed(retryAfter: nil), random: Self.exact)
+        schedule.pollSoon(at: .seconds(1))
+        schedule.record(at: .seconds(2), .failed(retryAfter: nil), random: Self.exact)
         #expect(schedule.step(at: .seconds(2)) == .sleep(until: .seconds(5)))  // the minimum distance
         #expect(schedule.step(at: .seconds(5)) == .poll(lag: .zero))
-        schedule.finished(at: .seconds(6), .failed(retryAfter: nil), random: Self.exact)
+        schedule.record(at: .seconds(6), .failed(retryAfter: nil), random: Self.exact)
         #expect(schedule.step(at: .seconds(6)) == .sleep(until: .seconds(66)))  // once is enough
     }
 
@@ -165,14 +165,14 @@ import Testing
             .seconds(5), .seconds(5), .milliseconds(6_400), .milliseconds(12_800), .milliseconds(25_600), .seconds(30),
         ] {
             #expect(schedule.step(at: now) == .poll(lag: .zero))
-            schedule.poke(at: now)
-            schedule.finished(at: now, .failed(retryAfter: nil), random: Self.exact)
+            schedule.pollSoon(at: now)
+            schedule.record(at: now, .failed(retryAfter: nil), random: Self.exact)
             now += backoff
             #expect(schedule.step(at: now - .milliseconds(1)) == .sleep(until: now))
         }
         #expect(schedule.step(at: now) == .poll(lag: .zero))
-        schedule.poke(at: now)
-        schedule.finished(at: now, .failed(retryAfter: .seconds(100)), random: 0)
+        schedule.pollSoon(at: now)
+        schedule.record(at: now, .failed(retryAfter: .seconds(100)), random: 0)
         #expect(schedule.step(at: now) == .sleep(until: now + .seconds(100)))
     }
 
@@ -181,12 +181,12 @@ import Testing
         var now = Duration.zero
         for _ in 0..<4 {
             _ = schedule.step(at: now)
-            schedule.finished(at: now, .failed(retryAfter: nil), random: Self.exact)
+            schedule.record(at: now, .failed(retryAfter: nil), random: Self.exact)
             now += .seconds(60)
         }
         _ = schedule.step(at: now)
-        schedule.finished(at: now, .failed(retryAfter: nil), random: Self.exact)
-        schedule.poke(at: now + .seconds(10))
+        schedule.record(at: now, .failed(retryAfter: nil), random: Self.exact)
+        schedule.pollSoon(at: now + .seconds(10))
         #expect(schedule.step(at: now + .seconds(10)) == .sleep(until: now + .milliseconds(25_600)))
     }
 
@@ -196,7 +196,7 @@ import Testing
             var schedule = PollSchedule(every: interval, start: start, at: .seconds(1_000_000), random: 0.999)
             let step = schedule.step(at: .seconds(1_000_000))
             if case .sleep(let due) = step { #expect(due <= .seconds(1_000_000) + .longest) }
-            schedule.finished(at: .seconds(1_000_001), .succeeded, random: 0.999)
+            schedule.record(at: .seconds(1_000_001), .succeeded, random: 0.999)
         }
     }
 
@@ -212,9 +212,9 @@ import Testing
         var schedule = self.schedule()
         _ = schedule.step(at: .zero)
         schedule.pause(.requested)  // the poll under way still ends well
-        schedule.finished(at: .seconds(1), .succeeded, random: Self.exact)
+        schedule.record(at: .seconds(1), .succeeded, random: Self.exact)
         #expect(schedule.step(at: .seconds(100)) == .wait)
-        schedule.poke(at: .seconds(100))
+        schedule.pollSoon(at: .seconds(100))
         #expect(schedule.step(at: .seconds(100)) == .wait)
         schedule.resume(.requested, at: .seconds(101))
         #expect(schedule.step(at: .seconds(101)) == .poll(lag: .zero))
@@ -223,7 +223,7 @@ import Testing
     @Test func aShortPauseDoesNotBringThePollForward() {
         var schedule = self.schedule()
         _ = schedule.step(at: .zero)
-        schedule.finished(at: .seconds(1), .succeeded, random: Self.exact)
+        schedule.record(at: .seconds(1), .succeeded, random: Self.exact)
         schedule.pause(.requested)
         schedule.resume(.requested, at: .seconds(2))
         #expect(schedule.step(at: .seconds(2)) == .sleep(until: .seconds(7)))
@@ -246,11 +246,11 @@ import Testing
         for _ in 0..<20_000 {
             now += .milliseconds(Int.random(in: 0...2_000, using: &generator))
             switch Int.random(in: 0..<6, using: &generator) {
-            case 0: schedule.poke(at: now)
+            case 0: schedule.pollSoon(at: now)
             case 1: schedule.pause(.requested)
             case 2: schedule.resume(.requested, at: now)
-            case 3: schedule.finished(at: now, .succeeded, random: .random(in: 0..<1, using: &generator))
-            case 4: schedule.finished(at: now, .failed(retryAfter: nil), random: .random(in: 0..<1, using: &generator))
+            case 3: schedule.record(at: now, .succeeded, random: .random(in: 0..<1, using: &generator))
+            case 4: schedule.record(at: now, .failed(retryAfter: nil), random: .random(in: 0..<1, using: &generator))
             default: if case .poll = schedule.step(at: now) { starts.append(now) }
             }
         }
@@ -280,7 +280,7 @@ import Testing
         #expect(schedule.interval == .longest)
         if start == .atOnce { #expect(schedule.step(at: .seconds(1)) == .poll(lag: .zero)) }
         if start != .atOnce { _ = schedule.step(at: .seconds(1) + .longest) }
-        schedule.finished(at: .seconds(2) + .longest, .succeeded, random: 0.99)
+        schedule.record(at: .seconds(2) + .longest, .succeeded, random: 0.99)
         guard case .sleep = schedule.step(at: .seconds(2) + .longest) else {
             Issue.record("it polls without a pause")
             return
@@ -290,7 +290,7 @@ import Testing
     @Test(arguments: Self.endless) func anEndlessRetryAfterIsCapped(wait: Duration) {
         var schedule = self.schedule(every: wait)
         _ = schedule.step(at: .zero)
-        schedule.finished(at: .zero, .failed(retryAfter: wait), random: 0.99)
+        schedule.record(at: .zero, .failed(retryAfter: wait), random: 0.99)
         guard case .sleep = schedule.step(at: .zero) else {
             Issue.record("it polls without a pause")
             return

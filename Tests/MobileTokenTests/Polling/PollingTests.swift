@@ -228,10 +228,10 @@ import TestSupport
         await until { service.isPollingPaused }
         #expect(self.channel.requestCount == 0)
 
-        var reader: AsyncStream<OperationListChange>.Iterator? = service.changes().makeAsyncIterator()
+        var reader: AsyncStream<OperationList.Change>.Iterator? = service.changes().makeAsyncIterator()
         #expect(await self.answer("a") == .seconds(7))
         #expect(await reader?.next()?.addedIDs == ["a"])
-        var events: AsyncStream<OperationsEvent>.Iterator? = service.events().makeAsyncIterator()
+        var events: AsyncStream<OperationsService.Event>.Iterator? = service.events().makeAsyncIterator()
         reader = nil
         #expect(!service.isPollingPaused)
         #expect(await events?.next()?.name == "changed a")
@@ -515,13 +515,13 @@ private final class RecordingObserver: MobileTokenObserver {
 
     private func record(_ event: String) { self.recorded.withLock { $0.append(event) } }
 
-    func pollStarted(_ poll: PollObservation) { self.record("poll \(poll.lag) late") }
+    func pollStarted(_ poll: Observed.Poll) { self.record("poll \(poll.lag) late") }
 
     func pollIntervalRaised(activationID: String, requested: Duration, used: Duration) {
         self.record("raised \(requested) to \(used)")
     }
 
-    func operationListChanged(_ list: OperationListObservation) {
+    func operationListChanged(_ list: Observed.OperationList) {
         self.record("\(list.count) operations, \(list.added) added")
     }
 }

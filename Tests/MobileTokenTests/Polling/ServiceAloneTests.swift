@@ -173,5 +173,5 @@ private final class CallerObserver: MobileTokenObserver {
 
     var callers: [String] { self.recorded.withLock { $0 } }
 
-    func pollStarted(_ poll: PollObservation) { self.recorded.withLock { $0.append(Self.caller) } }
+    func pollStarted(_ poll: Observed.Poll) { self.recorded.withLock { $0.append(Self.caller) } }
 }

@@ -27,20 +27,20 @@ import Testing
     }
 
     private static func read(_ text: String) throws -> OfflineOperation {
-        try UnverifiedOfflineOperation(parsing: text).verified { _, _, _ in true }
+        try OfflineOperation.Unverified(parsing: text).verified { _, _, _ in true }
     }
 
     /// The code that a text is refused with; nil when it is not refused.
-    private static func refusal(_ text: String) -> OfflineOperationError.Code? {
+    private static func refusal(_ text: String) -> OfflineOperation.ParsingError.Code? {
         do {
-            _ = try UnverifiedOfflineOperation(parsing: text)
+            _ = try OfflineOperation.Unverified(parsing: text)
             return nil
         } catch {
             return error.code
         }
     }
 
-    private static func field(_ field: String) throws -> OfflineOperationData.Field? {
+    private static func field(_ field: String) throws -> OfflineOperation.SignedData.Field? {
         try Self.read(Self.text(data: "A1*\(field)")).operationData.fields.first
     }
 
@@ -118,7 +118,8 @@ import Testing
                 }
         },
         Statement("date: eight digits that are a day; else refused") {
-            try Self.field("D20240229") == OfflineOperationData.Day(year: 2024, month: 2, day: 29).map { .date($0) }
+            try Self.field("D20240229")
+                == OfflineOperation.SignedData.Day(year: 2024, month: 2, day: 29).map { .date($0) }
                 && ["D20230229", "D2024022", "D202402290", "D+2024022"].allSatisfy {
                     Self.refusal(Self.text(data: "A1*\($0)")) == .invalidDate
                 }

@@ -23,20 +23,20 @@ import Testing
     private static func one(_ json: JSONValue) throws -> UserOperation? { try Self.list(json).operations.first }
 
     /// The sample with one attribute.
-    private static func attribute(_ json: JSONValue) throws -> (OperationAttribute?, issues: [String]) {
+    private static func attribute(_ json: JSONValue) throws -> (UserOperation.Attribute?, issues: [String]) {
         let operation = try UserOperation(parsing: ServerJSON.operation(attributes: json))
         return (operation.formData.attributes.first, operation.issuePaths)
     }
 
     /// The sample with one attribute, from a text that no `JSONValue` can hold.
-    private static func attribute(text: String) throws -> (OperationAttribute?, issues: [String]) {
+    private static func attribute(text: String) throws -> (UserOperation.Attribute?, issues: [String]) {
         let whole = String(decoding: ServerJSON.operation.serialized(), as: UTF8.self)
         let json = whole.replacing(#""attributes":[]"#, with: #""attributes":[\#(text)]"#)
         let operation = try UserOperation(parsing: [UInt8](json))
         return (operation.formData.attributes.first, operation.issuePaths)
     }
 
-    private static func isUnknown(_ attribute: OperationAttribute?) -> Bool {
+    private static func isUnknown(_ attribute: UserOperation.Attribute?) -> Bool {
         if case .unknown? = attribute?.content { true } else { false }
     }
 
@@ -212,7 +212,7 @@ import Testing
         Statement("one result text a number: nil, reported") {
             let json = ServerJSON.operation.with("formData", "resultTexts", ["success": "s", "failure": 5])
             let operation = try UserOperation(parsing: json)
-            return operation.formData.resultTexts == ResultTexts(success: "s")
+            return operation.formData.resultTexts == OperationForm.ResultTexts(success: "s")
                 && operation.issuePaths == ["formData.resultTexts.failure"]
         },
         Statement("resultTexts, ui of the wrong type: nil, reported") {

@@ -14,13 +14,14 @@ import Testing
     private static let screen: JSONValue = ["type": "INFO", "heading": "H", "message": "M"]
 
     /// The one screen that has these elements.
-    private static func elements(_ elements: JSONValue...) throws -> (PreApprovalScreen?, issues: [String]) {
+    private static func elements(_ elements: JSONValue...) throws -> (OperationUI.PreApprovalScreen?, issues: [String])
+    {
         let json = Self.screen.with("elements", .array(elements))
         let (ui, issues) = try Self.ui(["preApprovalScreens": [json]])
         return (ui?.preApprovalScreens.first, issues)
     }
 
-    private static func post(_ json: JSONValue) throws -> (PostApprovalScreen?, issues: [String]) {
+    private static func post(_ json: JSONValue) throws -> (OperationUI.PostApprovalScreen?, issues: [String]) {
         let (ui, issues) = try Self.ui(["postApprovalScreen": json])
         return (ui?.postApprovalScreen, issues)
     }
@@ -79,7 +80,7 @@ import Testing
         },
         Statement("id and icon optional") {
             let (screen, issues) = try Self.elements(["type": "LIST_ITEM", "text": "t"])
-            return screen?.elements == [PreApprovalElement(content: .listItem(text: "t"))] && issues.isEmpty
+            return screen?.elements == [OperationUI.PreApprovalElement(content: .listItem(text: "t"))] && issues.isEmpty
         },
         Statement("other members of a button kept raw") {
             let (screen, _) = try Self.elements(["type": "BUTTON", "text": "t", "actionSettings": ["a": [1, nil]]])
@@ -92,7 +93,7 @@ import Testing
                 ["type": "ALERT", "text": "t", "style": "WARNING"],
                 ["type": "ALERT", "text": "t", "style": "DANGER"]
             )
-            let styles: [PreApprovalElement.Style] = [.info, .warning, .danger]
+            let styles: [OperationUI.PreApprovalElement.Style] = [.info, .warning, .danger]
             return screen?.elements.map(\.content) == styles.map { .alert(text: "t", style: $0) }
         },
         Statement("… and on list items") {
@@ -101,7 +102,7 @@ import Testing
                 ["type": "LIST_ITEM", "text": "t", "style": "WARNING"],
                 ["type": "LIST_ITEM", "text": "t", "style": "DANGER"]
             )
-            let styles: [PreApprovalElement.Style] = [.info, .warning, .danger]
+            let styles: [OperationUI.PreApprovalElement.Style] = [.info, .warning, .danger]
             return screen?.elements.map(\.content) == styles.map { .listItem(text: "t", style: $0) }
         },
         Statement("any other style is kept by its text: SUCCESS and ERROR, which are of alert attributes, too") {
@@ -137,7 +138,7 @@ import Testing
                 "type": "REVIEW", "heading": "H", "message": "M",
                 "payload": ["attributes": [good.with("label", nil), good]],
             ])
-            let attribute = OperationAttribute(id: "1", label: "L", content: .heading)
+            let attribute = UserOperation.Attribute(id: "1", label: "L", content: .heading)
             return screen?.content == .review([attribute])
                 && issues == ["ui.postApprovalScreen.payload.attributes[0].label"]
         },

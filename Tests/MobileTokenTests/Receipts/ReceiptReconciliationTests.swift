@@ -8,7 +8,9 @@ import Testing
 struct ReceiptReconciliationTests {
     private static let began = UserOperation.sampleDate
 
-    private static func operation(_ id: String, _ status: OperationStatus, began: Date = Self.began) -> UserOperation {
+    private static func operation(_ id: String, _ status: UserOperation.Status, began: Date = Self.began)
+        -> UserOperation
+    {
         UserOperation(id: id, name: "payment", data: "A1*A100CZK", status: status, created: began)
     }
 
@@ -91,13 +93,13 @@ struct ReceiptReconciliationTests {
         let result = try #require(Self.results[cells[0]])
         let receipt = Self.receipt(1, result, approves: approves)
         let older = Self.operation("older", .canceled, began: Self.began - 60)
-        func found(_ status: OperationStatus) -> String {
+        func found(_ status: UserOperation.Status) -> String {
             Self.found(Self.reconcile([receipt], [Self.operation("op", status), older]))
         }
-        let decided: OperationStatus = approves ? .approved : .rejected
+        let decided: UserOperation.Status = approves ? .approved : .rejected
         #expect(found(.pending) == cells[1])
         #expect(found(decided) == cells[2])
-        for status in [OperationStatus.canceled, .expired, .failed] { #expect(found(status) == cells[3]) }
+        for status in [UserOperation.Status.canceled, .expired, .failed] { #expect(found(status) == cells[3]) }
         #expect(found(.unknown("NEW")) == "unrecognizedStatus")
         #expect(Self.found(Self.reconcile([receipt], [older])) == cells[4])
         // The other way round it was decided by somebody else, besides.

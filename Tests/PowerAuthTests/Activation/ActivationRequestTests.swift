@@ -131,7 +131,7 @@ import TestSupport
     }
 
     @Test func anActivationOfAnotherApplicationIsNamed() async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let id = try await Fixture(store: store).activate().activationID
         let stranger = try Fixture(store: store)
         #expect(await self.code { _ = try await stranger.client.activation(id: id) } == .invalidConfiguration)
@@ -170,7 +170,7 @@ import TestSupport
     ) throws(MobileTokenError) -> MobileTokenClient {
         var configuration = MobileTokenClient.Configuration()
         configuration.transport = self.server
-        configuration.store = InMemoryActivationStore()
+        configuration.store = ActivationStore.inMemory()
         configure(&configuration)
         return try MobileTokenClient(
             baseURL: baseURL,

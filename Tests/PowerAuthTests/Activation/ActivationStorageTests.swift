@@ -1,4 +1,4 @@
-import ForwardingStores
+import StoreTesting
 import Foundation
 import Glibc
 import HTTPClientTransport
@@ -28,11 +28,11 @@ struct ActivationStorageTests {
     }
 
     private func makeStore(with trouble: Trouble, at path: String, in folder: String) async throws
-        -> SQLiteActivationStore
+        -> ActivationStore
     {
-        var options = SQLiteActivationStore.Options()
+        var options = SQLiteOptions()
         if trouble == .full { options.maximumPageCount = 16 }
-        let store = SQLiteActivationStore(path: path, sealingKey: nil, options: options)
+        let store = ActivationStore.sqlite(path: path, sealingKey: nil, options: options)
         try await store.insert(ActivationStoreConformance.record("a0"))
         switch trouble {
         case .full:
@@ -48,7 +48,7 @@ struct ActivationStorageTests {
             try #require(chmod(folder, 0o755) == 0)
         case .wrongKey:
             await store.close()
-            return SQLiteActivationStore(path: path, sealingKey: .closure { SecureRandom.secret(32) })
+            return ActivationStore.sqlite(path: path, sealingKey: .closure { SecureRandom.secret(32) })
         case .damage:
             await store.close()
             let handle = try #require(FileHandle(forWritingAtPath: path))
@@ -58,7 +58,7 @@ struct ActivationStorageTests {
             await store.close()
             try spoil("DROP TABLE field", at: path)
         }
-        return SQLiteActivationStore(path: path)
+        return ActivationStore.sqlite(path: path)
     }
 
     @Test(arguments: Trouble.allCases) func anUnusableStoreDoesNotCostTheCode(trouble: Trouble) async throws {
@@ -78,7 +78,7 @@ struct ActivationStorageTests {
 
     @Test func provingAStoreLeavesNothingBehind() async throws {
         let folder = try TemporaryFolder()
-        let store = SQLiteActivationStore(path: folder.file("store.sqlite"))
+        let store = ActivationStore.sqlite(path: folder.file("store.sqlite"))
         for _ in 0..<3 { try await store.prove() }
         #expect(try await store.activationIDs() == [])
         try await store.insert(ActivationStoreConformance.record("a"))
@@ -90,7 +90,7 @@ struct ActivationStorageTests {
     }
 
     @Test func whenStoringFailsAfterAllTheErrorNamesTheActivation() async throws {
-        let fixture = try Fixture(store: StoreWithoutRoom())
+        let fixture = try Fixture(store: .inMemory { DriverWithoutRoom(base: $0) })
         let error = await #expect(throws: MobileTokenError.self) { _ = try await fixture.activate() }
         #expect(error?.code == .activationNotSaved)
         let id = try #require(fixture.server.activationIDs.first)
@@ -99,7 +99,7 @@ struct ActivationStorageTests {
     }
 
     @Test func shutdownWaitsForAnActivationThatTheServerHasMade() async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let fixture = try Fixture(store: store)
         let hold = Shared(true)
         fixture.server.setFate { request in
@@ -134,9 +134,12 @@ struct ActivationStorageTests {
     }
 }
 
-/// A store whose disk has become full just before the insertion.
-private struct StoreWithoutRoom: ForwardingStore {
-    let base: any ActivationStore = InMemoryActivationStore()
+/// A driver whose disk has become full just before the insertion.
+private struct DriverWithoutRoom: ForwardingDriver {
+    let base: any JournalDriver
 
-    func insert(_ record: ActivationRecord) async throws { throw MobileTokenError(.storeFull, "no room") }
+    func insert(_ row: NewRow, isRehearsal: Bool) async throws -> InsertAnswer {
+        guard isRehearsal else { throw MobileTokenError(.storeFull, "no room") }
+        return try await self.base.insert(row, isRehearsal: true)
+    }
 }

@@ -11,7 +11,7 @@ import TestSupport
     func tenThousandMixedCallsWithLossesLeaveBothSidesAgreed(version: ProtocolVersion) async throws {
         let calls = MixedCalls(test: "agreement of version \(version.rawValue)")
         let server = try VerifyingServer(now: { calls.date })
-        let fixture = try Fixture(server: server, store: InMemoryActivationStore()) { configuration in
+        let fixture = try Fixture(server: server, store: ActivationStore.inMemory()) { configuration in
             configuration.version = version
             calls.setClocks(of: &configuration)
         }
@@ -38,7 +38,7 @@ import TestSupport
         _ kind: Int,
         _ id: String,
         _ activation: Activation,
-        _ factor: UnlockedFactor
+        _ factor: Authentication.UnlockedFactor
     ) async throws {
         switch kind {
         case 0..<30: try await activation.approve(id)

@@ -73,11 +73,11 @@ import TestSupport
     @Test(arguments: Self.calls, [true, false])
     func theGateStaysUsableAndTheCounterInStep(call: Call, transportHonoursCancellation: Bool) async throws {
         let checkpoints = Checkpoints()
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let server = try VerifyingServer()
         let fixture = try Fixture(
             server: server,
-            store: CheckpointStore(base: store, checkpoints: checkpoints),
+            store: store.reopened { CheckpointDriver(base: $0, checkpoints: checkpoints) },
             transport: CheckpointTransport(
                 base: server,
                 checkpoints: checkpoints,
@@ -142,7 +142,7 @@ import TestSupport
     }
 
     @Test func aTokenCreatedForACallerThatLeftIsKept() async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let fixture = try Fixture(store: store)
         let activation = try await fixture.activate()
         let arrived = Shared(false)
@@ -165,7 +165,7 @@ import TestSupport
     }
 
     @Test func aRequestCanceledWhileItWaitsForItsTurnIsNeverSigned() async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let fixture = try Fixture(store: store)
         let activation = try await fixture.activate()
         let hold = Shared(true)

@@ -73,7 +73,7 @@ import WireFacts
     @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
     func aCertificateRequestIsVerifiedByOpenSSL(version: ProtocolVersion) async throws {
         let (_, activation) = try await Self.activation(version)
-        var subject: CertificateSubject = ["CN": "Žluťoučký bot", "O": "Example, Bank", "2.5.4.5": "42"]
+        var subject: DeviceKey.CertificateSubject = ["CN": "Žluťoučký bot", "O": "Example, Bank", "2.5.4.5": "42"]
         subject.alternativeNames = [
             .hostName("bot.example.com"), .address("192.0.2.1"), .address("2001:db8::1"), .email("bot@example.com"),
             .uri("urn:bot,DNS:evil.example.com"),
@@ -106,7 +106,7 @@ import WireFacts
     ])
     func aNameThatNoCertificateHasIsRefusedBeforeTheVaultIsAskedFor(name: [String: String]) async throws {
         let (fixture, activation) = try await Self.activation(.v3_3)
-        let subject = CertificateSubject(name: name.map { (type: $0.key, value: $0.value) })
+        let subject = DeviceKey.CertificateSubject(name: name.map { (type: $0.key, value: $0.value) })
         #expect(
             await self.code { _ = try await activation.certificateRequest(for: subject, with: Self.twoFactors) }
                 == .invalidRequest
@@ -115,12 +115,12 @@ import WireFacts
     }
 
     @Test(arguments: [
-        CertificateSubject.AlternativeName.hostName(""), .hostName("a\0.example.com"), .hostName("a@b"),
+        DeviceKey.CertificateSubject.AlternativeName.hostName(""), .hostName("a\0.example.com"), .hostName("a@b"),
         .address("1.2.3"), .address("localhost"), .email("nobody"), .uri("nothing"), .uri("urn:ž"),
     ])
-    func anotherNameThatIsNoneIsRefused(name: CertificateSubject.AlternativeName) async throws {
+    func anotherNameThatIsNoneIsRefused(name: DeviceKey.CertificateSubject.AlternativeName) async throws {
         let (fixture, activation) = try await Self.activation(.v3_3)
-        var subject: CertificateSubject = ["CN": "bot"]
+        var subject: DeviceKey.CertificateSubject = ["CN": "bot"]
         subject.alternativeNames = [name]
         #expect(
             await self.code { _ = try await activation.certificateRequest(for: subject, with: Self.twoFactors) }

@@ -19,7 +19,7 @@ import Testing
         do {
             var configuration = MobileTokenClient.Configuration()
             configuration.transport = transport
-            configuration.store = InMemoryActivationStore()
+            configuration.store = ActivationStore.inMemory()
             configuration.version = version
             let client = try MobileTokenClient(
                 baseURL: emulator.baseURL,

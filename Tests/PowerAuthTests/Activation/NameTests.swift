@@ -1,4 +1,5 @@
 import Basics
+import StoreTesting
 import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
@@ -30,13 +31,13 @@ struct NameTests {
     private func bytes(_ names: [String]) -> [[UInt8]] { names.map { Array($0.utf8) } }
 
     @Test(arguments: odd) func aTokenOfAnyAcceptedNameIsFoundAgain(name: String) async throws {
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         let fixture = try Fixture(store: store)
         let activation = try await fixture.activate()
         try await activation.requestToken(name)
         await store.close()
 
-        let again = try Fixture(server: fixture.server, store: SQLiteActivationStore(path: self.path))
+        let again = try Fixture(server: fixture.server, store: ActivationStore.sqlite(path: self.path))
         let restored = try await again.client.activation(id: activation.activationID)
         #expect(self.bytes(try await restored.tokenNames()) == self.bytes([name]))
         try await restored.requestToken(name)
@@ -48,7 +49,7 @@ struct NameTests {
     /// Swift's `String` takes them for equal.
     @Test func namesThatOnlyLookAlikeAreTwoTokens() async throws {
         let names = ["e\u{301}", "é"]
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         let fixture = try Fixture(store: store)
         let activation = try await fixture.activate()
         for name in names { try await activation.requestToken(name) }
@@ -59,7 +60,7 @@ struct NameTests {
     }
 
     @Test(arguments: impossible) func aNameThatCannotBeKeptIsRefusedBeforeAnythingIsSent(name: String) async throws {
-        let fixture = try Fixture(store: SQLiteActivationStore(path: self.path))
+        let fixture = try Fixture(store: ActivationStore.sqlite(path: self.path))
         let activation = try await fixture.activate()
         let calls: [() async throws -> Void] = [
             { try await activation.requestToken(name) },
@@ -91,7 +92,7 @@ struct NameTests {
     }
 
     @Test(arguments: odd) func anActivationKeepsItsName(name: String) async throws {
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         let fixture = try Fixture(store: store)
         let activation = try await fixture.client.activate(
             code: try fixture.server.makeCode(),
@@ -99,13 +100,13 @@ struct NameTests {
             password: Fixture.password
         )
         await store.close()
-        let record = try await SQLiteActivationStore(path: self.path).record(of: activation.activationID)
+        let record = try await ActivationStore.sqlite(path: self.path).record(of: activation.activationID)
         #expect(record?.name.map { Array($0.utf8) } == Array(name.utf8))
     }
 
     /// Below the rule for names nothing may be cut off: a record with such a name could never be opened again.
     @Test func theStoreKeepsEveryByteOfAName() async throws {
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         try await store.insert(ActivationStoreConformance.record("a"))
         let token = ActivationRecord.Token(id: "t", secret: SecretBytes(copying: [1]))
         try await store.update("a") { $0.tokens = ["x\0y": token, "x": token, "": token] }

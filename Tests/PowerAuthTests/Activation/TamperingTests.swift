@@ -24,7 +24,7 @@ import TestSupport
         ("/pa/v3/token/create", .v3_3), ("/pa/v3/vault/unlock", .v3_3), ("/pa/v3/keystore/create", .v3_3),
     ])
     func aFlippedBitInAnAnswerIsRefusedOrChangesNothing(path: String, version: ProtocolVersion) async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         // A clock that stands still, for what the server says of a user holds the time.
         let now = Date()
         let fixture = try Fixture(server: VerifyingServer(now: { now }), store: store) { $0.version = version }

@@ -205,7 +205,7 @@ import WireFacts
 
     @Test(arguments: ["ERR_TEMPORARY_KEY", "ERR_ENCRYPTION"])
     func aSignedRequestGetsAnotherKeyEvenAfterTheStatusHadToBeAskedFor(code: String) async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let past = try Fixture(store: store)
         let earlier = try await past.activate()
         try await earlier.approve("a")

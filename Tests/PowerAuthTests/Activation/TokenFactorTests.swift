@@ -1,5 +1,6 @@
 import Basics
 import HTTPClientTransport
+import StoreTesting
 import MobileTokenTesting
 @testable import PowerAuth
 import PowerAuthCrypto
@@ -81,7 +82,7 @@ import WireFacts
     }
 
     @Test func factorsOutliveTheProcess() async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let server = try VerifyingServer()
         let activation = try await Fixture(server: server, store: store).activate()
         try await activation.requestToken("t", with: Self.twoFactors)

@@ -94,7 +94,7 @@ import TestSupport
     }
 
     @Test func aTokenOutlivesTheProcess() async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let server = try VerifyingServer()
         let id = try await Fixture(server: server, store: store).activate().activationID
         try await Fixture(server: server, store: store).client.activation(id: id).poll()
@@ -103,7 +103,7 @@ import TestSupport
     }
 
     @Test func aTokenThatAnotherProcessRenewedIsTakenFromTheStore() async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let server = try VerifyingServer()
         let one = try await Fixture(server: server, store: store).activate()
         try await one.poll()
@@ -137,7 +137,7 @@ import TestSupport
     @Test(arguments: [-86_400.0, -7000, 3600, 86_400]) func tokensCarryTheServersTime(offset: Double) async throws {
         let clock = ManualClock()
         let start = Date(timeIntervalSince1970: 1_790_000_000)
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let server = try VerifyingServer(now: { start + offset })
         let configure: (inout MobileTokenClient.Configuration) -> Void = {
             $0.clock = clock
@@ -157,7 +157,7 @@ import TestSupport
     }
 
     @Test func aServerThatDoesNotTellTheTimeIsNotAskedAgain() async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let server = try VerifyingServer()
         let id = try await Fixture(server: server, store: store).activate().activationID
         try await Fixture(server: server, store: store).client.activation(id: id).poll()

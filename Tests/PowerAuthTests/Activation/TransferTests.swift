@@ -40,8 +40,8 @@ import WireFacts
             ["key": "limit", "value": ["amount": 5], "scope": "APPLICATION"],
             ["key": "secret", "value": "s", "scope": "ACTIVATION"],
         ])
-        let limit = ServerConfigurationEntry(key: "limit", value: ["amount": 5], scope: .application)
-        let secret = ServerConfigurationEntry(key: "secret", value: "s", scope: .activation)
+        let limit = MobileTokenClient.ServerConfigurationEntry(key: "limit", value: ["amount": 5], scope: .application)
+        let secret = MobileTokenClient.ServerConfigurationEntry(key: "secret", value: "s", scope: .activation)
         #expect(try await fixture.client.serverConfiguration() == [limit])
         let activation = try await fixture.activate()
         #expect(try await activation.serverConfiguration() == [limit, secret])

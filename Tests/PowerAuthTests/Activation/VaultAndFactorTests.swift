@@ -111,7 +111,7 @@ import WireFacts
     }
 
     @Test func theNewPasswordSignsAndTheOldOneDoesNot() async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let fixture = try Fixture(store: store)
         let activation = try await fixture.activate()
         let before = try #require(try await store.record(of: activation.activationID))
@@ -175,7 +175,7 @@ import WireFacts
     }
 
     @Test func offlineSignaturesMoveTheCounterAndVerify() async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let fixture = try Fixture(store: store)
         let activation = try await fixture.activate()
         let nonce = SecureRandom.bytes(16)
@@ -242,7 +242,9 @@ import WireFacts
         let activation = try await fixture.activate()
         let server = try #require(fixture.server.device(activation.activationID))
         let data: [UInt8] = [1, 2, 3]
-        for (key, name) in [(server.serverKey, ServerSigningKey.activation), (fixture.server.masterKey, .master)] {
+        for (key, name) in [
+            (server.serverKey, Activation.ServerSigningKey.activation), (fixture.server.masterKey, .master),
+        ] {
             let der = try key.derSignature(for: data)
             let jose = try key.rawSignature(for: data)
             #expect(activation.isSignedByServer(data, signature: der, key: name))

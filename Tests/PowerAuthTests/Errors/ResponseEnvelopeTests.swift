@@ -47,7 +47,7 @@ import WireFacts
         let error = self.failure(400, #"{"status":"ERROR","responseObject":{"code":"\#(name)","message":"No"}}"#)
         #expect(error?.code == code)
         #expect(error?.serverCode == name)
-        #expect(error?.isPassing == false && error?.fate == .refused)
+        #expect(error?.isPassing == false && error?.failureKind == .refused)
     }
 
     /// The server that was asked does not know what the one behind it has done.
@@ -55,7 +55,7 @@ import WireFacts
         let body = #"{"status":"ERROR","responseObject":{"code":"REMOTE_COMMUNICATION_ERROR","message":"No"}}"#
         let error = self.failure(409, body)
         #expect(error?.code == .remoteCommunicationFailed)
-        #expect(error?.isPassing == true && error?.fate == .unknown)
+        #expect(error?.isPassing == true && error?.failureKind == .unknown)
     }
 
     @Test(arguments: ["", "<html>", "{", "[]", "null", #"{"status":7}"#, #"{"status":"ERROR"}"#])

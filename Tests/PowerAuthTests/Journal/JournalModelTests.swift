@@ -1,4 +1,5 @@
 import Foundation
+import StoreTesting
 import MobileTokenTesting
 import PowerAuthCrypto
 import Synchronization
@@ -44,7 +45,7 @@ private final class Model: Sendable {
     }
 
     private let driver: ScriptedDriver
-    let journals: [Journal]
+    let journals: [ActivationStore]
     private let state = Mutex(State())
     /// The journals that are in the middle of something, in the task that asks.
     @TaskLocal private static var busy: Set<Int> = []
@@ -55,7 +56,7 @@ private final class Model: Sendable {
         let driver = ScriptedDriver(marks: marks)
         self.driver = driver
         self.journals = (0..<3).map { _ in
-            Journal(driver, name: "memory", keys: SealingKeys(current: .closure { Self.key }))
+            ActivationStore(driver, name: "memory", keys: SealingKeys(current: .closure { Self.key }))
         }
     }
 
@@ -97,7 +98,7 @@ private final class Model: Sendable {
         }
     }
 
-    private func decide(with journal: Journal, _ number: Int) async {
+    private func decide(with journal: ActivationStore, _ number: Int) async {
         guard let id = self.random(Set(Self.ids).subtracting(Self.turns).sorted()) else { return }
         let operation = self.state.withLock { state in
             state.operationCount += 1
@@ -118,7 +119,7 @@ private final class Model: Sendable {
     }
 
     /// The server answers, or a status tells.
-    private func end(_ journal: Journal, _ number: Int) async {
+    private func end(_ journal: ActivationStore, _ number: Int) async {
         let decision = self.state.withLock { state -> (id: String, move: UInt64, operation: String, journal: Int)? in
             guard
                 let index = state.open.indices.filter({ state.open[$0].journal == number }).randomElement(

@@ -1,4 +1,5 @@
 import Foundation
+import StoreTesting
 import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
@@ -13,8 +14,8 @@ struct JournalTests {
     private let folder: TemporaryFolder
     private let marks: HighWaterMarks
     private let driver: ScriptedDriver
-    private let one: Journal
-    private let other: Journal
+    private let one: ActivationStore
+    private let other: ActivationStore
 
     init() async throws {
         self.folder = try TemporaryFolder()
@@ -27,8 +28,8 @@ struct JournalTests {
 
     private static let key = SecureRandom.secret(Sealing.keyByteCount)
 
-    private static func journal(_ driver: ScriptedDriver) -> Journal {
-        Journal(driver, name: "memory", keys: SealingKeys(current: .closure { Self.key }))
+    private static func journal(_ driver: ScriptedDriver) -> ActivationStore {
+        ActivationStore(driver, name: "memory", keys: SealingKeys(current: .closure { Self.key }))
     }
 
     private func intent(_ operation: String = "1") -> DecisionIntent {
@@ -159,7 +160,7 @@ struct JournalTests {
 
     @Test func anAnswerThatNeverComesSignsNothing() async throws {
         let clock = ManualClock()
-        let journal = Journal(
+        let journal = ActivationStore(
             self.driver,
             name: "memory",
             keys: SealingKeys(current: .closure { Self.key }),

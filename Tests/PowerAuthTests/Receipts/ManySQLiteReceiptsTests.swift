@@ -1,9 +1,11 @@
 import Foundation
+import StoreTesting
 import MobileTokenTesting
 import SQLiteDatabase
 import TestSupport
 import Testing
 
+@testable import MobileTokenReceipts
 @testable import PowerAuth
 
 /// Receipts by the thousand in one file: read, exported, sealed anew, erased and deleted, some at a time.
@@ -11,12 +13,12 @@ import Testing
 struct ManySQLiteReceiptsTests {
     private let folder: TemporaryFolder
     private let path: String
-    private let store: SQLiteActivationStore
+    private let store: ActivationStore
 
     init() throws {
         self.folder = try TemporaryFolder()
         self.path = self.folder.file("store.sqlite")
-        self.store = SQLiteActivationStore(path: self.path)
+        self.store = ActivationStore.sqlite(path: self.path)
     }
 
     private var archive: ReceiptArchive { ReceiptArchive(folder: self.folder.file("receipts")) }
@@ -75,7 +77,7 @@ struct ManySQLiteReceiptsTests {
         let key = SealingKeyFile(path: self.folder.file("next.key"))
         #expect(try await self.store.rotateSealingKey(to: key) == [1, 300])
         await self.store.close()
-        let again = SQLiteActivationStore(path: self.path, sealingKey: key)
+        let again = ActivationStore.sqlite(path: self.path, sealingKey: key)
         let unreadable = try await again.receiptEntries(after: 0, limit: 1_000).filter { $0.content == .unreadable }
         #expect(unreadable.map(\.number) == [1, 300])
         #expect(try await again.receipts(of: "a", after: 0, limit: 1_000).count == 198)
@@ -208,7 +210,7 @@ struct ManySQLiteReceiptsTests {
         _ = try await self.store.rotateSealingKey(to: SealingKeyFile(path: self.folder.file("next.key")))
         _ = try await self.store.deleteReceipts(exportedTo: self.archive, decidedBefore: Self.always)
         _ = try await self.store.receiptFigures()
-        let plans = try await self.store.driver.plans.filter { sql, _ in
+        let plans = try await self.store.sqlite.plans.filter { sql, _ in
             sql.contains("receipt") && !sql.hasPrefix("CREATE")
         }
         #expect(plans.count >= 10)

@@ -1,5 +1,5 @@
-import MobileTokenTesting
 import PowerAuthCrypto
+import StoreTesting
 import TestSupport
 import Testing
 
@@ -19,20 +19,20 @@ import Testing
 
     init() throws { self.folder = try TemporaryFolder() }
 
-    private func open(_ kind: Kind) -> any DecisionJournal {
+    private func open(_ kind: Kind) -> ActivationStore {
         switch kind {
         case .memory:
-            Journal(self.driver, name: "memory", keys: SealingKeys(current: .closure { Self.key }))
+            ActivationStore(self.driver, name: "memory", keys: SealingKeys(current: .closure { Self.key }))
         case .sqlite:
-            SQLiteActivationStore(path: self.folder.file("store.sqlite"), sealingKey: .closure { Self.key })
+            .sqlite(path: self.folder.file("store.sqlite"), sealingKey: .closure { Self.key })
         }
     }
 
     /// Signs with the first move of a new activation.
-    private func sign(_ operation: String, in journal: any DecisionJournal) async throws {
-        try await journal.remove("a")
-        try await journal.insert(ActivationStoreConformance.sparseRecord("a"))
-        try await journal.update("a", recording: ActivationStoreConformance.intent("a", operation)) {
+    private func sign(_ operation: String, in store: ActivationStore) async throws {
+        try await store.remove("a")
+        try await store.insert(ActivationStoreConformance.sparseRecord("a"))
+        try await store.update("a", recording: ActivationStoreConformance.intent("a", operation)) {
             _ = $0.takeMove()
         }
     }
@@ -42,28 +42,28 @@ import Testing
         let before = self.open(kind)
         try await self.sign("first", in: before)
         try await self.sign("second", in: before)
-        await (before as? SQLiteActivationStore)?.close()
+        if kind == .sqlite { await before.close() }
 
-        let journal = self.open(kind)
-        let open = try await journal.openDecisions(of: "a")
+        let store = self.open(kind)
+        let open = try await store.openDecisions(of: "a")
         #expect(open.map(\.intent.operationID) == ["first", "second"])
         #expect(open.map(\.moves) == [1, 1])
-        let receipts = try await journal.receipts(of: "a", after: 0, limit: 10)
+        let receipts = try await store.receipts(of: "a", after: 0, limit: 10)
         #expect(receipts.map { $0.isOf(open[index]) } == [index == 0, index == 1])
-        try await journal.record(ActivationStoreConformance.outcome(.notFollowed), of: open[index])
-        let results = try await journal.receipts(of: "a", after: 0, limit: 10).map(\.outcome?.result)
+        try await store.record(ActivationStoreConformance.outcome(.notFollowed), of: open[index])
+        let results = try await store.receipts(of: "a", after: 0, limit: 10).map(\.outcome?.result)
         #expect(results == (index == 0 ? [.notFollowed, nil] : [nil, .notFollowed]))
     }
 
     /// This process has signed anew since, and remembers the later intent of that number.
     @Test(arguments: Kind.allCases) func whatIsRememberedIsNotTakenForWhatIsNamed(kind: Kind) async throws {
-        let journal = self.open(kind)
-        try await self.sign("first", in: journal)
-        let open = try await journal.openDecisions(of: "a")
-        try await self.sign("second", in: journal)
-        try await journal.record(ActivationStoreConformance.outcome(.accepted), of: try #require(open.first))
-        try await journal.record(ActivationStoreConformance.outcome(.unknown), ofMove: 1, of: "a")
-        let results = try await journal.receipts(of: "a", after: 0, limit: 10).map(\.outcome?.result)
+        let store = self.open(kind)
+        try await self.sign("first", in: store)
+        let open = try await store.openDecisions(of: "a")
+        try await self.sign("second", in: store)
+        try await store.record(ActivationStoreConformance.outcome(.accepted), of: try #require(open.first))
+        try await store.record(ActivationStoreConformance.outcome(.unknown), ofMove: 1, of: "a")
+        let results = try await store.receipts(of: "a", after: 0, limit: 10).map(\.outcome?.result)
         #expect(results == [.accepted, .unknown])
     }
 }

@@ -1,9 +1,11 @@
 import Foundation
+import StoreTesting
 import MobileTokenTesting
 import PowerAuthProtocol
 import TestSupport
 import Testing
 
+@testable import MobileTokenReceipts
 @testable import PowerAuth
 
 /// Files of exported receipts: continued, rotated, cut short, changed, signed and erased.
@@ -11,7 +13,7 @@ import Testing
 struct ReceiptArchiveTests {
     private let folder: TemporaryFolder
     private let path: String
-    private let store = InMemoryActivationStore()
+    private let store = ActivationStore.inMemory()
 
     init() async throws {
         self.folder = try TemporaryFolder()
@@ -152,7 +154,7 @@ struct ReceiptArchiveTests {
     @Test func theEntriesOfAnotherStoreAreNotAppended() async throws {
         try await self.decide(2)
         try await self.archive.export(from: self.store)
-        let other = InMemoryActivationStore()
+        let other = ActivationStore.inMemory()
         for count in 0..<3 {
             if count > 0 {
                 let intent = ActivationStoreConformance.intent("a", "1")

@@ -1,10 +1,12 @@
 import Basics
 import ExactJSON
 import Foundation
+import StoreTesting
 import MobileTokenTesting
 import PowerAuthCrypto
 import Testing
 
+@testable import MobileTokenReceipts
 @testable import PowerAuth
 
 /// Lines of exported receipts: what each holds, and what follows from what.

@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 import HTTPClientTransport
+import StoreTesting
 import MobileTokenTesting
 import PowerAuthCrypto
 import SQLiteDatabase
@@ -20,19 +21,19 @@ struct ReceiptStoreTests {
         self.path = self.folder.file("store.sqlite")
     }
 
-    private func makeStore(_ configure: (inout SQLiteActivationStore.Options) -> Void = { _ in })
-        -> SQLiteActivationStore
+    private func makeStore(_ configure: (inout SQLiteOptions) -> Void = { _ in })
+        -> ActivationStore
     {
-        var options = SQLiteActivationStore.Options()
+        var options = SQLiteOptions()
         configure(&options)
-        return SQLiteActivationStore(path: self.path, sealingKey: nil, options: options)
+        return ActivationStore.sqlite(path: self.path, sealingKey: nil, options: options)
     }
 
     private func intent(_ id: String = "a", _ operation: String = "1") -> DecisionIntent {
         ActivationStoreConformance.intent(id, operation)
     }
 
-    private func approve(_ id: String, _ activation: Activation, _ factor: UnlockedFactor) async throws {
+    private func approve(_ id: String, _ activation: Activation, _ factor: Authentication.UnlockedFactor) async throws {
         try await activation.decide(
             id,
             with: .possessionAndKnowledge(unlocked: factor),
@@ -92,7 +93,7 @@ struct ReceiptStoreTests {
         }
         try await self.approve("x", activation, factor)
         // To another process it is open.
-        let other = SQLiteActivationStore(path: self.path)
+        let other = ActivationStore.sqlite(path: self.path)
         #expect(try await other.openDecisions(of: activation.activationID).map(\.moves) == [1])
         RecordingVFS.setFault(nil, for: self.path)
         #expect(try await store.receipts(of: nil, after: 0, limit: 9).map(\.outcome?.result) == [.accepted])
@@ -141,7 +142,7 @@ struct ReceiptStoreTests {
             #expect(self.synchronizationCount - before == 1)
         }
         // Another connection, as another process: it is there all the same.
-        let other = SQLiteActivationStore(path: self.path)
+        let other = ActivationStore.sqlite(path: self.path)
         #expect(try await other.receipts(of: "a", after: 0, limit: 9).map(\.outcome?.result).count == 3)
         #expect(try await other.openDecisions(of: "a").isEmpty)
     }
@@ -246,14 +247,14 @@ struct ReceiptStoreTests {
         try await store.rotateSealingKey(to: key)
         #expect(try await store.receiptEntries(after: 0, limit: 1_000) == before)
         await store.close()
-        let again = SQLiteActivationStore(path: self.path, sealingKey: key)
+        let again = ActivationStore.sqlite(path: self.path, sealingKey: key)
         #expect(try await again.receiptEntries(after: 0, limit: 1_000) == before)
     }
 
     // MARK: Through the client
 
     @Test func aReceiptIsDatedByTheClocksOfItsClient() async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let date = Date(timeIntervalSince1970: 1_700_000_000.125)
         let fixture = try Fixture(store: store) { $0.wallClock = { date } }
         let activation = try await fixture.activate()
@@ -273,17 +274,10 @@ struct ReceiptStoreTests {
             try await store.update(id, recording: self.intent(id, "\(number)")) { _ = $0.takeMove() }
         }
         var operations: [String?] = []
-        for try await receipt in try client.receipts(of: "b") {
+        for try await receipt in client.receipts(of: "b") {
             operations.append(receipt.intent.personalData?.operationID)
         }
         #expect(operations == (0..<300).filter { !$0.isMultiple(of: 3) }.map { "\($0)" })
         #expect(try await client.eraseReceipts(.activation("a")) == 100)
-    }
-
-    @Test func aStoreThatKeepsNoReceiptsSaysSo() async throws {
-        let store = CheckpointStore(base: InMemoryActivationStore(), checkpoints: Checkpoints())
-        let client = try Fixture(store: store).client
-        let error = #expect(throws: MobileTokenError.self) { try client.receipts() }
-        #expect(error?.code == .receiptsNotKept)
     }
 }

@@ -12,7 +12,7 @@ import TestSupport
 
     /// Signs with a client of these settings, and loses the response.
     private func loseAnswer(
-        _ store: any ActivationStore,
+        _ store: ActivationStore,
         _ configure: (inout MobileTokenClient.Configuration) -> Void
     ) async throws -> (VerifyingServer, Activation) {
         let start = self.start
@@ -34,7 +34,7 @@ import TestSupport
     }
 
     /// Returns the time that is left by another process' client, with other time-outs.
-    private func timeLeft(_ server: VerifyingServer, _ store: any ActivationStore, after age: TimeInterval) async throws
+    private func timeLeft(_ server: VerifyingServer, _ store: ActivationStore, after age: TimeInterval) async throws
         -> Duration
     {
         let start = self.start
@@ -49,7 +49,7 @@ import TestSupport
 
     @Test(arguments: [(Duration.zero, 60), (.seconds(300), 300)])
     func whoTakesOverWaitsAsLongAsTheSignersRequestMayTake(proxyTimeout: Duration, seconds: Int) async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let (server, activation) = try await self.loseAnswer(store) {
             $0.timeout = .seconds(60)
             $0.proxyTimeout = proxyTimeout
@@ -86,7 +86,7 @@ import TestSupport
 
     /// Receipts of versions that wrote no moment.
     @Test func whatNamesNoMomentHasTheClientsOwn() async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let (_, activation) = try await self.loseAnswer(store) { $0.timeout = .seconds(60) }
         let intent = DecisionIntent(
             activationID: activation.activationID,

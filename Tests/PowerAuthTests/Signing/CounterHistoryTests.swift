@@ -1,3 +1,4 @@
+import StoreTesting
 import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol

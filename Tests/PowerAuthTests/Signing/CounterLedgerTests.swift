@@ -34,7 +34,7 @@ import Testing
         _ ledger: inout CounterLedger,
         with server: SigningCounter,
         window: UInt8
-    ) throws -> CounterComparison {
+    ) throws -> ActivationStatus.CounterComparison {
         let status = try self.status(server, window: window)
         return try ledger.compare(
             with: ReportedCounter(status, key: HashCounter.hashKey(transportKey: self.transportKey))
@@ -164,8 +164,10 @@ import Testing
 
     // MARK: What the process knows
 
-    private func comparison(_ result: CounterComparison.Result, _ distance: Int) -> CounterComparison {
-        CounterComparison(result: result, distance: distance, window: 20)
+    private func comparison(_ result: ActivationStatus.CounterComparison.Result, _ distance: Int)
+        -> ActivationStatus.CounterComparison
+    {
+        ActivationStatus.CounterComparison(result: result, distance: distance, window: 20)
     }
 
     @Test func anAcceptedSignatureSettlesTheCounterAndAnotherOneDoesNot() throws {
@@ -186,7 +188,7 @@ import Testing
         let counter = self.ledger(byte: 0).counter
         for distance in -25...25 {
             var knowledge = CounterKnowledge()
-            let result: CounterComparison.Result = distance < 0 ? .movedForward(-distance) : .inSync
+            let result: ActivationStatus.CounterComparison.Result = distance < 0 ? .movedForward(-distance) : .inSync
             #expect(try knowledge.apply(self.comparison(result, distance), counter: counter) == .sign)
             #expect(knowledge.settled == counter)
             #expect(knowledge.confirmed == (distance == 0 ? counter : nil))

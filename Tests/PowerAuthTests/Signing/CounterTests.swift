@@ -65,7 +65,7 @@ import TestSupport
     }
 
     @Test func noCounterValueIsSpentWhileTheServerIsGone() async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let fixture = try Fixture(store: store)
         let activation = try await fixture.activate()
         fixture.server.setFate { _ in .requestLost }
@@ -76,7 +76,7 @@ import TestSupport
     }
 
     @Test func aNewProcessAsksForTheStatusBeforeItsFirstSignatureAndThenNoMore() async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let server = try VerifyingServer()
         let first = try Fixture(server: server, store: store)
         let id = try await first.activate().activationID
@@ -92,7 +92,7 @@ import TestSupport
     }
 
     @Test func twoClientsOnOneStoreTakeTurns() async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         let server = try VerifyingServer()
         let one = try Fixture(server: server, store: store)
         let other = try Fixture(server: server, store: store)
@@ -150,17 +150,17 @@ import TestSupport
     @Test func theObserverSeesTheDistanceAndTheRetry() async throws {
         final class Observer: MobileTokenObserver {
             let seen = Shared<[String]>([])
-            func requestStarted(_ request: RequestObservation) {
+            func requestStarted(_ request: Observed.Request) {
                 self.seen.update { $0.append("start \(request.path)") }
             }
-            func requestFinished(_ request: RequestObservation, with result: RequestObservation.Result) {
+            func requestFinished(_ request: Observed.Request, with result: Observed.Request.Result) {
                 self.seen.update { $0.append("end \(request.path) \(result.httpStatus ?? 0)") }
             }
-            func requestRetried(_ retry: RetryObservation) { self.seen.update { $0.append("retry \(retry.reason)") } }
-            func counterCompared(_ comparison: CounterComparison, of activationID: String) {
+            func requestRetried(_ retry: Observed.Retry) { self.seen.update { $0.append("retry \(retry.reason)") } }
+            func counterCompared(_ comparison: ActivationStatus.CounterComparison, of activationID: String) {
                 self.seen.update { $0.append("distance \(comparison.distance) of \(comparison.window)") }
             }
-            func signatureMade(_ signature: SignatureObservation) {
+            func signatureMade(_ signature: Observed.Signature) {
                 self.seen.update { $0.append("signature \(signature.factors) \(signature.counterDistance)") }
             }
         }

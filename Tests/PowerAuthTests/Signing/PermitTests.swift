@@ -1,4 +1,4 @@
-import ForwardingStores
+import StoreTesting
 import Foundation
 @testable import PowerAuth
 import PowerAuthProtocol
@@ -7,7 +7,10 @@ import TestSupport
 
 /// A signed request waits for the limiter before it takes its counter value, and holds its place until it has ended.
 @Suite(.timeLimit(.minutes(2))) struct PermitTests {
-    private let store = LimitedTurns()
+    private let turns: LimitedTurns
+    private let store: ActivationStore
+
+    init() { (self.turns, self.store) = LimitedTurns.inMemory() }
 
     private func makeActivation() async throws -> (Fixture, Activation) {
         let fixture = try Fixture(store: self.store)
@@ -15,7 +18,7 @@ import TestSupport
     }
 
     /// Whatever else the limiter lets pass, it is full.
-    private func fill(_ gate: NarrowGate) async throws -> UInt64 { try await gate.enter(for: .seconds(20)) }
+    private func fill(_ gate: NarrowLimiter) async throws -> UInt64 { try await gate.enter(for: .seconds(20)) }
 
     private func decide(_ operation: String, with activation: Activation) async throws {
         let intent = DecisionIntent(
@@ -43,12 +46,12 @@ import TestSupport
         try await activation.approve("first")
         if !isSettled { activation = try await fixture.client.activation(id: activation.activationID) }
         let before = try await self.moves(activation)
-        let gate = NarrowGate(width: 1)
-        #expect(fixture.client.setGate(gate))
+        let gate = NarrowLimiter(width: 1)
+        #expect(fixture.client.setLimiter(gate))
         let permit = try await self.fill(gate)
         let deciding = Task { [activation] in try await self.decide("a", with: activation) }
         await until { gate.waitingCount == 1 }
-        self.store.end = .now
+        self.turns.end = .now
         gate.leave(permit, .answered)
         let error = await #expect(throws: MobileTokenError.self) { try await deciding.value }
         #expect(error?.code == .signingTurnLost)
@@ -56,15 +59,15 @@ import TestSupport
         #expect(try await self.receipts().isEmpty)
         #expect(gate.outcomes.last == .unused)
 
-        self.store.end = nil
+        self.turns.end = nil
         try await self.decide("a", with: activation)
         #expect(try await self.receipts().map(\.outcome?.result) == [.accepted])
     }
 
     @Test func whatWaitsForTheLimiterIsSentLaterWithOneValue() async throws {
         let (fixture, activation) = try await self.makeActivation()
-        let gate = NarrowGate(width: 1)
-        #expect(fixture.client.setGate(gate))
+        let gate = NarrowLimiter(width: 1)
+        #expect(fixture.client.setLimiter(gate))
         let permit = try await self.fill(gate)
         let deciding = Task { try await self.decide("a", with: activation) }
         await until { gate.waitingCount == 1 }
@@ -81,8 +84,8 @@ import TestSupport
     @Test func thoseWhoWaitForTheirTurnHoldNoPermit() async throws {
         let (fixture, first) = try await self.makeActivation()
         try await first.approve("first")
-        let gate = NarrowGate(width: 2)
-        #expect(fixture.client.setGate(gate))
+        let gate = NarrowLimiter(width: 2)
+        #expect(fixture.client.setLimiter(gate))
         let activation = try await fixture.client.activation(id: first.activationID)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 { group.addTask { try await self.decide("\(number)", with: activation) } }
@@ -99,11 +102,11 @@ import TestSupport
         let (fixture, first) = try await self.makeActivation()
         try await first.approve("first")
         fixture.server.forgetTemporaryKeys()
-        let gate = NarrowGate(width: 1)
-        #expect(fixture.client.setGate(gate))
+        let gate = NarrowLimiter(width: 1)
+        #expect(fixture.client.setLimiter(gate))
         // Another process's: the status, the time and a temporary key have to be asked for.
         let other = try Fixture(server: fixture.server, store: self.store)
-        #expect(other.client.setGate(gate))
+        #expect(other.client.setLimiter(gate))
         let activation = try await other.client.activation(id: first.activationID)
         _ = try await activation.requestToken("t")
         try await activation.approve("x")
@@ -113,15 +116,15 @@ import TestSupport
 
     @Test func whoeverIsCanceledBeforeThePermitLeavesNoTrace() async throws {
         let (fixture, activation) = try await self.makeActivation()
-        let gate = NarrowGate(width: 1)
-        #expect(fixture.client.setGate(gate))
+        let gate = NarrowLimiter(width: 1)
+        #expect(fixture.client.setLimiter(gate))
         let permit = try await self.fill(gate)
         let deciding = Task { try await self.decide("a", with: activation) }
         await until { gate.waitingCount == 1 }
         deciding.cancel()
         await #expect(throws: CancellationError.self) { try await deciding.value }
         gate.leave(permit, .answered)
-        await until { !self.store.hasTurn(activation.activationID) }
+        await until { !self.turns.hasTurn(activation.activationID) }
         #expect(try await self.moves(activation) == 0)
         #expect(gate.outcomes == [.answered, .unused])
         #expect(fixture.server.requestCount("/api/signed") == 0)

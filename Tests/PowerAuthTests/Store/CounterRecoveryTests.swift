@@ -34,7 +34,7 @@ import Testing
         at path: String,
         _ body: (Version4Fixture) async throws -> Result
     ) async throws -> Result {
-        let store = SQLiteActivationStore(path: path, sealingKey: .file(self.folder.file("key")))
+        let store = ActivationStore.sqlite(path: path, sealingKey: .file(self.folder.file("key")))
         let result = try await body(Version4Fixture(version: version, server: self.server, store: store))
         await store.close()
         return result

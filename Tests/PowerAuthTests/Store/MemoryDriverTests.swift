@@ -1,3 +1,4 @@
+import StoreTesting
 import MobileTokenTesting
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 struct MemoryDriverTests {
     /// A process that lives long must not grow; what is open is not forgotten.
     @Test func theOldestEntriesAreForgottenUnlessTheyAreOpen() async throws {
-        let store = InMemoryActivationStore()
+        let store = ActivationStore.inMemory()
         try await store.insert(ActivationStoreConformance.sparseRecord("a"))
         for number in 1...10_010 {
             let intent = ActivationStoreConformance.intent("a", "\(number)")

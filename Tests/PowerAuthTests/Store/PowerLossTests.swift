@@ -1,4 +1,5 @@
 import Foundation
+import StoreTesting
 import MobileTokenTesting
 import TestSupport
 import Testing
@@ -15,11 +16,11 @@ struct PowerLossTests {
         let folder = try TemporaryFolder()
         let path = folder.file("store.sqlite")
         RecordingVFS.record(path)
-        var options = SQLiteActivationStore.Options()
+        var options = SQLiteOptions()
         options.vfs = RecordingVFS.name
         if let synchronous { options.synchronous = synchronous }
         options.checkpointPages = 6
-        let store = SQLiteActivationStore(path: path, sealingKey: nil, options: options)
+        let store = ActivationStore.sqlite(path: path, sealingKey: nil, options: options)
         try await store.insert(ActivationStoreConformance.sparseRecord("a"))
         RecordingVFS.note(0, for: path)
         for change in 0..<40 {
@@ -46,7 +47,7 @@ struct PowerLossTests {
                 attributes: [.posixPermissions: 0o600]
             )
         }
-        let store = SQLiteActivationStore(
+        let store = ActivationStore.sqlite(
             path: restarted.file("store.sqlite"),
             sealingKey: .file(folder.file("store.sqlite.key"))
         )

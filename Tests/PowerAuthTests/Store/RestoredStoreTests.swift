@@ -20,14 +20,14 @@ struct RestoredStoreTests {
         self.folder = try TemporaryFolder()
         self.path = self.folder.file("store.sqlite")
         self.server = try VerifyingServer()
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         self.activationID = try await Fixture(server: self.server, store: store).activate().activationID
         await store.close()
     }
 
     /// Runs `body` in what is, to the store, a process of its own.
     private func withActivation<Result>(_ body: (Activation) async throws -> Result) async throws -> Result {
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         let fixture = try Fixture(server: self.server, store: store)
         let result = try await body(try await fixture.client.activation(id: self.activationID))
         await store.close()
@@ -80,7 +80,7 @@ struct RestoredStoreTests {
     }
 
     @Test func aMarkThatIsTooFarAheadEndsAllSigning() async throws {
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         let counter = try #require(try await store.record(of: self.activationID)?.counter)
         await store.close()
         let mark = CounterLedger.longestCatchUp + 1
@@ -92,21 +92,21 @@ struct RestoredStoreTests {
             #expect(online?.code == .stateRolledBack)
         }
         #expect(self.server.requestCount("/api/signed") == 0)
-        let again = SQLiteActivationStore(path: self.path)
+        let again = ActivationStore.sqlite(path: self.path)
         #expect(try await again.record(of: self.activationID)?.counter == counter)
     }
 
     @Test func theFarthestMarkThatCanBeMadeUpForIs() async throws {
         let mark = CounterLedger.longestCatchUp
         try LeaseFile(path: self.path + "-lease").marks.set(mark, of: 1, activationID: self.activationID)
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         #expect(try await store.record(of: self.activationID)?.history.moves == mark)
     }
 
     /// Another database may be put in place of this one, whose activations have the same slots.
     @Test func theMarkOfAnotherActivationSaysNothing() async throws {
         try LeaseFile(path: self.path + "-lease").marks.set(1_000, of: 1, activationID: "another")
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         let record = try #require(try await store.record(of: self.activationID))
         #expect(record.history.moves == 0)
         #expect(!record.isUnsettled)

@@ -1,4 +1,5 @@
 import CSQLite
+import StoreTesting
 import MobileTokenTesting
 import Synchronization
 import TestSupport
@@ -11,14 +12,14 @@ import Testing
 struct SQLiteStoreTests {
     private let folder: TemporaryFolder
     private let path: String
-    private let one: SQLiteActivationStore
-    private let other: SQLiteActivationStore
+    private let one: ActivationStore
+    private let other: ActivationStore
 
     init() async throws {
         self.folder = try TemporaryFolder()
         self.path = self.folder.file("store.sqlite")
-        self.one = SQLiteActivationStore(path: self.path)
-        self.other = SQLiteActivationStore(path: self.path)
+        self.one = ActivationStore.sqlite(path: self.path)
+        self.other = ActivationStore.sqlite(path: self.path)
         try await self.one.insert(ActivationStoreConformance.record("a"))
     }
 
@@ -31,13 +32,13 @@ struct SQLiteStoreTests {
     /// Without an order between them the one that asks at the right moment would be next.
     @Test func manyStoresGetTheLeaseInTheOrderTheyCame() async throws {
         let order = Order()
-        let (first, _) = try await self.one.driver.acquireLease(of: "a")
+        let (first, _) = try await self.one.sqlite.acquireLease(of: "a")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1...8 {
-                let store = SQLiteActivationStore(path: self.path)
+                let store = ActivationStore.sqlite(path: self.path)
                 try await store.open()
                 group.addTask {
-                    let (lease, _) = try await store.driver.acquireLease(of: "a")
+                    let (lease, _) = try await store.sqlite.acquireLease(of: "a")
                     order.append("\(number)")
                     lease.release()
                 }
@@ -51,11 +52,11 @@ struct SQLiteStoreTests {
     }
 
     @Test func whoGivesUpOrGoesDoesNotHoldUpThoseBehind() async throws {
-        let (lease, _) = try await self.one.driver.acquireLease(of: "a")
+        let (lease, _) = try await self.one.sqlite.acquireLease(of: "a")
         let file = try LeaseFile(path: self.path + "-lease")
         var leaving: LeaseFile? = try LeaseFile(path: self.path + "-lease")
         #expect(try leaving?.tryTakeTicket(of: 1) == 0)
-        let canceled = Task { [other] in try await other.driver.acquireLease(of: "a").0 }
+        let canceled = Task { [other] in try await other.sqlite.acquireLease(of: "a").0 }
         try await self.waitForWaiters(2)
         #expect(try file.tryTakeTicket(of: 1) == 2)
         #expect(try file.isTicketOut(before: 2, of: 1))
@@ -70,16 +71,16 @@ struct SQLiteStoreTests {
 
     @Test func aWaitingStoreComesBeforeTheOneThatHasJustSigned() async throws {
         let order = Order()
-        let (first, _) = try await self.one.driver.acquireLease(of: "a")
+        let (first, _) = try await self.one.sqlite.acquireLease(of: "a")
         let waiting = Task { [other] in
-            let (lease, _) = try await other.driver.acquireLease(of: "a")
+            let (lease, _) = try await other.sqlite.acquireLease(of: "a")
             order.append("other")
             lease.release()
         }
         try await self.waitForWaiters()
         first.release()
         // The other store is asleep until its next attempt, so this one would get the lease if it did not have to queue.
-        let (again, _) = try await self.one.driver.acquireLease(of: "a")
+        let (again, _) = try await self.one.sqlite.acquireLease(of: "a")
         order.append("one")
         again.release()
         try await waiting.value
@@ -87,8 +88,8 @@ struct SQLiteStoreTests {
     }
 
     @Test func whoWaitsForAnotherStoreCanBeCanceled() async throws {
-        let (lease, _) = try await self.one.driver.acquireLease(of: "a")
-        let waiting = Task { [other] in try await other.driver.acquireLease(of: "a").0 }
+        let (lease, _) = try await self.one.sqlite.acquireLease(of: "a")
+        let waiting = Task { [other] in try await other.sqlite.acquireLease(of: "a").0 }
         try await self.waitForWaiters()
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
@@ -97,7 +98,7 @@ struct SQLiteStoreTests {
     }
 
     @Test func aLeaseOutlivesItsClosedStore() async throws {
-        let (lease, _) = try await self.one.driver.acquireLease(of: "a")
+        let (lease, _) = try await self.one.sqlite.acquireLease(of: "a")
         await self.one.close()
         let file = try LeaseFile(path: self.path + "-lease")
         #expect(try !file.tryLock(.holder, of: 1))
@@ -110,7 +111,7 @@ struct SQLiteStoreTests {
         var handle: OpaquePointer?
         try #require(sqlite3_open(self.path, &handle) == SQLITE_OK)
         defer { sqlite3_close(handle) }
-        let stores = (0..<16).map { _ in SQLiteActivationStore(path: self.path) }
+        let stores = (0..<16).map { _ in ActivationStore.sqlite(path: self.path) }
         for store in stores { try await store.open() }
         try #require(sqlite3_exec(handle, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK)
         let moves = try await withThrowingTaskGroup(of: UInt64.self) { group in

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import StoreTesting
 import MobileTokenTesting
 import PowerAuth
 import PowerAuthCrypto
@@ -45,13 +46,13 @@ struct SealingKeyTests {
     }
 
     @Test func aLostKeyFileIsNotReplacedByAnother() async throws {
-        try await SQLiteActivationStore(path: self.path).insert(self.record)
+        try await ActivationStore.sqlite(path: self.path).insert(self.record)
         #expect(rename(self.path + ".key", self.path + ".kept") == 0)
-        let failure = await self.code { try await SQLiteActivationStore(path: self.path).open() }
+        let failure = await self.code { try await ActivationStore.sqlite(path: self.path).open() }
         #expect(failure == .storeSealingKeyMissing)
         #expect(!FileManager.default.fileExists(atPath: self.path + ".key"))
         #expect(rename(self.path + ".kept", self.path + ".key") == 0)
-        #expect(try await SQLiteActivationStore(path: self.path).record(of: "a") == self.record)
+        #expect(try await ActivationStore.sqlite(path: self.path).record(of: "a") == self.record)
     }
 
     @Test func aKeyFileOfTheWrongLengthIsNoKey() async throws {
@@ -62,41 +63,41 @@ struct SealingKeyTests {
                 attributes: [.posixPermissions: 0o600]
             )
         )
-        let failure = await self.code { try await SQLiteActivationStore(path: self.path).open() }
+        let failure = await self.code { try await ActivationStore.sqlite(path: self.path).open() }
         #expect(failure == .storeSealingKeyMissing)
     }
 
     @Test func aWrongKeyIsNamedAndChangesNothing() async throws {
         let key = self.key(1)
         let wrongKey = self.key(2)
-        try await SQLiteActivationStore(path: self.path, sealingKey: .closure { key }).insert(self.record)
+        try await ActivationStore.sqlite(path: self.path, sealingKey: .closure { key }).insert(self.record)
         let before = contents(of: self.path)
-        let store = SQLiteActivationStore(path: self.path, sealingKey: .closure { wrongKey })
+        let store = ActivationStore.sqlite(path: self.path, sealingKey: .closure { wrongKey })
         let other = ActivationStoreConformance.record("b")
         #expect(await self.code { try await store.insert(other) } == .storeWrongSealingKey)
         #expect(await self.code { _ = try await store.record(of: "a") } == .storeWrongSealingKey)
         #expect(await self.code { try await store.update("a") { _ = $0.takeMove() } } == .storeWrongSealingKey)
         #expect(await self.code { try await store.remove("a") } == .storeWrongSealingKey)
         #expect(contents(of: self.path) == before)
-        let again = SQLiteActivationStore(path: self.path, sealingKey: .closure { key })
+        let again = ActivationStore.sqlite(path: self.path, sealingKey: .closure { key })
         #expect(try await again.record(of: "a") == self.record)
     }
 
     @Test func noSecondKeyIsAdoptedWhenTheCheckIsMissing() async throws {
-        try await SQLiteActivationStore(path: self.path).insert(self.record)
+        try await ActivationStore.sqlite(path: self.path).insert(self.record)
         try spoil("DELETE FROM sealing_key", at: self.path)
-        #expect(await self.code { try await SQLiteActivationStore(path: self.path).open() } == .storeCorrupted)
+        #expect(await self.code { try await ActivationStore.sqlite(path: self.path).open() } == .storeCorrupted)
     }
 
     @Test func aKeyOfAnotherLengthIsRefused() async throws {
         let short = SecretBytes(copying: [UInt8](repeating: 1, count: 16))
-        let store = SQLiteActivationStore(path: self.path, sealingKey: .closure { short })
+        let store = ActivationStore.sqlite(path: self.path, sealingKey: .closure { short })
         #expect(await self.code { try await store.open() } == .storeSealingKeyMissing)
     }
 
     @Test func theErrorOfAKeyServiceReachesTheCaller() async throws {
         struct ServiceDown: Error {}
-        let store = SQLiteActivationStore(path: self.path, sealingKey: .closure { throw ServiceDown() })
+        let store = ActivationStore.sqlite(path: self.path, sealingKey: .closure { throw ServiceDown() })
         await #expect(throws: ServiceDown.self) { try await store.open() }
     }
 
@@ -113,8 +114,8 @@ struct SealingKeyTests {
 
     @Test func rotationSealsEverythingWithTheNewKeyAlone() async throws {
         let (old, new) = (self.key(1), self.key(2))
-        let store = SQLiteActivationStore(path: self.path, sealingKey: .closure { old })
-        let bystander = SQLiteActivationStore(path: self.path, sealingKey: .closure { old })
+        let store = ActivationStore.sqlite(path: self.path, sealingKey: .closure { old })
+        let bystander = ActivationStore.sqlite(path: self.path, sealingKey: .closure { old })
         for id in ["a", "b"] { try await store.insert(ActivationStoreConformance.record(id)) }
         #expect(try await bystander.record(of: "a") == self.record)
 
@@ -129,22 +130,22 @@ struct SealingKeyTests {
             await self.code { try await bystander.insert(ActivationStoreConformance.record("c")) }
                 == .storeWrongSealingKey
         )
-        let withOldKey = SQLiteActivationStore(path: self.path, sealingKey: .closure { old })
+        let withOldKey = ActivationStore.sqlite(path: self.path, sealingKey: .closure { old })
         #expect(await self.code { try await withOldKey.open() } == .storeWrongSealingKey)
 
-        let withNewKey = SQLiteActivationStore(path: self.path, sealingKey: .closure { new })
+        let withNewKey = ActivationStore.sqlite(path: self.path, sealingKey: .closure { new })
         #expect(try await withNewKey.record(of: "b") == ActivationStoreConformance.record("b"))
         #expect(try await withNewKey.record(of: "a")?.history.moves == 507)
     }
 
     @Test func aRotationThatFailsLeavesTheOldKeyInForce() async throws {
         let (old, new) = (self.key(1), self.key(2))
-        let store = SQLiteActivationStore(path: self.path, sealingKey: .closure { old })
+        let store = ActivationStore.sqlite(path: self.path, sealingKey: .closure { old })
         for id in ["a", "b"] { try await store.insert(ActivationStoreConformance.record(id)) }
         try spoil("UPDATE activation SET counter = x'00' WHERE slot = 2", at: self.path)
         #expect(await self.code { try await store.rotateSealingKey(to: .closure { new }) } == .storeCorrupted)
         #expect(try await store.record(of: "a") == self.record)
-        let again = SQLiteActivationStore(path: self.path, sealingKey: .closure { old })
+        let again = ActivationStore.sqlite(path: self.path, sealingKey: .closure { old })
         #expect(try await again.record(of: "a") == self.record)
     }
 }

@@ -1,4 +1,5 @@
 import Basics
+import StoreTesting
 import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol

@@ -1,5 +1,6 @@
 import CSQLite
 import Glibc
+import StoreTesting
 import MobileTokenTesting
 import PowerAuthCrypto
 import TestSupport
@@ -14,16 +15,16 @@ struct SharedCommitTests {
 
     private let folder: TemporaryFolder
     private let path: String
-    private let store: SQLiteActivationStore
+    private let store: ActivationStore
     private static let ids = (0..<32).map { "a\($0)" }
 
     init() async throws {
         self.folder = try TemporaryFolder()
         self.path = self.folder.file("store.sqlite")
         RecordingVFS.record(self.path)
-        var options = SQLiteActivationStore.Options()
+        var options = SQLiteOptions()
         options.vfs = RecordingVFS.name
-        self.store = SQLiteActivationStore(path: self.path, sealingKey: nil, options: options)
+        self.store = ActivationStore.sqlite(path: self.path, sealingKey: nil, options: options)
         for id in Self.ids { try await self.store.insert(ActivationStoreConformance.sparseRecord(id)) }
     }
 
@@ -40,7 +41,7 @@ struct SharedCommitTests {
         await withTaskGroup(of: Void.self) { group in
             // What is remembered need not be loaded, so that the first call of each is its swap.
             for id in Self.ids { _ = try? await store.record(of: id) }
-            group.addTask { await store.driver.hold(untilWaiting: Self.ids.count) }
+            group.addTask { try? await store.sqlite.hold(untilWaiting: Self.ids.count) }
             for (number, id) in Self.ids.enumerated() {
                 group.addTask {
                     do {

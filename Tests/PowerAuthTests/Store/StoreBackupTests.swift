@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import StoreTesting
 import MobileTokenTesting
 import TestSupport
 import Testing
@@ -12,13 +13,13 @@ struct StoreBackupTests {
     private let folder: TemporaryFolder
     private let path: String
     private let copy: String
-    private let store: SQLiteActivationStore
+    private let store: ActivationStore
 
     init() async throws {
         self.folder = try TemporaryFolder()
         self.path = self.folder.file("store/activations.sqlite")
         self.copy = self.folder.file("copy.sqlite")
-        self.store = SQLiteActivationStore(path: self.path)
+        self.store = ActivationStore.sqlite(path: self.path)
         for id in ["a", "b"] { try await self.store.insert(ActivationStoreConformance.record(id)) }
     }
 
@@ -39,7 +40,7 @@ struct StoreBackupTests {
         )
 
         try FileManager.default.copyItem(atPath: self.path + ".key", toPath: self.copy + ".key")
-        let restored = SQLiteActivationStore(path: self.copy)
+        let restored = ActivationStore.sqlite(path: self.copy)
         for id in ids { #expect(try await restored.record(of: id) == ActivationStoreConformance.record(id)) }
         // It is a store as any other.
         try await restored.insert(ActivationStoreConformance.record("c"))
@@ -55,7 +56,7 @@ struct StoreBackupTests {
     }
 
     @Test func aStoreThatIsNotThereIsNotMade() async throws {
-        let none = SQLiteActivationStore(path: self.folder.file("none/activations.sqlite"))
+        let none = ActivationStore.sqlite(path: self.folder.file("none/activations.sqlite"))
         let error = await #expect(throws: MobileTokenError.self) { try await none.backUp(to: self.copy) }
         #expect(error?.code == .storeUnreadable)
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["store"])
@@ -82,7 +83,7 @@ struct StoreBackupTests {
             try file.write(contentsOf: Data(repeating: 0xA5, count: 64))
         }
         try file.close()
-        let damaged = SQLiteActivationStore(path: self.path)
+        let damaged = ActivationStore.sqlite(path: self.path)
         let error = await #expect(throws: MobileTokenError.self) { try await damaged.backUp(to: self.copy) }
         #expect(error?.code == .storeCorrupted)
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["store"])

@@ -1,3 +1,4 @@
+import StoreTesting
 import TestSupport
 import Foundation
 import Glibc
@@ -22,14 +23,14 @@ struct StoreFaultTests {
 
     /// Stores activations, and closes the store, so that the files hold all there is.
     private func fill(_ count: Int = 1) async throws {
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         for number in 0..<count { try await store.insert(ActivationStoreConformance.record("a\(number)")) }
         await store.close()
     }
 
     /// Makes a signature, and knows that the server has it.
     private func settle() async throws {
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         try await store.update("a0") { record in
             record.takeMove()
             record.isUnsettled = false
@@ -38,7 +39,7 @@ struct StoreFaultTests {
     }
 
     private func expectIntact() async throws {
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         #expect(try await store.record(of: "a0") == ActivationStoreConformance.record("a0"))
         await store.close()
     }
@@ -49,13 +50,13 @@ struct StoreFaultTests {
     }
 
     private func codeOfOpening() async -> MobileTokenError.Code? {
-        await self.code { try await SQLiteActivationStore(path: self.path).open() }
+        await self.code { try await ActivationStore.sqlite(path: self.path).open() }
     }
 
     // MARK: Who may read
 
     @Test func filesAreTheirOwnersAlone() async throws {
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         try await store.insert(ActivationStoreConformance.record("a0"))
         for suffix in ["", "-wal", "-shm", "-lease", ".key"] { #expect(mode(of: self.path + suffix) == 0o600) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path).count == 5)
@@ -118,9 +119,9 @@ struct StoreFaultTests {
     }
 
     @Test func aFullDatabaseKeepsWhatItHas() async throws {
-        var options = SQLiteActivationStore.Options()
+        var options = SQLiteOptions()
         options.maximumPageCount = 16
-        let store = SQLiteActivationStore(path: self.path, sealingKey: nil, options: options)
+        let store = ActivationStore.sqlite(path: self.path, sealingKey: nil, options: options)
         var stored: [String] = []
         let failure = await self.code {
             for number in 0..<1_000 {
@@ -132,7 +133,7 @@ struct StoreFaultTests {
         #expect(try await store.activationIDs() == stored)
         try await store.update("a0") { $0.takeMove() }
         await store.close()
-        let again = SQLiteActivationStore(path: self.path)
+        let again = ActivationStore.sqlite(path: self.path)
         #expect(try await again.activationIDs() == stored)
         #expect(try await again.record(of: "a0")?.history.moves == 507)
     }
@@ -140,7 +141,7 @@ struct StoreFaultTests {
     @Test(.enabled(if: SmallDisk.isPossible, "mounting a file system takes root"))
     func aFullDiskKeepsWhatWasStoredAndServesAgainOnceThereIsRoom() async throws {
         let disk = try SmallDisk(at: self.folder.file("disk"), size: "400k")
-        let store = SQLiteActivationStore(path: disk.path + "/store.sqlite")
+        let store = ActivationStore.sqlite(path: disk.path + "/store.sqlite")
         try await store.insert(ActivationStoreConformance.sparseRecord("a0"))
         try disk.fill()
         var taken: UInt64 = 0
@@ -170,7 +171,7 @@ struct StoreFaultTests {
             UInt64($0)
         }
         #expect(used.count > 3)
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         #expect(try await store.update("a0") { $0.takeMove() } == (used.last ?? 0) + 1)
     }
 
@@ -203,7 +204,7 @@ struct StoreFaultTests {
                     attributes: [.posixPermissions: 0o600]
                 )
             )
-            let store = SQLiteActivationStore(path: path, sealingKey: sealingKey)
+            let store = ActivationStore.sqlite(path: path, sealingKey: sealingKey)
             do {
                 for id in try await store.activationIDs() {
                     guard let record = try await store.record(of: id) else { continue }
@@ -241,7 +242,7 @@ struct StoreFaultTests {
     func valuesThatWereChangedOrExchangedAreNoticed(sql: String) async throws {
         try await self.fill(2)
         try spoil(sql, at: self.path)
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         #expect(await self.code { _ = try await store.record(of: "a0") } == .storeCorrupted)
         #expect(await self.code { try await store.update("a0") { _ = $0.takeMove() } } == .storeCorrupted)
     }
@@ -268,10 +269,10 @@ struct StoreFaultTests {
         for suffix in ["", "-wal", ".key"] {
             try FileManager.default.copyItem(atPath: self.path + suffix, toPath: copy.file("store.sqlite") + suffix)
         }
-        let lost = SQLiteActivationStore(path: copy.file("store.sqlite"))
+        let lost = ActivationStore.sqlite(path: copy.file("store.sqlite"))
         #expect(try #require(try await lost.record(of: "a0")).history.moves < 507 + 20, "nothing was cut off")
 
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         let record = try #require(try await store.record(of: "a0"))
         #expect(record.history.moves == 507 + 20)
         #expect(record.isUnsettled)
@@ -291,7 +292,7 @@ struct StoreFaultTests {
         try await self.settle()
         try Data(backup).write(to: URL(fileURLWithPath: self.path))
         #expect(chmod(self.path, 0o600) == 0)
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         try await store.update("a0") { #expect($0.isUnsettled) }
         #expect(try await store.record(of: "a0")?.isUnsettled == true)
     }
@@ -325,7 +326,7 @@ struct StoreFaultTests {
     }
 
     @Test func aClosedStoreSaysSo() async throws {
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         try await store.open()
         await store.close()
         #expect(await self.code { _ = try await store.activationIDs() } == .storeClosed)
@@ -334,7 +335,7 @@ struct StoreFaultTests {
     // MARK: What the files tell
 
     @Test func removedActivationsLeaveNoBytesBehind() async throws {
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         for number in 0..<5 { try await store.insert(ActivationStoreConformance.record("activation-\(number)")) }
         try await store.remove("activation-3")
         let files = ["", "-wal"].map { contents(of: self.path + $0) }.reduce([], +)
@@ -343,7 +344,7 @@ struct StoreFaultTests {
     }
 
     @Test func noSecretIsFoundInTheFiles() async throws {
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         let record = ActivationStoreConformance.record("a0", secrets: 0x61)
         try await store.insert(record)
         for _ in 0..<20 { try await store.update("a0") { $0.takeMove() } }

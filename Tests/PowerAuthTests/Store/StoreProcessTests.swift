@@ -1,3 +1,4 @@
+import StoreTesting
 import TestSupport
 import Foundation
 import MobileTokenTesting
@@ -16,7 +17,7 @@ struct StoreProcessTests {
     }
 
     @Test func aKilledHolderLosesTheTurnAtOnce() async throws {
-        let store = SQLiteActivationStore(path: self.path)
+        let store = ActivationStore.sqlite(path: self.path)
         try await store.insert(ActivationStoreConformance.record("a"))
         let holder = try Exerciser.start(["action=hold", "store=\(self.path)"])
         #expect(await holder.nextLine() == "held")

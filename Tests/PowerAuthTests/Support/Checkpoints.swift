@@ -1,4 +1,4 @@
-import ForwardingStores
+import StoreTesting
 import HTTPClientTransport
 import PowerAuth
 import Synchronization
@@ -70,9 +70,9 @@ struct CheckpointTransport: HTTPTransport {
     }
 }
 
-/// A store that stops at its checkpoints before and after each call.
-struct CheckpointStore: ForwardingStore {
-    let base: any ActivationStore
+/// A driver that stops at its checkpoints before and after each call.
+struct CheckpointDriver: ForwardingDriver {
+    let base: any JournalDriver
     let checkpoints: Checkpoints
 
     func passing<Result>(_ call: () async throws -> Result) async throws -> Result {

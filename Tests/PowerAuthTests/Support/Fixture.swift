@@ -13,7 +13,7 @@ struct Fixture {
 
     init(
         server: VerifyingServer? = nil,
-        store: any ActivationStore = InMemoryActivationStore(),
+        store: ActivationStore = ActivationStore.inMemory(),
         transport: (any HTTPTransport)? = nil,
         _ configure: (inout MobileTokenClient.Configuration) -> Void = { _ in }
     ) throws {
@@ -65,11 +65,11 @@ extension Activation {
         ).decision
     }
 
-    private nonisolated var gate: Gate? {
-        switch self.server.store {
-        case let store as InMemoryActivationStore: store.gate
-        case let store as SQLiteActivationStore: store.gate
-        case let store as CheckpointStore: (store.base as? InMemoryActivationStore)?.gate
+    private nonisolated var gate: KeyedSemaphore? {
+        let driver = self.server.store.driver
+        return switch (driver as? CheckpointDriver)?.base ?? driver {
+        case let driver as MemoryDriver: driver.gate
+        case let driver as SQLiteDriver: driver.gate
         default: nil
         }
     }

@@ -14,12 +14,12 @@ import TestSupport
         let server: VerifyingServer
         let upgrading: Activation
         let polling: Activation
-        let stores: [SQLiteActivationStore]
+        let stores: [ActivationStore]
         private let folder: TemporaryFolder
 
         init() async throws {
             let folder = try TemporaryFolder()
-            let stores = (0..<2).map { _ in SQLiteActivationStore(path: folder.path + "/store/activations.sqlite") }
+            let stores = (0..<2).map { _ in ActivationStore.sqlite(path: folder.path + "/store/activations.sqlite") }
             let one = try Version4Fixture(version: .v3_3, store: stores[0])
             let other = try Version4Fixture(version: .v3_3, server: one.server, store: stores[1])
             self.server = one.server

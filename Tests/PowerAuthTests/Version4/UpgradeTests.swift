@@ -1,5 +1,5 @@
 @testable import EmulatorBackend
-import ForwardingStores
+import StoreTesting
 import HTTPClientTransport
 import PowerAuthCrypto
 import PowerAuthProtocol
@@ -227,7 +227,7 @@ import WireFacts
             let dying = try Version4Fixture(
                 version: .v3_3,
                 server: fixture.server,
-                store: MortalStore(base: fixture.store, life: life),
+                store: fixture.store.reopened { MortalDriver(base: $0, life: life) },
                 transport: MortalTransport(base: fixture.server, life: life)
             )
             let victim = try await dying.client.activation(id: id)
@@ -259,11 +259,11 @@ import WireFacts
         var place = 1
         while true {
             let life = Life(endingAt: place)
-            let store = InMemoryActivationStore()
+            let store = ActivationStore.inMemory()
             let server = try VerifyingServer()
             let dying = try Version4Fixture(
                 server: server,
-                store: MortalStore(base: store, life: life),
+                store: store.reopened { MortalDriver(base: $0, life: life) },
                 transport: MortalTransport(base: server, life: life)
             )
             let heir = try Version4Fixture(server: server, store: store)
@@ -336,8 +336,8 @@ private struct MortalTransport: HTTPTransport {
     }
 }
 
-private struct MortalStore: ForwardingStore {
-    let base: any ActivationStore
+private struct MortalDriver: ForwardingDriver {
+    let base: any JournalDriver
     let life: Life
 
     func passing<Result>(_ call: () async throws -> Result) async throws -> Result {

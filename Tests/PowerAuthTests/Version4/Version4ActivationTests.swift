@@ -1,6 +1,7 @@
 @testable import EmulatorBackend
 import ExactJSON
 import HTTPClientTransport
+import StoreTesting
 import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
@@ -63,7 +64,7 @@ import WireFacts
         var configuration = MobileTokenClient.Configuration()
         configuration.version = .v4_0
         configuration.suite = suite
-        configuration.store = InMemoryActivationStore()
+        configuration.store = ActivationStore.inMemory()
         configuration.transport = server
         let error = #expect(throws: MobileTokenError.self) {
             try MobileTokenClient(
@@ -87,7 +88,7 @@ import WireFacts
         var configuration = MobileTokenClient.Configuration()
         configuration.version = .v4_0
         configuration.suite = .p384
-        configuration.store = InMemoryActivationStore()
+        configuration.store = ActivationStore.inMemory()
         let error = #expect(throws: MobileTokenError.self) {
             try MobileTokenClient(
                 baseURL: VerifyingServer.baseURL,

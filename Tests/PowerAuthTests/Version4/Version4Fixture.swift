@@ -9,14 +9,14 @@ struct Version4Fixture {
     static let twoFactors = Authentication.possessionAndKnowledge(password: Self.password)
 
     let server: VerifyingServer
-    let store: any ActivationStore
+    let store: ActivationStore
     let client: MobileTokenClient
 
     init(
         suite: AlgorithmSuite = .p384,
         version: ProtocolVersion = .v4_0,
         server: VerifyingServer? = nil,
-        store: any ActivationStore = InMemoryActivationStore(),
+        store: ActivationStore = ActivationStore.inMemory(),
         transport: (any HTTPTransport)? = nil,
         _ configure: (inout MobileTokenClient.Configuration) -> Void = { _ in }
     ) throws {

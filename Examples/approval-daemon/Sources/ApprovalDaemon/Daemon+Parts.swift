@@ -5,8 +5,8 @@ import Telemetry
 // MARK: - The parts
 
 extension Daemon {
-    static func store(_ settings: DaemonConfiguration.Store) -> SQLiteActivationStore {
-        SQLiteActivationStore(path: settings.path, sealingKey: settings.sealingKey)
+    static func store(_ settings: DaemonConfiguration.Store) -> ActivationStore {
+        ActivationStore.sqlite(path: settings.path, sealingKey: settings.sealingKey)
     }
 
     static func transport(_ settings: DaemonConfiguration.Server) throws -> CurlTransport {
@@ -24,7 +24,7 @@ extension Daemon {
 
     static func client(
         _ settings: DaemonConfiguration.Server,
-        store: SQLiteActivationStore,
+        store: ActivationStore,
         transport: any HTTPTransport,
         observer: any MobileTokenObserver,
         _ surroundings: Surroundings

@@ -2,6 +2,7 @@ import Foundation
 import MobileToken
 import Synchronization
 import Telemetry
+import MobileTokenReceipts
 
 /// Decides the operations of all activations of a store by the rules of its configuration, until its task is canceled.
 public final class Daemon: Sendable {
@@ -9,7 +10,7 @@ public final class Daemon: Sendable {
     private let logger: JSONLogger
     private let metrics = MetricsRegistry()
     private let board: StatusBoard
-    private let store: SQLiteActivationStore
+    private let store: ActivationStore
     private let transport: CurlTransport
     private let client: MobileTokenClient
     private let agent: ApprovalAgent

@@ -17,7 +17,7 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
     // MARK: Requests
 
     /// Counts and times the request, and logs one that failed.
-    public func requestFinished(_ request: RequestObservation, with result: RequestObservation.Result) {
+    public func requestFinished(_ request: Observed.Request, with result: Observed.Request.Result) {
         let outcome = result.outcome.description
         self.metrics.count("mobile_token_requests_total", ("path", request.path), ("outcome", outcome))
         self.metrics.time("mobile_token_request_duration_seconds", result.duration, ("path", request.path))
@@ -33,7 +33,7 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
     }
 
     /// Counts the retry.
-    public func requestRetried(_ retry: RetryObservation) {
+    public func requestRetried(_ retry: Observed.Retry) {
         self.metrics.count("mobile_token_requests_retried_total", ("reason", retry.reason.rawValue))
         self.logger.log(
             .debug,
@@ -45,13 +45,13 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
     // MARK: Signatures
 
     /// Counts the signature, and takes in how far the counter is ahead.
-    public func signatureMade(_ signature: SignatureObservation) {
+    public func signatureMade(_ signature: Observed.Signature) {
         self.metrics.count("mobile_token_signatures_total", ("factors", signature.factors))
         self.metrics.record("mobile_token_counter_distance", Double(signature.counterDistance))
     }
 
     /// Logs counters that are too far apart to sign any more.
-    public func counterCompared(_ comparison: CounterComparison, of activationID: String) {
+    public func counterCompared(_ comparison: ActivationStatus.CounterComparison, of activationID: String) {
         self.logger.log(
             comparison.canSign ? .debug : .error,
             "counters compared",
@@ -65,7 +65,7 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
     // MARK: Decisions
 
     /// Counts and logs the decision.
-    public func decisionEnded(_ decision: DecisionObservation) {
+    public func decisionEnded(_ decision: Observed.Decision) {
         let (verdict, result) = (decision.verdict.rawValue, decision.result.name)
         self.metrics.count("mobile_token_decisions_total", ("verdict", verdict), ("result", result))
         self.logger.log(
@@ -79,7 +79,7 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
     }
 
     /// Counts the receipt, and logs one that could not be written.
-    public func receiptWritten(_ receipt: ReceiptObservation) {
+    public func receiptWritten(_ receipt: Observed.Receipt) {
         self.metrics.count("mobile_token_receipts_total", ("kind", receipt.kind.description))
         self.logger.log(
             receipt.kind == .outcomeNotWritten ? .error : .debug,
@@ -94,7 +94,7 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
     // MARK: Polling
 
     /// Takes in how late the poll is.
-    public func pollStarted(_ poll: PollObservation) {
+    public func pollStarted(_ poll: Observed.Poll) {
         self.metrics.time("mobile_token_poll_lag_seconds", poll.lag)
     }
 
@@ -108,14 +108,14 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
     }
 
     /// Counts new operations.
-    public func operationListChanged(_ list: OperationListObservation) {
+    public func operationListChanged(_ list: Observed.OperationList) {
         self.metrics.count("mobile_token_operations_listed_total", by: list.added)
     }
 
     // MARK: Fleets and agents
 
     /// Logs the new phase of an activation.
-    public func activationStateChanged(_ state: ActivationStateObservation) {
+    public func activationStateChanged(_ state: Observed.ActivationState) {
         self.logger.log(
             state.isEnded ? .error : state.reason == nil ? .info : .warning,
             "activation changed",
@@ -130,7 +130,7 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
     }
 
     /// Counts and logs what the agent did, and counts what it left by the reason, which the policy takes from a fixed few.
-    public func agentReported(_ report: AgentObservation) {
+    public func agentReported(_ report: Observed.Agent) {
         self.metrics.count("mobile_token_agent_events_total", ("kind", report.kind))
         if let reason = report.reason { self.metrics.count("mobile_token_operations_left_total", ("reason", reason)) }
         let level: Logger.Level =

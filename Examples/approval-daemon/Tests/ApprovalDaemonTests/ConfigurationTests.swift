@@ -64,7 +64,7 @@ import Testing
         #expect(configuration.approvesNothing)
         #expect(configuration.status.host == "127.0.0.1")
         #expect(configuration.polling.interval == .seconds(7))
-        #expect(configuration.store.path == SQLiteActivationStore.defaultPath)
+        #expect(configuration.store.path == ActivationStore.defaultPath)
         #expect(configuration.receipts.folder == nil)
     }
 

@@ -3,6 +3,7 @@ import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
+import MobileTokenReceipts
 
 @testable import ApprovalDaemon
 
@@ -124,7 +125,7 @@ import Testing
 
     @Test func aPauseOfTheStoreShowsInHealth() async throws {
         try await Stage.with { stage in
-            let store = SQLiteActivationStore(path: stage.storePath)
+            let store = ActivationStore.sqlite(path: stage.storePath)
             let client = try stage.emulator.makeClient { $0.store = store }
             try await stage.withDaemon { daemon in
                 try await daemon.waitUntilWell()
@@ -164,7 +165,7 @@ import Testing
                 #expect(!text.contains("approval_daemon_receipts_exported_timestamp_seconds"))
                 #expect(text.contains("approval_daemon_receipts_bytes "))
 
-                let store = SQLiteActivationStore(path: stage.storePath)
+                let store = ActivationStore.sqlite(path: stage.storePath)
                 try await ReceiptArchive(folder: stage.receiptFolder).export(from: store)
                 await store.close()
                 let after = try await daemon.waitForMetrics(with: "approval_daemon_receipts_unexported 0.0")

@@ -24,7 +24,7 @@ struct Stage: Sendable {
     static func with(_ body: (Stage) async throws -> Void) async throws {
         try await withEmulator { emulator in
             let folder = try TemporaryFolder()
-            let store = SQLiteActivationStore(path: folder.file("store/activations.sqlite"))
+            let store = ActivationStore.sqlite(path: folder.file("store/activations.sqlite"))
             let client = try emulator.makeClient { $0.store = store }
             let registration = try await emulator.cloud.register(userID: "alice")
             let activation = try await client.activate(code: registration.activationQRCode, password: Self.password)
@@ -118,10 +118,10 @@ struct Stage: Sendable {
 
     /// The receipts in the store.
     func receipts() async throws -> [DecisionReceipt] {
-        let store = SQLiteActivationStore(path: self.storePath)
+        let store = ActivationStore.sqlite(path: self.storePath)
         let client = try self.emulator.makeClient { $0.store = store }
         var receipts: [DecisionReceipt] = []
-        for try await receipt in try client.receipts() { receipts.append(receipt) }
+        for try await receipt in client.receipts() { receipts.append(receipt) }
         await client.shutdown()
         await store.close()
         return receipts

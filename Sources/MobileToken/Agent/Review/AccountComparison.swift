@@ -7,7 +7,7 @@ struct SignedAccount {
     /// The ways to show it.
     private let forms: [AccountNumber]
 
-    init?(_ field: OfflineOperationData.Field) {
+    init?(_ field: OfflineOperation.SignedData.Field) {
         switch field {
         case .account(let iban, let bic):
             self.text = iban

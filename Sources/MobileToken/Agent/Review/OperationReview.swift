@@ -19,7 +19,7 @@ public struct OperationReview: Sendable, Hashable {
     /// The activation that would decide it.
     public let activationID: String
     /// The data that would be signed, read; `nil` when it does not have the documented form, such as `A1*A100CZK*ICZ…`.
-    public let signedData: OfflineOperationData?
+    public let signedData: OfflineOperation.SignedData?
     /// Why the operation is not complete, in the order of its attributes; empty when it is.
     public let doubts: [Doubt]
 
@@ -31,7 +31,7 @@ public struct OperationReview: Sendable, Hashable {
     public init(of operation: UserOperation, activationID: String = "") {
         self.operation = operation
         self.activationID = activationID
-        self.signedData = try? OfflineOperationData(parsing: operation.data)
+        self.signedData = try? OfflineOperation.SignedData(parsing: operation.data)
         var rules = ReviewRules()
         rules.apply(to: operation, self.signedData)
         self.doubts = rules.doubts
@@ -166,7 +166,7 @@ extension OperationReview.Doubt.Kind {
 
 extension UserOperation {
     /// The operation's amounts, those of conversions not included.
-    var amounts: [OperationAttribute.Money] {
+    var amounts: [UserOperation.Attribute.Money] {
         self.formData.attributes.compactMap { attribute in
             if case .amount(let money) = attribute.content { money } else { nil }
         }

@@ -5,7 +5,7 @@ import Foundation
 struct ReviewRules {
     private(set) var doubts: [OperationReview.Doubt] = []
 
-    mutating func apply(to operation: UserOperation, _ data: OfflineOperationData?) {
+    mutating func apply(to operation: UserOperation, _ data: OfflineOperation.SignedData?) {
         for issue in operation.issues { self.note(.unreadable, issue.description) }
         for attribute in operation.formData.attributes { self.look(at: attribute) }
         self.compareCurrencies(of: operation)
@@ -40,7 +40,7 @@ struct ReviewRules {
 // MARK: - What is shown
 
 extension ReviewRules {
-    private mutating func look(at attribute: OperationAttribute) {
+    private mutating func look(at attribute: UserOperation.Attribute) {
         switch attribute.content {
         case .heading, .keyValue, .note, .partyInfo, .image: break
         case .amount(let money): self.look(at: money, attribute.name)
@@ -50,7 +50,7 @@ extension ReviewRules {
         }
     }
 
-    private mutating func look(at money: OperationAttribute.Money, _ name: String?) {
+    private mutating func look(at money: UserOperation.Attribute.Money, _ name: String?) {
         if let amount = money.amount, amount.isFinite {
             if amount < 0 { self.note(.negativeAmount, name) }
         } else {
@@ -66,7 +66,7 @@ extension ReviewRules {
     }
 }
 
-extension OperationAttribute {
+extension UserOperation.Attribute {
     /// The name of the attribute in a doubt.
     fileprivate var name: String? { self.id ?? self.label }
 }
@@ -74,7 +74,7 @@ extension OperationAttribute {
 // MARK: - What is signed
 
 extension ReviewRules {
-    private mutating func look(at data: OfflineOperationData) {
+    private mutating func look(at data: OfflineOperation.SignedData) {
         for case .unknown(let letter, _) in data.fields { self.note(.unknownDataField, String(letter)) }
         // A reader of the data may take the first or the last.
         for kind in DataFieldKind.allCases where data.fields.count(where: { kind.matches($0) }) > 1 {
@@ -85,7 +85,7 @@ extension ReviewRules {
     private enum DataFieldKind: String, CaseIterable {
         case amount, account, date
 
-        func matches(_ field: OfflineOperationData.Field) -> Bool {
+        func matches(_ field: OfflineOperation.SignedData.Field) -> Bool {
             switch field {
             case .amount: self == .amount
             case .account, .anyAccount: self == .account
@@ -99,7 +99,7 @@ extension ReviewRules {
 // MARK: - Whether both agree
 
 extension ReviewRules {
-    private mutating func compareAmounts(of operation: UserOperation, _ data: OfflineOperationData) {
+    private mutating func compareAmounts(of operation: UserOperation, _ data: OfflineOperation.SignedData) {
         var unshown: [(amount: Decimal, currency: String)] = data.fields.compactMap { field in
             if case .amount(let amount, let currency, _) = field { (amount, currency) } else { nil }
         }
@@ -113,7 +113,7 @@ extension ReviewRules {
         for signed in unshown { self.note(.amountNotShown, "\(signed.amount) \(signed.currency)") }
     }
 
-    private mutating func compareAccounts(of operation: UserOperation, _ data: OfflineOperationData) {
+    private mutating func compareAccounts(of operation: UserOperation, _ data: OfflineOperation.SignedData) {
         let signed = data.fields.compactMap(SignedAccount.init)
         var isShown = signed.map { _ in false }
         func isSigned(_ account: AccountNumber) -> Bool { signed.contains { $0.isShown(as: account) } }
@@ -138,7 +138,7 @@ extension ReviewRules {
 
 /// A text that a person reads, and may find an account in.
 private enum ShownText {
-    case value(OperationAttribute, String)
+    case value(UserOperation.Attribute, String)
     case other(name: String?, String)
 
     var string: String {
@@ -162,7 +162,7 @@ extension UserOperation {
     }
 }
 
-extension OperationAttribute {
+extension UserOperation.Attribute {
     fileprivate var texts: [ShownText] {
         let strings: [String]
         switch self.content {
@@ -177,7 +177,7 @@ extension OperationAttribute {
     }
 }
 
-extension OperationAttribute {
+extension UserOperation.Attribute {
     /// Indicates whether the identifier ends in `account` or `iban`, as in `operation.account` and `creditorAccount`.
     fileprivate var isNamedAccount: Bool {
         let letters = (self.id ?? "").utf8.map { $0 | 0x20 }

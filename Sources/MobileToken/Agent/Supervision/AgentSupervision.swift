@@ -1,4 +1,3 @@
-import Coordination
 import Basics
 import Coordination
 package import PowerAuth
@@ -61,7 +60,7 @@ package struct AgentSupervision: Sendable {
 
     var activations: [ExactString: SupervisedActivation] = [:]
     /// Activations that may have something to begin, in turn.
-    private var line: ArraySlice<ExactString> = []
+    private var queue = FIFO<ExactString>()
     private var alarms = Heap<Alarm>()
     private var alarmLimit = 64
     private var lastJob: UInt64 = 0
@@ -256,17 +255,16 @@ extension AgentSupervision {
             return
         }
         self.activations[id]?.isInLine = true
-        self.line.append(id)
+        self.queue.append(id)
     }
 
     /// Begins as much as the limits allow.
     mutating func begin(at now: Duration) -> [Action] {
         var actions: [Action] = []
-        while !self.isShutDown, self.jobCount < max(1, self.limits.maximumConcurrency), let id = self.line.popFirst() {
+        while !self.isShutDown, self.jobCount < max(1, self.limits.maximumConcurrency), let id = self.queue.popFirst() {
             self.activations[id]?.isInLine = false
             actions += self.beginNext(of: id, at: now)
         }
-        if self.line.isEmpty { self.line = [] }
         return actions
     }
 

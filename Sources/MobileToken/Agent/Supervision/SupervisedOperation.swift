@@ -362,7 +362,7 @@ extension ApprovalAgent.Verdict {
     fileprivate init(_ intent: DecisionIntent) {
         switch intent.verdict {
         case .approve: self = .approve
-        case .reject: self = .reject(intent.reason.map { RejectionReason($0) } ?? .unknown)
+        case .reject: self = .reject(intent.reason.map { UserOperation.RejectionReason($0) } ?? .unknown)
         }
     }
 }

@@ -1,14 +1,16 @@
-/// The part of a fleet's activations that a process polls at the moment.
-public struct FleetAssignment: Sendable, Equatable {
-    /// The buckets that this process polls; see ``FleetBuckets/bucket(of:count:)``.
-    public var buckets: Set<Int>
-    /// The number of processes that are alive, this one included. They divide the ``ServerLimits``.
-    public var processCount: Int
+extension OperationsFleet {
+    /// The part of a fleet's activations that a process polls at the moment.
+    public struct Assignment: Sendable, Equatable {
+        /// The buckets that this process polls; see ``OperationsFleet/Buckets/bucket(of:count:)``.
+        public var buckets: Set<Int>
+        /// The number of processes that are alive, this one included. They divide the ``OperationsFleet/ServerLimits``.
+        public var processCount: Int
 
-    /// Creates an assignment.
-    public init(buckets: Set<Int>, processCount: Int = 1) {
-        self.buckets = buckets
-        self.processCount = processCount
+        /// Creates an assignment.
+        public init(buckets: Set<Int>, processCount: Int = 1) {
+            self.buckets = buckets
+            self.processCount = processCount
+        }
     }
 }
 
@@ -28,7 +30,7 @@ public protocol FleetMembership: Sendable {
     ///   one's own will is free for others only then; what is lost at once must not be decided on any more, which
     ///   ``holds(_:)`` is asked about.
     /// - Throws: what makes taking part impossible.
-    func run(assign: @escaping @Sendable (FleetAssignment) async -> Void) async throws
+    func run(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void) async throws
 
     /// Returns whether this process still owns a bucket, as far as it can know at this very moment. Asked right before a
     /// decision; must not block.
@@ -44,8 +46,8 @@ public struct SingleProcessMembership: FleetMembership {
     public init() {}
 
     /// Assigns everything, and waits for the end.
-    public func run(assign: @escaping @Sendable (FleetAssignment) async -> Void) async throws {
-        await assign(FleetAssignment(buckets: [0]))
+    public func run(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void) async throws {
+        await assign(OperationsFleet.Assignment(buckets: [0]))
         let (never, continuation) = AsyncStream.makeStream(of: Never.self)
         for await _ in never {}  // ends when the task is canceled
         continuation.finish()

@@ -7,7 +7,7 @@ import PowerAuth
 package protocol ListSharingMembership: FleetMembership {
     /// Notes the list of an activation that this process polls. Called after each poll and each change; a list that is the same
     /// as before costs nothing. Must not block.
-    func polled(_ listing: FleetListing)
+    func recordPoll(_ listing: FleetListing)
 
     /// Returns the list of an activation that was shared last; `nil` when none is known.
     func lastListing(of activationID: String) -> FleetListing?

@@ -6,7 +6,7 @@ import Synchronization
 /// Divides the activations of an SQLite store among the processes of one machine that work with it.
 ///
 /// ```swift
-/// let store = SQLiteActivationStore()
+/// let store = ActivationStore.sqlite()
 /// var configuration = OperationsFleet.Configuration()
 /// configuration.membership = LocalProcessesMembership(store: store)
 /// ```
@@ -19,12 +19,12 @@ import Synchronization
 /// Up to 256 processes can take part; those beyond 64 find nothing to poll, and stand by.
 public final class LocalProcessesMembership: FleetMembership {
     /// 64.
-    public let bucketCount = FleetBuckets.count
+    public let bucketCount = OperationsFleet.Buckets.count
     /// The file with the locks.
     public let path: String
 
     /// The offset of the byte by whose lock the others count a process.
-    private static let seats: Range<Int64> = 1024..<1280
+    private static let processSlots: Range<Int64> = 1024..<1280
     private static let interval = Duration.seconds(1)
 
     private let clock: ServiceClock
@@ -36,8 +36,8 @@ public final class LocalProcessesMembership: FleetMembership {
     /// - Parameters:
     ///   - store: The store that the processes share.
     ///   - clock: Paces looking for other processes.
-    public convenience init(store: SQLiteActivationStore, clock: any Clock<Duration> = ContinuousClock()) {
-        self.init(path: store.path + "-fleet", clock: clock, random: { .random(in: 0..<FleetBuckets.count) })
+    public convenience init(store: ActivationStore, clock: any Clock<Duration> = ContinuousClock()) {
+        self.init(path: store.name + "-fleet", clock: clock, random: { .random(in: 0..<OperationsFleet.Buckets.count) })
     }
 
     package init(path: String, clock: any Clock<Duration>, random: @escaping @Sendable () -> Int) {
@@ -51,18 +51,18 @@ public final class LocalProcessesMembership: FleetMembership {
 
     /// Takes buckets and gives them back until the calling task is canceled.
     ///
-    /// - Throws: `MobileTokenError` when the file cannot be used, or all seats are taken.
-    public func run(assign: @escaping @Sendable (FleetAssignment) async -> Void) async throws {
+    /// - Throws: `MobileTokenError` when the file cannot be used, or all slots are taken.
+    public func run(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void) async throws {
         let file = try LockFile(creating: self.path)  // what it holds is free when it is let go
-        let seat = try Self.takeSeat(in: file)
+        let slot = try Self.takeSlot(in: file)
         var share = BucketShare(count: self.bucketCount, startingAt: self.random())
-        var last: FleetAssignment?
+        var last: OperationsFleet.Assignment?
         do {
             repeat {
-                let count = try Self.processCount(in: file, besides: seat)
+                let count = try Self.processCount(in: file, besides: slot)
                 await self.giveBack(share.surplus(among: count), of: &share, in: file, count, assign)
                 try self.takeMissing(of: &share, in: file, count)
-                let assignment = FleetAssignment(buckets: share.owned, processCount: count)
+                let assignment = OperationsFleet.Assignment(buckets: share.owned, processCount: count)
                 if assignment != last { await assign(assignment) }
                 last = assignment
             } while (try? await self.clock.sleep(until: self.clock.now + Self.interval)) != nil
@@ -73,14 +73,14 @@ public final class LocalProcessesMembership: FleetMembership {
         await self.giveBack(Array(share.owned), of: &share, in: file, 1, assign)
     }
 
-    private static func takeSeat(in file: LockFile) throws -> Int64 {
-        for seat in self.seats where try file.tryLock(seat) { return seat }
-        throw MobileTokenError(.invalidConfiguration, "More than \(self.seats.count) processes share the store")
+    private static func takeSlot(in file: LockFile) throws -> Int64 {
+        for slot in self.processSlots where try file.tryLock(slot) { return slot }
+        throw MobileTokenError(.invalidConfiguration, "More than \(self.processSlots.count) processes share the store")
     }
 
-    private static func processCount(in file: LockFile, besides seat: Int64) throws -> Int {
+    private static func processCount(in file: LockFile, besides slot: Int64) throws -> Int {
         // One by one, for the kernel names any lock of a range that it likes.
-        1 + (try self.seats.count { try $0 != seat && file.lockOfAnother(in: $0..<($0 + 1)) != nil })
+        1 + (try self.processSlots.count { try $0 != slot && file.lockOfAnother(in: $0..<($0 + 1)) != nil })
     }
 
     /// Others may take a bucket only when nothing is decided on it here any more.
@@ -89,18 +89,18 @@ public final class LocalProcessesMembership: FleetMembership {
         of share: inout BucketShare,
         in file: LockFile,
         _ processCount: Int,
-        _ assign: (FleetAssignment) async -> Void
+        _ assign: (OperationsFleet.Assignment) async -> Void
     ) async {
         guard !buckets.isEmpty else { return }
-        for bucket in buckets { share.gaveBack(bucket) }
+        for bucket in buckets { share.remove(bucket) }
         self.held.withLock { [owned = share.owned] in $0 = owned }
-        await assign(FleetAssignment(buckets: share.owned, processCount: processCount))
+        await assign(OperationsFleet.Assignment(buckets: share.owned, processCount: processCount))
         for bucket in buckets { file.unlock(Int64(bucket)) }
     }
 
     private func takeMissing(of share: inout BucketShare, in file: LockFile, _ processCount: Int) throws {
         for bucket in share.candidates(among: processCount) where share.missing(among: processCount) > 0 {
-            if try file.tryLock(Int64(bucket)) { share.took(bucket) }
+            if try file.tryLock(Int64(bucket)) { share.add(bucket) }
         }
         self.held.withLock { [owned = share.owned] in $0 = owned }
     }

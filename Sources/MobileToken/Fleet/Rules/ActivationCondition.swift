@@ -28,7 +28,7 @@ package struct ActivationCondition: Sendable {
     /// Between two attempts to open an activation.
     package static let openingWait = (first: Duration.seconds(1), longest: Duration.seconds(60))
 
-    package private(set) var state = FleetActivationState(.starting)
+    package private(set) var state = OperationsFleet.ActivationState(.starting)
     /// When a poll last succeeded.
     package private(set) var lastSuccess: Duration?
     package private(set) var isOpened = false
@@ -77,7 +77,7 @@ package struct ActivationCondition: Sendable {
         guard !self.ends(with: error) else { return }
         self.wait = self.grown(Self.openingWait)
         self.notBefore = now + self.wait
-        self.state = FleetActivationState(self.state.phase, reason: error)
+        self.state = OperationsFleet.ActivationState(self.state.phase, reason: error)
     }
 
     // MARK: Polling
@@ -98,7 +98,7 @@ package struct ActivationCondition: Sendable {
         case .invalidActivation, .activationFailed, .authenticationFailed:
             self.isDoubtful = true
             fallthrough
-        default: self.state = FleetActivationState(self.state.phase, reason: error)
+        default: self.state = OperationsFleet.ActivationState(self.state.phase, reason: error)
         }
     }
 
@@ -107,7 +107,7 @@ package struct ActivationCondition: Sendable {
     /// The server told its status.
     package mutating func recordStatus(
         _ state: ActivationState,
-        _ counter: CounterComparison.Result,
+        _ counter: ActivationStatus.CounterComparison.Result,
         at now: Duration
     ) {
         guard !self.state.phase.isEnded else { return }
@@ -141,13 +141,13 @@ package struct ActivationCondition: Sendable {
         self.lastStatus = now
         let wait = max(self.wait, Self.commitWait.first, PollSchedule.believed(error.retryAfter ?? .zero))
         self.notBefore = now + wait
-        if !self.state.phase.isWaiting { self.state = FleetActivationState(self.state.phase, reason: error) }
+        if !self.state.phase.isWaiting { self.state = OperationsFleet.ActivationState(self.state.phase, reason: error) }
     }
 
     // MARK: Phases
 
-    private mutating func become(_ phase: FleetActivationState.Phase, _ reason: MobileTokenError? = nil) {
-        self.state = FleetActivationState(phase, reason: reason)
+    private mutating func become(_ phase: OperationsFleet.ActivationState.Phase, _ reason: MobileTokenError? = nil) {
+        self.state = OperationsFleet.ActivationState(phase, reason: reason)
         (self.notBefore, self.wait) = (.zero, .zero)
     }
 
@@ -169,13 +169,13 @@ package struct ActivationCondition: Sendable {
 
     /// Ends the activation's part in the fleet when the error says that nothing will help.
     private mutating func ends(with error: MobileTokenError) -> Bool {
-        guard let phase = FleetActivationState.Phase(endingWith: error) else { return false }
+        guard let phase = OperationsFleet.ActivationState.Phase(endingWith: error) else { return false }
         self.become(phase, error)
         return true
     }
 }
 
-extension FleetActivationState.Phase {
+extension OperationsFleet.ActivationState.Phase {
     /// The phase that an error ends in; `nil` for one that waits or passes.
     init?(endingWith error: MobileTokenError) {
         switch error.code {

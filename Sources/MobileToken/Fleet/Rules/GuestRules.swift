@@ -1,7 +1,7 @@
 import Basics
 package import PowerAuth
 
-/// The limits on requests to one server. It decides; ``ServerGate`` reads the clock and waits.
+/// The limits on requests to one server. It decides; ``ServerLimiter`` reads the clock and waits.
 ///
 /// Every request takes a place: so many a second, so many at once. Polls, of which there may be thousands, heed more:
 ///
@@ -39,8 +39,8 @@ package struct GuestRules: Sendable {
     package static let stormCount = 10
     package static let stormLength = Duration.seconds(10)
 
-    private let limits: ServerLimits
-    private var share: ServerLimits
+    private let limits: OperationsFleet.ServerLimits
+    private var share: OperationsFleet.ServerLimits
     private var requests: RateWindow
     private var requestsUnderWay = 0
     private var pollsUnderWay = 0
@@ -50,7 +50,7 @@ package struct GuestRules: Sendable {
     private var refusals: [Duration] = []
     private var renewals: TokenRenewals
 
-    package init(_ limits: ServerLimits) {
+    package init(_ limits: OperationsFleet.ServerLimits) {
         self.limits = limits
         self.share = limits
         self.requests = RateWindow(rate: limits.requestsPerSecond)
@@ -71,7 +71,7 @@ package struct GuestRules: Sendable {
     /// Before when the cap allows no other request.
     package var nextRequest: Duration { self.requests.next }
 
-    /// Takes a place for a request, for which ``ended(_:at:random:)`` has to follow.
+    /// Takes a place for a request, for which ``end(_:at:random:)`` has to follow.
     package mutating func enter(at now: Duration) -> Step {
         guard self.requestsUnderWay < max(1, self.share.concurrentRequests) else { return .waitForEnd }
         let next = self.nextRequest
@@ -94,13 +94,13 @@ package struct GuestRules: Sendable {
     package mutating func freePlace() { self.requestsUnderWay = max(0, self.requestsUnderWay - 1) }
 
     /// - Parameter random: A number in 0..<1, which spreads what comes back.
-    package mutating func ended(_ outcome: RequestOutcome, at now: Duration, random: Double) {
+    package mutating func end(_ outcome: RequestOutcome, at now: Duration, random: Double) {
         self.freePlace()
-        self.learn(outcome, at: now, random: random)
+        self.record(outcome, at: now, random: random)
     }
 
     /// Takes in what a request tells about the server's health.
-    package mutating func learn(_ outcome: RequestOutcome, at now: Duration, random: Double) {
+    package mutating func record(_ outcome: RequestOutcome, at now: Duration, random: Double) {
         switch (outcome, self.breaker) {
         case (.canceled, _), (.unused, _): break
         case (.answered, .closed): self.breaker = .closed(failures: 0)
@@ -109,14 +109,14 @@ package struct GuestRules: Sendable {
             self.recoveryStart = now
         case (.answered, .open): break  // sent before the trouble, or by hand
         case (.failed(let retryAfter), .closed(let failures)), (.failed(let retryAfter), .probing(_, let failures)):
-            self.failed(failures + 1, retryAfter, at: now, random: random)
+            self.recordFailure(failures + 1, retryAfter, at: now, random: random)
         case (.failed(let retryAfter), .open(let until, let failures)):
             guard let retryAfter else { break }
             self.breaker = .open(until: max(until, now + PollSchedule.believed(retryAfter)), failures: failures)
         }
     }
 
-    private mutating func failed(_ failures: Int, _ retryAfter: Duration?, at now: Duration, random: Double) {
+    private mutating func recordFailure(_ failures: Int, _ retryAfter: Duration?, at now: Duration, random: Double) {
         var isProbe = false
         if case .probing = self.breaker { isProbe = true }
         if let retryAfter, retryAfter > .zero {
@@ -193,8 +193,8 @@ package struct GuestRules: Sendable {
     }
 
     /// - Parameter isAccepted: Whether the server took the new token.
-    package mutating func tokenRenewed(isAccepted: Bool, at now: Duration) {
-        self.renewals.ended(isAccepted: isAccepted, at: now)
+    package mutating func recordTokenRenewal(isAccepted: Bool, at now: Duration) {
+        self.renewals.end(isAccepted: isAccepted, at: now)
     }
 
     package func isStorm(at now: Duration) -> Bool {
@@ -224,7 +224,7 @@ struct TokenRenewals: Sendable {
         return true
     }
 
-    mutating func ended(isAccepted: Bool, at now: Duration) {
+    mutating func end(isAccepted: Bool, at now: Duration) {
         self.vain = isAccepted ? 0 : self.vain + 1
         guard self.vain >= Self.vainLimit else { return }
         let doublings = min(self.vain - Self.vainLimit, 4)

@@ -26,22 +26,22 @@ final class FleetStreams: Sendable {
         self.shown.finish()
     }
 
-    private func send(_ change: (inout FleetBuffer) -> FleetEvent?) {
+    private func send(_ change: (inout FleetBuffer) -> OperationsFleet.Event?) {
         self.polled.send(change)
         if self.sharing != nil { self.shown.send(change) }
     }
 
     /// Returns a listener to the events of an activation's service.
-    func listener(of activation: any AuthenticatedChannel) -> @Sendable (OperationsEvent) -> Void {
+    func listener(of activation: any AuthenticatedChannel) -> @Sendable (OperationsService.Event) -> Void {
         let id = activation.activationID
         return { event in
             switch event {
             case .loading: break
-            case .failed(let error): self.failed(error, of: id)
+            case .failed(let error): self.reportFailure(error, of: id)
             case .changed(let change):
                 self.polled.send { start in
                     guard start.setList(change.operations, of: id) else { return nil }
-                    return .changed(FleetChange(activationID: id, change: change))
+                    return .changed(OperationsFleet.Change(activationID: id, change: change))
                 }
                 guard self.sharing != nil else { return }
                 let date = activation.serverDate
@@ -50,14 +50,14 @@ final class FleetStreams: Sendable {
         }
     }
 
-    func stateChanged(_ state: FleetActivationState, of id: String) {
+    func stateChanged(_ state: OperationsFleet.ActivationState, of id: String) {
         self.send { start in
             start.setState(state, of: id)
             return .stateChanged(activationID: id, state)
         }
     }
 
-    func failed(_ error: MobileTokenError, of id: String) {
+    func reportFailure(_ error: MobileTokenError, of id: String) {
         self.send { _ in .failed(activationID: id, error) }
     }
 
@@ -65,7 +65,7 @@ final class FleetStreams: Sendable {
     func follow(_ id: String, list: [UserOperation]) {
         self.polled.send { start in
             guard start.follow(id), start.setList(list, of: id), !list.isEmpty else { return nil }
-            return .changed(FleetChange(activationID: id, change: OperationListChange(wholeList: list)))
+            return .changed(OperationsFleet.Change(activationID: id, change: OperationList.Change(wholeList: list)))
         }
         // An empty list may only say that nothing was fetched yet.
         guard self.sharing != nil else { return }
@@ -79,11 +79,11 @@ final class FleetStreams: Sendable {
     func unfollow(_ id: String) {
         self.send { Self.empty(id, in: &$0) }
         // The server's time is of no use to a list without operations.
-        self.sharing?.polled(FleetListing(activationID: id, operations: [], serverDate: .distantPast))
+        self.sharing?.recordPoll(FleetListing(activationID: id, operations: [], serverDate: .distantPast))
     }
 
     /// This process does not poll the activation any more.
-    func left(_ id: String) {
+    func reportLeaving(_ id: String) {
         self.polled.send { Self.empty(id, in: &$0) }
         self.polled.send { start in
             start.forget(id)
@@ -97,12 +97,12 @@ final class FleetStreams: Sendable {
         if let listing = sharing.lastListing(of: id) { self.show(listing) }
     }
 
-    private static func empty(_ id: String, in start: inout FleetBuffer) -> FleetEvent? {
+    private static func empty(_ id: String, in start: inout FleetBuffer) -> OperationsFleet.Event? {
         let list = start.unfollow(id)
         guard !list.isEmpty else { return nil }
-        let removed = list.map { OperationListChange.Removal(operation: $0, reason: .left) }
-        let change = OperationListChange(operations: [], removed: removed, source: .departure)
-        return .changed(FleetChange(activationID: id, change: change))
+        let removed = list.map { OperationList.Change.Removal(operation: $0, reason: .left) }
+        let change = OperationList.Change(operations: [], removed: removed, source: .departure)
+        return .changed(OperationsFleet.Change(activationID: id, change: change))
     }
 }
 
@@ -110,10 +110,10 @@ final class FleetStreams: Sendable {
 
 extension FleetStreams {
     /// A poll of this process ended. What it found may be news to others even when this process knew it.
-    func polled(_ listing: FleetListing) { self.share(listing, as: nil) }
+    func recordPoll(_ listing: FleetListing) { self.share(listing, as: nil) }
 
     /// - Parameter change: The change that tells why operations left.
-    private func share(_ listing: FleetListing, as change: OperationListChange?) {
+    private func share(_ listing: FleetListing, as change: OperationList.Change?) {
         var isFollowed = false
         self.shown.send { start in
             isFollowed = start.isFollowed(listing.activationID)
@@ -123,7 +123,7 @@ extension FleetStreams {
                     ?? .init(of: operation, at: listing.serverDate)
             }
         }
-        if isFollowed { self.sharing?.polled(listing) }
+        if isFollowed { self.sharing?.recordPoll(listing) }
     }
 
     /// Shows a list of another process, unless this one polls the activation.
@@ -137,7 +137,7 @@ extension FleetStreams {
     }
 
     /// Nobody polls the activation, as far as this process can know.
-    func vanished(_ id: String) {
+    func recordRemoval(_ id: String) {
         guard self.sharing != nil else { return }
         self.shown.send { start in
             defer { start.forget(id) }
@@ -146,14 +146,14 @@ extension FleetStreams {
     }
 }
 
-extension OperationListChange.RemovalReason {
+extension OperationList.Change.RemovalReason {
     /// Why an operation is not listed any more, as far as the server's time tells.
     fileprivate init(of operation: UserOperation, at serverDate: Date) {
         self = operation.expires <= serverDate ? .expired : .disappeared
     }
 }
 
-extension OperationListChange.Source {
+extension OperationList.Change.Source {
     /// The activation ended, or left its ``OperationsFleet``.
     public static let departure = Self(description: "departure")
     /// Another process of an ``OperationsFleet`` polled the list; see ``FleetMembership``.

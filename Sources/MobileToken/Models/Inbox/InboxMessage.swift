@@ -51,28 +51,30 @@ public struct InboxMessage: Sendable, Hashable, Identifiable {
     }
 }
 
-/// One page of the inbox.
-public struct InboxPage: Sendable, Hashable {
-    /// The messages that could be read, in the server's order.
-    public let messages: [InboxMessage]
-    /// The parts that could not be read; the first 100 issues.
-    public let issues: [DecodingIssue]
-    /// The number of further issues.
-    public let omittedIssueCount: Int
-    /// Why the first message that is missing from ``messages`` could not be read.
-    package let firstUnreadable: DecodingIssue?
-    /// The number of the server's messages that could not be read, and are missing from ``messages``.
-    package var unreadableCount: Int { self.receivedCount - self.messages.count }
-    /// The number of messages that the server sent, those that could not be read included: a short page is the last.
-    package let receivedCount: Int
+extension InboxService {
+    /// One page of the inbox.
+    public struct Page: Sendable, Hashable {
+        /// The messages that could be read, in the server's order.
+        public let messages: [InboxMessage]
+        /// The parts that could not be read; the first 100 issues.
+        public let issues: [DecodingIssue]
+        /// The number of further issues.
+        public let omittedIssueCount: Int
+        /// Why the first message that is missing from ``messages`` could not be read.
+        package let firstUnreadable: DecodingIssue?
+        /// The number of the server's messages that could not be read, and are missing from ``messages``.
+        package var unreadableCount: Int { self.receivedCount - self.messages.count }
+        /// The number of messages that the server sent, those that could not be read included: a short page is the last.
+        package let receivedCount: Int
 
-    /// Creates a page.
-    public init(messages: [InboxMessage], issues: [DecodingIssue] = [], omittedIssueCount: Int = 0) {
-        self.messages = messages
-        self.issues = issues
-        self.omittedIssueCount = omittedIssueCount
-        self.firstUnreadable = nil
-        self.receivedCount = messages.count
+        /// Creates a page.
+        public init(messages: [InboxMessage], issues: [DecodingIssue] = [], omittedIssueCount: Int = 0) {
+            self.messages = messages
+            self.issues = issues
+            self.omittedIssueCount = omittedIssueCount
+            self.firstUnreadable = nil
+            self.receivedCount = messages.count
+        }
     }
 }
 
@@ -131,7 +133,7 @@ extension InboxMessage {
     }
 }
 
-extension InboxPage {
+extension InboxService.Page {
     /// Reads the response that holds a list of messages.
     package init(response: [UInt8]) throws(MobileTokenError) {
         guard let list = try SuccessResponse(parsing: response).responseObject, list.isArray else {

@@ -38,15 +38,17 @@ public struct MobileTokenData: Sendable, Hashable {
     }
 
     /// Sets a record, under its own name.
-    public mutating func record(_ record: some MobileTokenRecord) {
+    public mutating func record(_ record: some MobileTokenData.Record) {
         self.members[record.name] = record.json
     }
 }
 
-/// A part of ``MobileTokenData`` with a name and a form of its own.
-public protocol MobileTokenRecord: Sendable {
-    /// The name that the server side knows it by.
-    var name: String { get }
-    /// The record so far.
-    var json: JSONValue { get }
+extension MobileTokenData {
+    /// A part of ``MobileTokenData`` with a name and a form of its own.
+    public protocol Record: Sendable {
+        /// The name that the server side knows it by.
+        var name: String { get }
+        /// The record so far.
+        var json: JSONValue { get }
+    }
 }

@@ -11,7 +11,7 @@ public protocol AuthorizableOperation: Sendable {
     /// Until when it can be decided, in the server's time. Without an end by default, which is `Date.distantFuture`.
     var expires: Date { get }
     /// A one-time code to send along. None by default.
-    var proximityCheck: ProximityCheck? { get }
+    var proximityCheck: UserOperation.ProximityCheck? { get }
     /// Anything the server side wants to know of the client, sent along with the decision. Nothing by default.
     var mobileTokenData: JSONObject? { get }
 
@@ -23,7 +23,7 @@ extension AuthorizableOperation {
     /// Without an end.
     public var expires: Date { .distantFuture }
     /// None.
-    public var proximityCheck: ProximityCheck? { nil }
+    public var proximityCheck: UserOperation.ProximityCheck? { nil }
     /// Nothing.
     public var mobileTokenData: JSONObject? { nil }
 
@@ -43,7 +43,7 @@ public struct LocalOperation: AuthorizableOperation, Expirable, Hashable, Codabl
     /// server's to judge.
     public var expires: Date
     /// A one-time code to send along.
-    public var proximityCheck: ProximityCheck?
+    public var proximityCheck: UserOperation.ProximityCheck?
     /// Anything the server side wants to know of the client, sent along with the decision.
     public var mobileTokenData: JSONObject?
 
@@ -59,7 +59,7 @@ public struct LocalOperation: AuthorizableOperation, Expirable, Hashable, Codabl
         id: String,
         data: String,
         expires: Date = .distantFuture,
-        proximityCheck: ProximityCheck? = nil,
+        proximityCheck: UserOperation.ProximityCheck? = nil,
         mobileTokenData: JSONObject? = nil
     ) {
         self.id = id

@@ -9,16 +9,16 @@ public struct OperationForm: Sendable, Hashable {
     /// The message.
     public let message: String
     /// The texts for after the decision.
-    public let resultTexts: ResultTexts?
+    public let resultTexts: OperationForm.ResultTexts?
     /// The details, in the server's order.
-    public let attributes: [OperationAttribute]
+    public let attributes: [UserOperation.Attribute]
 
     /// Creates form data.
     public init(
         title: String,
         message: String,
-        resultTexts: ResultTexts? = nil,
-        attributes: [OperationAttribute] = []
+        resultTexts: OperationForm.ResultTexts? = nil,
+        attributes: [UserOperation.Attribute] = []
     ) {
         self.title = title
         self.message = message
@@ -27,7 +27,7 @@ public struct OperationForm: Sendable, Hashable {
     }
 
     /// Returns the attribute with an identifier, such as `operation.amount`; `nil` when there is none, or more than one.
-    public func attribute(_ id: String) -> OperationAttribute? {
+    public func attribute(_ id: String) -> UserOperation.Attribute? {
         let matches = self.attributes.filter { $0.id?.isExactly(id) == true }
         return matches.count == 1 ? matches.first : nil
     }
@@ -42,20 +42,22 @@ public struct OperationForm: Sendable, Hashable {
     }
 }
 
-/// Texts to show instead of an application's own after a decision.
-public struct ResultTexts: Sendable, Hashable {
-    /// After the operation was approved.
-    public let success: String?
-    /// After it failed.
-    public let failure: String?
-    /// After it was rejected.
-    public let reject: String?
+extension OperationForm {
+    /// Texts to show instead of an application's own after a decision.
+    public struct ResultTexts: Sendable, Hashable {
+        /// After the operation was approved.
+        public let success: String?
+        /// After it failed.
+        public let failure: String?
+        /// After it was rejected.
+        public let reject: String?
 
-    /// Creates texts.
-    public init(success: String? = nil, failure: String? = nil, reject: String? = nil) {
-        self.success = success
-        self.failure = failure
-        self.reject = reject
+        /// Creates texts.
+        public init(success: String? = nil, failure: String? = nil, reject: String? = nil) {
+            self.success = success
+            self.failure = failure
+            self.reject = reject
+        }
     }
 }
 
@@ -64,13 +66,13 @@ extension OperationForm {
         self.title = try view.required("title", .string, log)
         self.message = try view.required("message", .string, log)
         self.resultTexts = view.optional("resultTexts", .object, &log).map { texts in
-            log.inside("resultTexts") { log in ResultTexts(texts, &log) }
+            log.inside("resultTexts") { log in OperationForm.ResultTexts(texts, &log) }
         }
-        self.attributes = OperationAttribute.list("attributes", of: view, &log)
+        self.attributes = UserOperation.Attribute.list("attributes", of: view, &log)
     }
 }
 
-extension ResultTexts {
+extension OperationForm.ResultTexts {
     init(_ view: JSONView, _ log: inout IssueLog) {
         self.success = view.optional("success", .string, &log)
         self.failure = view.optional("failure", .string, &log)

@@ -13,7 +13,7 @@ extension OperationForm {
     }
 }
 
-extension ResultTexts {
+extension OperationForm.ResultTexts {
     fileprivate var json: JSONValue {
         var members: JSONObject = [:]
         members["success"] = self.success.map { .string($0) }
@@ -23,13 +23,13 @@ extension ResultTexts {
     }
 }
 
-extension AllowedSignatureType {
+extension UserOperation.AllowedSignatureType {
     var json: JSONValue {
         ["type": .string(self.kind.rawValue), "variants": .array(self.variants.map { .string($0.rawValue) })]
     }
 }
 
-extension OperationAttribute {
+extension UserOperation.Attribute {
     fileprivate var json: JSONValue {
         if case .unknown(_, let json) = self.content { return json }
         let (type, content) = self.content.members
@@ -40,7 +40,7 @@ extension OperationAttribute {
     }
 }
 
-extension OperationAttribute.Content {
+extension UserOperation.Attribute.Content {
     /// The type's name, and the members that only this type has.
     fileprivate var members: (type: String, JSONObject) {
         switch self {
@@ -65,7 +65,7 @@ extension OperationAttribute.Content {
     }
 }
 
-extension OperationAttribute.Money {
+extension UserOperation.Attribute.Money {
     fileprivate func members(_ names: Names) -> [JSONObject.Member] {
         var members: JSONObject = [:]
         members[names.amount] = self.amount.flatMap { JSONNumber($0) }.map { .number($0) }
@@ -77,7 +77,7 @@ extension OperationAttribute.Money {
     }
 }
 
-extension OperationAttribute.PartyInfo {
+extension UserOperation.Attribute.PartyInfo {
     fileprivate var json: JSONValue {
         var members: JSONObject = [
             "logoUrl": .string(self.logoURL), "name": .string(self.name), "description": .string(self.description),

@@ -11,7 +11,7 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     private let storage: Storage
 
     /// A one-time code to send along with the authorization.
-    public var proximityCheck: ProximityCheck?
+    public var proximityCheck: UserOperation.ProximityCheck?
     /// Anything the server side wants to know of the client, sent along with the decision.
     public var mobileTokenData: JSONObject?
 
@@ -22,7 +22,7 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     /// The data that are signed, exactly as the server made them.
     public var data: String { self.storage.data }
     /// The state of the operation in its life.
-    public var status: OperationStatus { self.storage.status }
+    public var status: UserOperation.Status { self.storage.status }
     /// Why it is there.
     public var statusReason: String? { self.storage.statusReason }
     /// When the operation began, in the server's time.
@@ -30,7 +30,7 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     /// Until when it can be decided, in the server's time.
     public var expires: Date { self.storage.expires }
     /// The factors that it must be signed with.
-    public var allowedSignatureType: AllowedSignatureType { self.storage.allowedSignatureType }
+    public var allowedSignatureType: UserOperation.AllowedSignatureType { self.storage.allowedSignatureType }
     /// The form that a person is shown before deciding.
     public var formData: OperationForm { self.storage.formData }
     /// The server's wishes for its presentation.
@@ -71,16 +71,16 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
         id: String,
         name: String,
         data: String,
-        status: OperationStatus = .pending,
+        status: UserOperation.Status = .pending,
         statusReason: String? = nil,
         created: Date = Date(),
         expires: Date? = nil,
-        allowedSignatureType: AllowedSignatureType = AllowedSignatureType(
+        allowedSignatureType: UserOperation.AllowedSignatureType = UserOperation.AllowedSignatureType(
             kind: .twoFactors,
             variants: [.possessionKnowledge, .possessionBiometry]
         ),
         formData: OperationForm = OperationForm(title: "", message: ""),
-        proximityCheck: ProximityCheck? = nil,
+        proximityCheck: UserOperation.ProximityCheck? = nil,
         mobileTokenData: JSONObject? = nil
     ) {
         self.storage = Storage(
@@ -146,11 +146,11 @@ extension UserOperation {
         self.storage = try Storage(view, &own)
     }
 
-    private static func proximityCheck(of view: JSONView, _ log: inout IssueLog) -> ProximityCheck? {
+    private static func proximityCheck(of view: JSONView, _ log: inout IssueLog) -> UserOperation.ProximityCheck? {
         let check = view.optional("proximityCheck", .object, &log)
         return log.inside("proximityCheck") { log in
             do throws(DecodingIssue) {
-                return try check.map { view throws(DecodingIssue) in try ProximityCheck(view, log) }
+                return try check.map { view throws(DecodingIssue) in try UserOperation.ProximityCheck(view, log) }
             } catch {
                 log.report(error)
                 return nil
@@ -164,11 +164,11 @@ extension UserOperation {
         let hashOfID: Int
         let name: String
         let data: String
-        let status: OperationStatus
+        let status: UserOperation.Status
         let statusReason: String?
         let created: Date
         let expires: Date
-        let allowedSignatureType: AllowedSignatureType
+        let allowedSignatureType: UserOperation.AllowedSignatureType
         let formData: OperationForm
         let ui: OperationUI?
         let json: [UInt8]
@@ -179,11 +179,11 @@ extension UserOperation {
             id: String,
             name: String,
             data: String,
-            status: OperationStatus,
+            status: UserOperation.Status,
             statusReason: String?,
             created: Date,
             expires: Date,
-            allowedSignatureType: AllowedSignatureType,
+            allowedSignatureType: UserOperation.AllowedSignatureType,
             formData: OperationForm
         ) {
             self.id = id
@@ -220,7 +220,7 @@ extension UserOperation {
             self.expires = try view.required("operationExpires", .date, log)
             let allowed = try view.required("allowedSignatureType", .object, log)
             self.allowedSignatureType = try log.inside("allowedSignatureType") { log throws(DecodingIssue) in
-                try AllowedSignatureType(allowed, &log)
+                try UserOperation.AllowedSignatureType(allowed, &log)
             }
             let form = try view.required("formData", .object, log)
             self.formData = try log.inside("formData") { log throws(DecodingIssue) in try OperationForm(form, &log) }

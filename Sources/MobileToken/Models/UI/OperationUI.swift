@@ -8,9 +8,9 @@ public struct OperationUI: Sendable, Hashable {
     /// Indicates whether to refuse approval while the person is on the phone.
     public let blockApprovalOnCall: Bool?
     /// The screens to show before the operation can be approved. An older server's single screen is offered the same way.
-    public let preApprovalScreens: [PreApprovalScreen]
+    public let preApprovalScreens: [OperationUI.PreApprovalScreen]
     /// The screen to show after the operation was approved.
-    public let postApprovalScreen: PostApprovalScreen?
+    public let postApprovalScreen: OperationUI.PostApprovalScreen?
     /// The server's display templates, as they came.
     public let templates: JSONValue?
 
@@ -18,8 +18,8 @@ public struct OperationUI: Sendable, Hashable {
     public init(
         flipButtons: Bool? = nil,
         blockApprovalOnCall: Bool? = nil,
-        preApprovalScreens: [PreApprovalScreen] = [],
-        postApprovalScreen: PostApprovalScreen? = nil,
+        preApprovalScreens: [OperationUI.PreApprovalScreen] = [],
+        postApprovalScreen: OperationUI.PostApprovalScreen? = nil,
         templates: JSONValue? = nil
     ) {
         self.flipButtons = flipButtons
@@ -36,22 +36,24 @@ extension OperationUI {
         self.blockApprovalOnCall = view.optional("blockApprovalOnCall", .flag, &log)
         self.preApprovalScreens = Self.preApprovalScreens(view, &log)
         self.postApprovalScreen = view.optional("postApprovalScreen", .object, &log).flatMap { screen in
-            log.inside("postApprovalScreen") { log in PostApprovalScreen.read(screen, &log) }
+            log.inside("postApprovalScreen") { log in OperationUI.PostApprovalScreen.read(screen, &log) }
         }
         self.templates = log.json(of: "templates", in: view)
     }
 
     /// Reads the screens. The list wins where there is one, even an empty one.
-    private static func preApprovalScreens(_ view: JSONView, _ log: inout IssueLog) -> [PreApprovalScreen] {
+    private static func preApprovalScreens(_ view: JSONView, _ log: inout IssueLog) -> [OperationUI.PreApprovalScreen] {
         if let list = view.optional("preApprovalScreens", .array, &log) {
             return log.inside("preApprovalScreens") { log in
-                log.elements(of: list) { (view, log) throws(DecodingIssue) in try PreApprovalScreen(view, &log) }
+                log.elements(of: list) { (view, log) throws(DecodingIssue) in
+                    try OperationUI.PreApprovalScreen(view, &log)
+                }
             }
         }
         guard let screen = view.optional("preApprovalScreen", .object, &log) else { return [] }
         return log.inside("preApprovalScreen") { log in
             do throws(DecodingIssue) {
-                return [try PreApprovalScreen(single: screen, &log)]
+                return [try OperationUI.PreApprovalScreen(single: screen, &log)]
             } catch {
                 log.report(error)
                 return []

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A database of sealed rows: all that a ``Journal`` asks of SQLite, PostgreSQL or memory.
+/// A database of sealed rows: all that a ``ActivationStore`` asks of SQLite, PostgreSQL or memory.
 ///
 /// A driver holds no key, opens no record and knows no rule of counters. Each call is one transaction of its own, and durable when
 /// it returns, unless it says otherwise. A call that throws `storeOutcomeUnknown` may have been carried out: the same call with
@@ -69,7 +69,7 @@ package protocol JournalDriver: Sendable {
     /// Erases the personal data of some selected receipts that are not open.
     func eraseReceipts(_ selection: ReceiptSelection, after number: UInt64) async throws -> PrunedReceipts
 
-    /// Deletes some receipts; see ``PrunableJournal/pruneReceipts(after:before:decidedBefore:)``.
+    /// Deletes some receipts; see ``ActivationStore/pruneReceipts(after:before:decidedBefore:)``.
     func pruneReceipts(after number: UInt64, before last: UInt64, decidedBefore date: Date) async throws
         -> PrunedReceipts
 

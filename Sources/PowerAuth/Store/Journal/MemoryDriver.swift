@@ -39,7 +39,7 @@ package final class MemoryDriver: JournalDriver {
     private let marks: HighWaterMarks?
     private let isShared: Bool
     /// The order of signatures.
-    let gate = Gate()
+    let gate = KeyedSemaphore()
 
     /// - Parameters:
     ///   - marks: Marks of a store that a test puts back.

@@ -15,7 +15,7 @@ package final class UpgradeWatch: Sendable {
     }
 
     private let knowledge = Mutex(Knowledge())
-    private let asking = SingleFlight<Set<String>>()
+    private let asking = Coalescer<Set<String>>()
     private let clock: ServiceClock
 
     /// - Parameter clock: Tells how old knowledge is: on each node its own, all of which run equally fast.
@@ -59,7 +59,7 @@ package final class UpgradeWatch: Sendable {
     /// Waits until no process relies on what it knew before.
     package func waitUntilKnown() async {
         // To the end, though the caller may be canceled: its change is written.
-        await Task { try? await self.clock.sleep(until: self.clock.now + Self.lifetime) }.value
+        await shielded { [clock] in try? await clock.sleep(until: clock.now + Self.lifetime) }
         self.knowledge.withLock { $0.end = nil }
     }
 }

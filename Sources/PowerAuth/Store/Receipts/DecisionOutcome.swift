@@ -42,12 +42,12 @@ public struct DecisionOutcome: Sendable, Hashable {
     public var isOpen: Bool { self.result.isOpen }
 
     /// Indicates that nothing takes its place any more.
-    var isFinal: Bool { self.result.weight == Result.finalWeight }
+    package var isFinal: Bool { self.result.weight == Result.finalWeight }
 
     /// Returns whether this takes the place of what was known before: knowledge replaces ignorance, and never the reverse. While nothing
     /// is known for good, each attempt to find out is noted.
     ///
-    /// A store asks it before it adds the entry; see ``DecisionJournal/record(_:ofMove:of:)``.
+    /// A store asks it before it adds the entry.
     public func replaces(_ other: Self?) -> Bool {
         guard let other else { return true }
         let (new, old) = (self.result.weight, other.result.weight)

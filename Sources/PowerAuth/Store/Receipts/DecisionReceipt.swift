@@ -2,7 +2,7 @@ import Basics
 
 /// A decision as it was recorded: what was to be decided, and what became of it.
 public struct DecisionReceipt: Sendable, Hashable {
-    /// The number of the intent's entry; see ``DecisionJournal``.
+    /// The number of the intent's entry; see ``ActivationStore``.
     public let number: UInt64
     /// The decision that was to be made.
     public let intent: RecordedIntent

@@ -2,25 +2,25 @@
 ///
 /// Ends with those that were there when the last page was read. Any number of iterators may read.
 public struct DecisionReceipts: AsyncSequence, Sendable {
-    let journal: any DecisionJournal
+    let store: ActivationStore
     let activationID: String?
 
     /// Starts at the oldest receipt.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(journal: self.journal, activationID: self.activationID)
+        Iterator(store: self.store, activationID: self.activationID)
     }
 
     /// A place in the receipts.
     public struct Iterator: AsyncIteratorProtocol {
         private static let pageSize = 128
 
-        let journal: any DecisionJournal
+        let store: ActivationStore
         let activationID: String?
         private var page: ArraySlice<DecisionReceipt> = []
         private var last: UInt64 = 0
 
-        init(journal: any DecisionJournal, activationID: String?) {
-            self.journal = journal
+        init(store: ActivationStore, activationID: String?) {
+            self.store = store
             self.activationID = activationID
         }
 
@@ -30,8 +30,8 @@ public struct DecisionReceipts: AsyncSequence, Sendable {
         public mutating func next() async throws -> DecisionReceipt? {
             if self.page.isEmpty {
                 try Task.checkCancellation()
-                self.page = try await MobileTokenError.mapStoreErrors { [journal, activationID, last] in
-                    try await journal.receipts(of: activationID, after: last, limit: Self.pageSize)
+                self.page = try await MobileTokenError.mapStoreErrors { [store, activationID, last] in
+                    try await store.receipts(of: activationID, after: last, limit: Self.pageSize)
                 }[...]
             }
             guard let receipt = self.page.popFirst() else { return nil }

@@ -1,21 +1,23 @@
 import Basics
-import ExactJSON
-import Foundation
+package import ExactJSON
+package import Foundation
 import PowerAuthCrypto
 
 /// Why JSON is not a receipt: the member that is missing, or is not what it should be.
-struct ReceiptFormatError: Error, Hashable, CustomStringConvertible {
-    let member: String
+package struct ReceiptFormatError: Error, Hashable, CustomStringConvertible {
+    package let member: String
 
-    var description: String { "the member '\(self.member)' is missing or has another form" }
+    package init(member: String) { self.member = member }
+
+    package var description: String { "the member '\(self.member)' is missing or has another form" }
 }
 
 // The members of an entry, in the order in which they are written, under the names of the documented schema.
 
 extension RecordedIntent {
-    static let kind = "intent"
+    package static let kind = "intent"
 
-    var facts: JSONObject {
+    package var facts: JSONObject {
         var facts: JSONObject = [
             "kind": .string(Self.kind),
             "activation": .string(self.activationID),
@@ -35,7 +37,7 @@ extension RecordedIntent {
     }
 
     /// - Throws: also when the personal data do not fit their digest.
-    init(facts: JSONObject, personalData: PersonalData?) throws(ReceiptFormatError) {
+    package init(facts: JSONObject, personalData: PersonalData?) throws(ReceiptFormatError) {
         guard let verdict = DecisionIntent.Verdict(rawValue: try facts.string("verdict")) else {
             throw ReceiptFormatError(member: "verdict")
         }
@@ -70,7 +72,7 @@ extension RecordedIntent {
 }
 
 extension RecordedIntent.PersonalData {
-    var json: JSONObject {
+    package var json: JSONObject {
         var json: JSONObject = [
             "salt": .string(Hexadecimal.encode(self.salt)),
             "operation": .string(self.operationID),
@@ -81,7 +83,7 @@ extension RecordedIntent.PersonalData {
         return json
     }
 
-    init(_ json: JSONObject) throws(ReceiptFormatError) {
+    package init(_ json: JSONObject) throws(ReceiptFormatError) {
         self.init(
             salt: try json.bytes("salt", count: 16),
             operationID: try json.string("operation"),
@@ -96,9 +98,9 @@ extension RecordedIntent.PersonalData {
 }
 
 extension DecisionOutcome {
-    static let kind = "outcome"
+    package static let kind = "outcome"
 
-    var facts: JSONObject {
+    package var facts: JSONObject {
         var facts: JSONObject = ["kind": .string(Self.kind)]
         switch self.result {
         case .accepted: facts["result"] = "accepted"
@@ -119,7 +121,7 @@ extension DecisionOutcome {
         return facts
     }
 
-    init(facts: JSONObject) throws(ReceiptFormatError) {
+    package init(facts: JSONObject) throws(ReceiptFormatError) {
         let result: Result
         switch try facts.string("result") {
         case "accepted": result = .accepted
@@ -144,26 +146,26 @@ extension DecisionOutcome {
 // MARK: - Reading members
 
 extension JSONObject {
-    func string(_ name: String) throws(ReceiptFormatError) -> String {
+    package func string(_ name: String) throws(ReceiptFormatError) -> String {
         guard let string = self[name]?.string else { throw ReceiptFormatError(member: name) }
         return string
     }
 
-    func unsigned(_ name: String) throws(ReceiptFormatError) -> UInt64 {
+    package func unsigned(_ name: String) throws(ReceiptFormatError) -> UInt64 {
         guard let number = self[name]?.number.flatMap({ UInt64($0.literal) }) else {
             throw ReceiptFormatError(member: name)
         }
         return number
     }
 
-    func bytes(_ name: String, count: Int...) throws(ReceiptFormatError) -> [UInt8] {
+    package func bytes(_ name: String, count: Int...) throws(ReceiptFormatError) -> [UInt8] {
         guard let bytes = Hexadecimal.decode(try self.string(name)), count.contains(bytes.count) else {
             throw ReceiptFormatError(member: name)
         }
         return bytes
     }
 
-    func date(_ name: String) throws(ReceiptFormatError) -> Date {
+    package func date(_ name: String) throws(ReceiptFormatError) -> Date {
         let string = try self.string(name)
         // In the one form in which it is written, so that it would be written so again.
         guard let date = ISO8601.date(from: string)?.inWholeMilliseconds,

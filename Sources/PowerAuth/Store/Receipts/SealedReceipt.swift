@@ -1,25 +1,25 @@
 import Basics
-public import Foundation
+package import Foundation
 import ExactJSON
 import PowerAuthCrypto
 
 /// An entry of the receipts in the form in which it is kept.
 ///
 /// A store writes it wherever it likes, gives it back as it was, and puts `nil` in place of ``personalData`` to erase them.
-public struct SealedReceipt: Sendable, Equatable {
+package struct SealedReceipt: Sendable, Equatable {
     /// The activation that signed.
-    public let activationID: String
+    package let activationID: String
     /// The number of the counter's move that the signature used up.
-    public let moves: UInt64
+    package let moves: UInt64
     /// When it was decided, or what became of it was known, by the local clock.
-    public let date: Date
+    package let date: Date
     /// The content, sealed.
-    public let body: [UInt8]
+    package let body: [UInt8]
     /// The personal data of an intent, sealed; `nil` once they were erased, and for an outcome.
-    public let personalData: [UInt8]?
+    package let personalData: [UInt8]?
 
     /// Puts together an entry from what a store kept.
-    public init(activationID: String, moves: UInt64, date: Date, body: [UInt8], personalData: [UInt8]?) {
+    package init(activationID: String, moves: UInt64, date: Date, body: [UInt8], personalData: [UInt8]?) {
         self.activationID = activationID
         self.moves = moves
         self.date = date
@@ -30,7 +30,7 @@ public struct SealedReceipt: Sendable, Equatable {
 
 extension Sealing {
     /// Seals an intent, to be kept in the step that makes this move of the counter.
-    public func seal(_ intent: DecisionIntent, ofMove moves: UInt64) throws -> SealedReceipt {
+    package func seal(_ intent: DecisionIntent, ofMove moves: UInt64) throws -> SealedReceipt {
         let recorded = RecordedIntent(intent, moves: moves)
         let cipher = self.cipher(of: recorded.activationID)
         return SealedReceipt(
@@ -43,7 +43,7 @@ extension Sealing {
     }
 
     /// Seals what became of an intent.
-    public func seal(
+    package func seal(
         _ outcome: DecisionOutcome,
         ofMove moves: UInt64,
         of activationID: String
@@ -60,7 +60,7 @@ extension Sealing {
     /// The intent that was kept.
     ///
     /// - Throws: `storeCorrupted` when it fails authentication, or is an outcome.
-    public func openIntent(_ sealed: SealedReceipt) throws -> RecordedIntent {
+    package func openIntent(_ sealed: SealedReceipt) throws -> RecordedIntent {
         let cipher = self.cipher(of: sealed.activationID)
         let personalData = try sealed.personalData.map { bytes in
             try Self.reading(.personalData(sealed.moves)) { name throws in
@@ -75,7 +75,7 @@ extension Sealing {
     /// Returns the outcome of an intent, as it was kept.
     ///
     /// - Throws: `storeCorrupted` when it fails authentication, or is an intent.
-    public func openOutcome(_ sealed: SealedReceipt) throws -> DecisionOutcome {
+    package func openOutcome(_ sealed: SealedReceipt) throws -> DecisionOutcome {
         let cipher = self.cipher(of: sealed.activationID)
         return try Self.reading(.outcome(sealed.moves)) { name throws in
             try DecisionOutcome(facts: cipher.open(sealed.body, as: name))
@@ -85,7 +85,7 @@ extension Sealing {
     /// Seals an entry with another key.
     ///
     /// - Parameter isIntent: Whether it is an intent, not an outcome.
-    public func reseal(_ sealed: SealedReceipt, isIntent: Bool, with other: Self) throws -> SealedReceipt {
+    package func reseal(_ sealed: SealedReceipt, isIntent: Bool, with other: Self) throws -> SealedReceipt {
         let cipher = self.cipher(of: sealed.activationID)
         let otherCipher = other.cipher(of: sealed.activationID)
         func resealed(_ bytes: [UInt8], _ name: ReceiptFieldName) throws -> [UInt8] {

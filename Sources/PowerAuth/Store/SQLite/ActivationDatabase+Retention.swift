@@ -7,7 +7,7 @@ extension ActivationDatabase {
     private static let isOld =
         "weight >= \(ActivationDatabase.decidedWeight) AND date < ?4 AND coalesce(outcome, 0) < ?3"
 
-    /// Deletes what may go of a part; see ``PrunableJournal/pruneReceipts(after:before:decidedBefore:)``.
+    /// Deletes what may go of a part; see ``ActivationStore/pruneReceipts(after:before:decidedBefore:)``.
     ///
     /// An outcome lies behind its intent, perhaps in another part. It goes when its intent is gone, or goes now.
     func deleteReceipts(

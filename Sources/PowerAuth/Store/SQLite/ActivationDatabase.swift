@@ -5,13 +5,13 @@ import SQLiteDatabase
 final class ActivationDatabase {
     let connection: SQLiteConnection
     private let path: String
-    private let options: SQLiteActivationStore.Options
+    private let options: SQLiteOptions
     /// Writes what a power failure may take back. A connection of its own, for a change of how one synchronizes takes two
     /// statements more.
     private var relaxed: SQLiteConnection?
 
     /// Opens a prepared file, and makes an empty one a store.
-    init(path: String, options: SQLiteActivationStore.Options) throws {
+    init(path: String, options: SQLiteOptions) throws {
         let connection = try SQLiteConnection(path: path, vfs: options.vfs)
         // Before anything could be changed.
         do {
@@ -39,7 +39,7 @@ final class ActivationDatabase {
 
     private static func prepare(
         _ connection: SQLiteConnection,
-        _ options: SQLiteActivationStore.Options,
+        _ options: SQLiteOptions,
         synchronous: String
     ) throws {
         try connection.run("PRAGMA trusted_schema = OFF")

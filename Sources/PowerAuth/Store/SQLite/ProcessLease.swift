@@ -6,7 +6,7 @@ import Coordination
 struct ProcessLease: Sendable {
     private let activationID: String
     private let slot: Int64
-    private let gate: Gate
+    private let gate: KeyedSemaphore
     private let file: LeaseFile
 
     /// Waits for the right: at this process's gate first, so that one of its tasks at most competes with others, and then in
@@ -17,7 +17,7 @@ struct ProcessLease: Sendable {
     static func acquire(
         activationID: String,
         slot: Int64,
-        gate: Gate,
+        gate: KeyedSemaphore,
         file: LeaseFile
     ) async throws -> ProcessLease {
         try await gate.enter(activationID)

@@ -22,14 +22,14 @@ actor SQLiteDriver: JournalDriver {
 
     nonisolated let path: String
     private let files: StoreFiles
-    private let options: SQLiteActivationStore.Options
+    private let options: SQLiteOptions
     private let executor = QueueExecutor(label: "activation-store")
     /// The order of this process's signatures.
-    nonisolated let gate = Gate()
+    nonisolated let gate = KeyedSemaphore()
     private var state = State.new
     private var pendingSwaps: [PendingSwap] = []
 
-    init(_ files: StoreFiles, options: SQLiteActivationStore.Options) {
+    init(_ files: StoreFiles, options: SQLiteOptions) {
         self.files = files
         self.path = files.database
         self.options = options

@@ -5,29 +5,29 @@ import PowerAuthProtocol
 ///
 /// A store writes ``fields`` wherever it likes and gives them back as they were. It need not know what they mean, and
 /// never sees a secret. Only the fields of the latest state may be kept: an old one that comes back is a rollback.
-public struct SealedActivation: Sendable, Equatable {
+package struct SealedActivation: Sendable, Equatable {
     /// The server's identifier of the activation.
-    public let activationID: String
+    package let activationID: String
     /// The values, in the order of their names.
-    public let fields: [Field]
+    package let fields: [Field]
 
     /// Puts together an activation from what a store kept.
-    public init(activationID: String, fields: [Field]) {
+    package init(activationID: String, fields: [Field]) {
         self.activationID = activationID
         self.fields = fields.sorted { $0.name < $1.name }
     }
 
     /// One value of an activation.
-    public struct Field: Sendable, Equatable {
+    package struct Field: Sendable, Equatable {
         /// The name of the value, such as `counter` or `token:possession_universal`: unique within an activation.
-        public let name: String
+        package let name: String
         /// Indicates that the bytes are sealed. Those that are not hold nothing secret, and are authenticated all the same.
-        public let isSealed: Bool
+        package let isSealed: Bool
         /// The bytes to keep.
-        public let bytes: [UInt8]
+        package let bytes: [UInt8]
 
         /// Puts together a field from what a store kept.
-        public init(name: String, isSealed: Bool, bytes: [UInt8]) {
+        package init(name: String, isSealed: Bool, bytes: [UInt8]) {
             self.name = name
             self.isSealed = isSealed
             self.bytes = bytes
@@ -42,15 +42,15 @@ public struct SealedActivation: Sendable, Equatable {
     )
 
     /// The fields that a change of an activation leaves to be written.
-    public struct Changes: Sendable, Equatable {
+    package struct Changes: Sendable, Equatable {
         /// Fields to write, over those of the same names.
-        public let written: [Field]
+        package let written: [Field]
         /// The names of fields to delete.
-        public let removed: [String]
+        package let removed: [String]
     }
 
     /// Returns the activation after a change.
-    public func applying(_ changes: Changes) -> Self {
+    package func applying(_ changes: Changes) -> Self {
         let replaced = Set((changes.written.map(\.name) + changes.removed).map { ExactString($0) })
         let kept = self.fields.filter { !replaced.contains(ExactString($0.name)) }
         return Self(activationID: self.activationID, fields: kept + changes.written)

@@ -1,5 +1,5 @@
 import Basics
-public import PowerAuthCrypto
+package import PowerAuthCrypto
 import PowerAuthProtocol
 
 /// Seals activations for a store: AES-256-GCM under one key, each value bound to its activation and its name.
@@ -16,9 +16,9 @@ import PowerAuthProtocol
 /// let (changes, result) = try sealing.change(sealed, change)
 /// try row.write(changes)
 /// ```
-public struct Sealing: Sendable {
+package struct Sealing: Sendable {
     /// The length of a sealing key: 32 bytes.
-    public static let keyByteCount = 32
+    package static let keyByteCount = 32
 
     /// Names the arrangement of nonce, ciphertext and associated data; part of what is authenticated.
     private static let version: UInt8 = 1
@@ -30,7 +30,7 @@ public struct Sealing: Sendable {
     /// Seals with a key of 32 random bytes.
     ///
     /// - Throws: `storeSealingKeyMissing` when the key has another length.
-    public init(key: SecretBytes) throws {
+    package init(key: SecretBytes) throws {
         guard key.count == Self.keyByteCount else {
             throw MobileTokenError(
                 .storeSealingKeyMissing,
@@ -41,7 +41,7 @@ public struct Sealing: Sendable {
     }
 
     /// Returns an activation in the form to be kept.
-    public func seal(_ record: ActivationRecord) throws -> SealedActivation {
+    package func seal(_ record: ActivationRecord) throws -> SealedActivation {
         let cipher = self.cipher(of: record.activationID)
         let fields = RecordFields(record)
         return SealedActivation(
@@ -56,7 +56,7 @@ public struct Sealing: Sendable {
     ///
     /// - Throws: `storeCorrupted` when a value is missing or fails authentication, which a wrong key looks like too; see
     ///   ``matches(keyCheck:)``.
-    public func open(_ sealed: SealedActivation) throws -> ActivationRecord {
+    package func open(_ sealed: SealedActivation) throws -> ActivationRecord {
         let cipher = self.cipher(of: sealed.activationID)
         return try self.fields(of: sealed, cipher).record(activationID: sealed.activationID)
     }
@@ -68,7 +68,7 @@ public struct Sealing: Sendable {
     ///   - change: Changes the opened record.
     /// - Returns: what to write, and what `change` returned.
     /// - Throws: what `change` throws, and as ``open(_:)``.
-    public func change<Result>(
+    package func change<Result>(
         _ sealed: SealedActivation,
         _ change: (inout ActivationRecord) throws -> Result
     ) throws -> (changes: SealedActivation.Changes, result: Result) {
@@ -109,7 +109,7 @@ public struct Sealing: Sendable {
     }
 
     /// Seals an activation with another key. What its fields mean does not matter.
-    public func reseal(_ sealed: SealedActivation, with other: Self) throws -> SealedActivation {
+    package func reseal(_ sealed: SealedActivation, with other: Self) throws -> SealedActivation {
         let cipher = self.cipher(of: sealed.activationID)
         let otherCipher = other.cipher(of: sealed.activationID)
         let fields = try self.fields(of: sealed, cipher)
@@ -125,12 +125,12 @@ public struct Sealing: Sendable {
     ///
     /// Keep it beside the first activation, and look at it before anything is written: a store with values under two
     /// keys is lost.
-    public func makeKeyCheck() throws -> [UInt8] {
+    package func makeKeyCheck() throws -> [UInt8] {
         try self.cipher(of: "").seal(SecretBytes(copying: []), name: "key-check").bytes
     }
 
     /// Returns whether ``makeKeyCheck()`` made this value with the same key.
-    public func matches(keyCheck: [UInt8]) -> Bool {
+    package func matches(keyCheck: [UInt8]) -> Bool {
         let field = SealedActivation.Field(name: "key-check", isSealed: true, bytes: keyCheck)
         return (try? self.cipher(of: "").open(field)) != nil
     }

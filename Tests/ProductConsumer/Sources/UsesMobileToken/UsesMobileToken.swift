@@ -7,62 +7,67 @@ let otherTypes: [Any.Type] = [
 
 let clientTypes: [Any.Type] = [
     MobileTokenClient.self, MobileTokenClient.Configuration.self, SDKConfiguration.self, SDKConfigurationError.self,
-    ProtocolVersion.self, AlgorithmSuite.self, AcceptLanguage.self, MobileTokenError.self, MobileTokenError.Code.self,
+    ProtocolVersion.self, AlgorithmSuite.self, MobileTokenClient.AcceptLanguage.self, MobileTokenError.self,
+    MobileTokenError.Code.self,
 ]
 
 let observationTypes: [Any.Type] = [
-    (any MobileTokenObserver).self, RequestObservation.self, RequestObservation.Result.self,
-    RequestObservation.Outcome.self, RetryObservation.self, RetryReason.self, SignatureObservation.self,
-    DecisionObservation.self, ReceiptObservation.self, ReceiptObservation.Kind.self, PollObservation.self,
-    OperationListObservation.self, ActivationStateObservation.self, AgentObservation.self,
+    (any MobileTokenObserver).self, Observed.self, Observed.Request.self, Observed.Request.Result.self,
+    Observed.Request.Outcome.self, Observed.Retry.self, Observed.RetryReason.self, Observed.Signature.self,
+    Observed.Decision.self, Observed.Receipt.self, Observed.Receipt.Kind.self, Observed.Poll.self,
+    Observed.OperationList.self, Observed.ActivationState.self, Observed.Agent.self,
 ]
 
 let activationTypes: [Any.Type] = [
     Activation.self, ActivationRequest.self, ActivationResult.self, ActivationStatus.self, ActivationStatus.Flags.self,
-    ActivationState.self, DeviceSignature.self, ApplicationKeyBase.self, DevicePublicKeys.self, DevicePublicKey.self,
-    DeviceKey.self, DeviceWebSignatureForm.self, DeviceCertificateRequest.self, CertificateSubject.self,
-    CertificateSubject.AlternativeName.self, PasswordChange.self,
-    RecoveryCodes.self, OIDCAuthorization.self, Authentication.self, UnlockedFactor.self, SecretBytes.self,
-    VaultUnlockReason.self, CounterComparison.self, CounterComparison.Result.self, ServerSigningKey.self,
-    ServerSignatureFormat.self,
+    ActivationState.self, DeviceKey.Signature.self, Activation.ApplicationKeyBase.self, DeviceKey.PublicKeys.self,
+    DeviceKey.PublicKey.self,
+    DeviceKey.self, DeviceKey.WebSignatureForm.self, DeviceKey.CertificateRequest.self,
+    DeviceKey.CertificateSubject.self,
+    DeviceKey.CertificateSubject.AlternativeName.self, Activation.PasswordChange.self,
+    ActivationResult.RecoveryCodes.self, OIDCAuthorization.self, Authentication.self,
+    Authentication.UnlockedFactor.self, SecretBytes.self,
+    Activation.VaultUnlockReason.self, ActivationStatus.CounterComparison.self,
+    ActivationStatus.CounterComparison.Result.self, Activation.ServerSigningKey.self,
+    Activation.ServerSignatureFormat.self,
     (any AuthenticatedChannel).self, DecisionEvidence.self, ChannelResponse.self, RequestAuthentication.self,
     PowerAuthEndpoint<EmptyBody, EmptyBody>.self, EndpointAuthentication.self, TokenFactors.self,
-    EncryptionScope.self, EmptyBody.self, TransferCode.self, ServerConfigurationEntry.self,
-    ServerConfigurationEntry.Scope.self,
+    EncryptionScope.self, EmptyBody.self, Activation.TransferCode.self, MobileTokenClient.ServerConfigurationEntry.self,
+    MobileTokenClient.ServerConfigurationEntry.Scope.self,
 ]
 
 func decrypt(_ request: consuming EncryptedRequest) throws -> [UInt8] { try request.decrypt([]) }
 
 let storeTypes: [Any.Type] = [
-    (any ActivationStore).self, SigningTurn.self, SQLiteActivationStore.self, InMemoryActivationStore.self,
-    ActivationRecord.self, SealedActivation.self, SealedActivation.Field.self, SealedActivation.Changes.self,
-    Sealing.self, (any SealingKeyProvider).self, SealingKeyFile.self, SealingKeyVariable.self, SealingKeyClosure.self,
+    ActivationStore.self, (any SealingKeyProvider).self, SealingKeyFile.self, SealingKeyVariable.self,
+    SealingKeyClosure.self,
 ]
 
 let receiptTypes: [Any.Type] = [
-    (any DecisionJournal).self, (any PrunableJournal).self, PrunedReceipts.self, ReceiptFigures.self,
+    ReceiptFigures.self,
     DecisionPause.self,
     DecisionIntent.self, DecisionIntent.Verdict.self,
     DecisionIntent.Policy.self,
     DecisionOutcome.self, DecisionOutcome.Result.self, OpenDecision.self, DecisionReceipt.self, DecisionReceipts.self,
     DecisionReceipts.Iterator.self, RecordedIntent.self, RecordedIntent.PersonalData.self,
-    ReceiptEntry.self, ReceiptEntry.Content.self, ReceiptSelection.self, SealedReceipt.self, ReceiptArchive.self,
-    ReceiptArchive.Export.self, ReceiptVerification.self, ReceiptVerification.Counts.self, ReceiptFault.self,
-    ReceiptFault.Reason.self, ReceiptSignature.self, ReceiptReconciliation.self,
+    ReceiptEntry.self, ReceiptEntry.Content.self, ReceiptSelection.self, ReceiptReconciliation.self,
     ReceiptReconciliation.Difference.self, ReceiptReconciliation.Difference.Kind.self,
     ReceiptReconciliation.Incomparability.self,
 ]
 
 let operationTypes: [Any.Type] = [
-    OperationsService.self, OperationsService.Configuration.self, OperationList.self, OperationListChange.self,
-    OperationListChange.Update.self, OperationListChange.Removal.self, OperationListChange.RemovalReason.self,
-    OperationListChange.Source.self,
-    OperationsEvent.self, PollingOptions.self,
-    UserOperation.self, LocalOperation.self, (any AuthorizableOperation).self, OperationStatus.self,
-    AllowedSignatureType.self, AllowedSignatureType.Kind.self, AllowedSignatureType.Variant.self, OperationForm.self,
-    ResultTexts.self, OperationAttribute.self, OperationAttribute.Content.self, OperationAttribute.Money.self,
-    OperationAttribute.PartyInfo.self, OperationAttribute.Alert.self, OperationAttribute.Alert.Kind.self,
-    RejectionReason.self, ProximityCheck.self, ProximityCheck.Source.self, ProximityCheck.Clock.self,
+    OperationsService.self, OperationsService.Configuration.self, OperationList.self, OperationList.Change.self,
+    OperationList.Change.Update.self, OperationList.Change.Removal.self, OperationList.Change.RemovalReason.self,
+    OperationList.Change.Source.self,
+    OperationsService.Event.self, OperationsService.PollingOptions.self,
+    UserOperation.self, LocalOperation.self, (any AuthorizableOperation).self, UserOperation.Status.self,
+    UserOperation.AllowedSignatureType.self, UserOperation.AllowedSignatureType.Kind.self,
+    UserOperation.AllowedSignatureType.Variant.self, OperationForm.self,
+    OperationForm.ResultTexts.self, UserOperation.Attribute.self, UserOperation.Attribute.Content.self,
+    UserOperation.Attribute.Money.self,
+    UserOperation.Attribute.PartyInfo.self, UserOperation.Attribute.Alert.self, UserOperation.Attribute.Alert.Kind.self,
+    UserOperation.RejectionReason.self, UserOperation.ProximityCheck.self, UserOperation.ProximityCheck.Source.self,
+    UserOperation.ProximityCheck.Clock.self,
     ProximityCode.self, DecodingIssue.self,
     DecodingIssue.Reason.self, ExpirationWatcher.self,
 ]
@@ -75,34 +80,41 @@ let agentTypes: [Any.Type] = [
 ]
 
 let fleetTypes: [Any.Type] = [
-    OperationsFleet.self, OperationsFleet.Configuration.self, FleetActivationState.self,
-    FleetActivationState.Phase.self, FleetHealth.self, FleetHealth.Failure.self, FleetChange.self,
-    FleetEvent.self, ServerLimits.self,
-    (any FleetMembership).self, SingleProcessMembership.self, LocalProcessesMembership.self, FleetAssignment.self,
-    FleetBuckets.self,
+    OperationsFleet.self, OperationsFleet.Configuration.self, OperationsFleet.ActivationState.self,
+    OperationsFleet.ActivationState.Phase.self, OperationsFleet.Health.self, OperationsFleet.Health.Failure.self,
+    OperationsFleet.Change.self,
+    OperationsFleet.Event.self, OperationsFleet.ServerLimits.self,
+    (any FleetMembership).self, SingleProcessMembership.self, LocalProcessesMembership.self,
+    OperationsFleet.Assignment.self,
+    OperationsFleet.Buckets.self,
 ]
 
 func expiry(of item: some Expirable) {}
 
 let presentationTypes: [Any.Type] = [
-    OperationUI.self, PreApprovalScreen.self, PreApprovalScreen.Kind.self, PreApprovalControls.self,
-    PreApprovalControls.Axis.self, PreApprovalControls.Decline.self, PreApprovalControls.Approve.self,
-    PreApprovalElement.self, PreApprovalElement.Content.self, PreApprovalElement.Style.self,
-    PreApprovalElement.Button.self, PreApprovalElement.Button.Action.self, PostApprovalScreen.self,
-    PostApprovalScreen.Content.self,
-    PostApprovalScreen.Redirect.self,
+    OperationUI.self, OperationUI.PreApprovalScreen.self, OperationUI.PreApprovalScreen.Kind.self,
+    OperationUI.PreApprovalControls.self,
+    OperationUI.PreApprovalControls.Axis.self, OperationUI.PreApprovalControls.Decline.self,
+    OperationUI.PreApprovalControls.Approve.self,
+    OperationUI.PreApprovalElement.self, OperationUI.PreApprovalElement.Content.self,
+    OperationUI.PreApprovalElement.Style.self,
+    OperationUI.PreApprovalElement.Button.self, OperationUI.PreApprovalElement.Button.Action.self,
+    OperationUI.PostApprovalScreen.self,
+    OperationUI.PostApprovalScreen.Content.self,
+    OperationUI.PostApprovalScreen.Redirect.self,
 ]
 
 let otherServiceTypes: [Any.Type] = [
-    InboxService.self, InboxMessage.self, InboxMessage.ContentType.self, InboxMessages.self,
-    PreApprovalRecorder.self, PreApprovalRecorder.Action.self, PreApprovalRecorder.Visit.self, MobileTokenData.self,
-    (any MobileTokenRecord).self, InboxMessages.Iterator.self, InboxPage.self, PushService.self,
+    InboxService.self, InboxMessage.self, InboxMessage.ContentType.self, InboxService.Messages.self,
+    MobileTokenData.PreApprovalRecorder.self, MobileTokenData.PreApprovalRecorder.Action.self,
+    MobileTokenData.PreApprovalRecorder.Visit.self, MobileTokenData.self,
+    (any MobileTokenData.Record).self, InboxService.Messages.Iterator.self, InboxService.Page.self, PushService.self,
     PushService.Platform.self, PushService.Environment.self,
     PushService.Registration.self, OperationCallback.self, PushPayload.self, PushPayload.Content.self,
     PushPayload.OperationResult.self,
-    UnverifiedOfflineOperation.self, OfflineOperation.self, OfflineOperation.SigningKey.self,
-    OfflineOperation.Flags.self, OfflineOperationData.self, OfflineOperationData.Field.self,
-    OfflineOperationData.Day.self, OfflineOperationError.self, OfflineOperationError.Code.self,
+    OfflineOperation.Unverified.self, OfflineOperation.self, OfflineOperation.SigningKey.self,
+    OfflineOperation.Flags.self, OfflineOperation.SignedData.self, OfflineOperation.SignedData.Field.self,
+    OfflineOperation.SignedData.Day.self, OfflineOperation.ParsingError.self, OfflineOperation.ParsingError.Code.self,
 ]
 
 let transportTypes: [Any.Type] = [

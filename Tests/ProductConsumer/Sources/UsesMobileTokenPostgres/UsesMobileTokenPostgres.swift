@@ -7,13 +7,13 @@ let otherTypes: [Any.Type] = [
 ]
 
 let types: [Any.Type] = [
-    PostgresActivationStore.self, PostgresActivationStore.Configuration.self, PostgresActivationStore.TLS.self,
+    PostgresConfiguration.self, PostgresConfiguration.TLS.self,
     PostgresFleetMembership.self, SealingKeyRing.self, NodeLifetimes.self,
 ]
 
-func membership(_ keys: SealingKeyRing) -> any FleetMembership {
-    var configuration = PostgresActivationStore.Configuration(connectionString: "dbname=bank", sealingKeys: keys)
+func membership(_ keys: SealingKeyRing) throws -> any FleetMembership {
+    var configuration = PostgresConfiguration(connectionString: "dbname=bank", sealingKeys: keys)
     configuration.tls = .verified
     configuration.lifetimes = NodeLifetimes(heartbeat: .seconds(1), death: .seconds(3))
-    return PostgresFleetMembership(store: PostgresActivationStore(configuration))
+    return try PostgresFleetMembership(store: ActivationStore.postgres(configuration))
 }

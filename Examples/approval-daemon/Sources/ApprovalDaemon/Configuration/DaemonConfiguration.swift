@@ -22,7 +22,7 @@ public struct DaemonConfiguration: Sendable {
     /// How often the bank is asked, and how much.
     struct Polling: Sendable {
         var interval: Duration
-        var limits: ServerLimits
+        var limits: OperationsFleet.ServerLimits
     }
 
     /// The health endpoint.
@@ -83,7 +83,7 @@ extension DaemonConfiguration {
         self.server = try settings.section("server") { try Server($0) }
         self.store = try settings.section("store") { settings in
             Store(
-                path: try settings.string("path") ?? SQLiteActivationStore.defaultPath,
+                path: try settings.string("path") ?? ActivationStore.defaultPath,
                 sealingKey: try settings.sealingKey("sealingKey")
             )
         }
@@ -132,7 +132,7 @@ extension DaemonConfiguration.Server {
 extension DaemonConfiguration.Polling {
     fileprivate init(_ settings: SettingsReader) throws {
         self.interval = try settings.seconds("intervalSeconds", in: 5...86_400) ?? .seconds(7)
-        self.limits = ServerLimits()
+        self.limits = OperationsFleet.ServerLimits()
         if let limit = try settings.integer("requestsPerSecond", in: 1...100_000) {
             self.limits.requestsPerSecond = Double(limit)
         }

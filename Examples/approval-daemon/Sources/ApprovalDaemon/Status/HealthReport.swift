@@ -43,7 +43,9 @@ struct HealthReport: Sendable {
         self.agent = agent
         let fleet = agent?.fleet
         let counts = fleet?.counts ?? [:]
-        func count(_ phases: FleetActivationState.Phase...) -> Int { phases.reduce(0) { $0 + (counts[$1] ?? 0) } }
+        func count(_ phases: OperationsFleet.ActivationState.Phase...) -> Int {
+            phases.reduce(0) { $0 + (counts[$1] ?? 0) }
+        }
         let ended = counts.filter { $0.key.isEnded }.values.reduce(0, +)
         let checks: [(Reason, Bool)] = [
             (.notRunning, agent?.isRunning != true && !isShuttingDown),
@@ -126,7 +128,7 @@ extension JSONValue {
         return .object(JSONObject(members.sorted { $0.key < $1.key }))
     }
 
-    fileprivate static func failure(_ failure: FleetHealth.Failure) -> Self {
+    fileprivate static func failure(_ failure: OperationsFleet.Health.Failure) -> Self {
         var members: JSONObject = [
             "error": .string(failure.error.description), "ageSeconds": .seconds(failure.age),
             "isOver": .bool(failure.isOver),

@@ -1,0 +1,25 @@
+extension UserOperation {
+    /// Why an operation is rejected.
+    ///
+    /// Servers take other strings too: `UserOperation.UserOperation.RejectionReason("POSSIBLE_FRAUD")`.
+    public struct RejectionReason: RawRepresentable, Sendable, Hashable, Codable, ExpressibleByStringLiteral {
+        /// The string that is sent.
+        public let rawValue: String
+
+        /// No reason given.
+        public static let unknown = Self("UNKNOWN")
+        /// The data are not what the person expected.
+        public static let incorrectData = Self("INCORRECT_DATA")
+        /// The person did not start this operation.
+        public static let unexpectedOperation = Self("UNEXPECTED_OPERATION")
+        /// The person turned back at a pre-approval screen.
+        public static let preApproval = Self("PREAPPROVAL")
+
+        /// Creates a reason of the server's own.
+        public init(_ text: String) { self.rawValue = text }
+        /// Creates a reason of the server's own.
+        public init(rawValue: String) { self.rawValue = rawValue }
+        /// Creates a reason of the server's own.
+        public init(stringLiteral value: String) { self.rawValue = value }
+    }
+}

@@ -1,0 +1,118 @@
+import Basics
+package import PowerAuthCrypto
+import PowerAuthProtocol
+
+extension OfflineOperation {
+    /// The string of an offline QR code in its parts, of which nothing may be shown before ``verified(by:)``.
+    ///
+    /// Its lines are: identifier, title, message, operation data, flags, optionally a one-time code and lines of later formats,
+    /// nonce, and the server's signature after the number of its key.
+    public struct Unverified: Sendable {
+        /// Which of the server's keys is to verify the signature.
+        public let signingKey: OfflineOperation.SigningKey
+
+        private let operation: OfflineOperation
+        private let signedBytes: [UInt8]
+        private let signature: [UInt8]
+
+        /// Takes the string apart.
+        public init(parsing text: String) throws(OfflineOperation.ParsingError) {
+            try self.init(parsing: Array(text.utf8))
+        }
+
+        /// Takes the string apart. Any bytes give a value or an error that names the line.
+        public init(parsing bytes: [UInt8]) throws(OfflineOperation.ParsingError) {
+            guard String(validating: bytes, as: UTF8.self) != nil else {
+                throw OfflineOperation.ParsingError(.invalidText)
+            }
+            // Scanners that type what they read end it with a line end of their own.
+            let bytes = bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...]
+            // A line ends at LF alone, so the split must not see strings: a `Character` may hold CR and LF.
+            let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            guard lines.count >= 7 else { throw OfflineOperation.ParsingError(.missingLine, line: lines.count + 1) }
+            guard Self.isIdentifier(lines[0]) else { throw OfflineOperation.ParsingError(.invalidOperationID, line: 1) }
+            let operationData = try OfflineOperation.SignedData(parsing: lines[3], line: 4)
+            let nonce = String(decoding: lines[lines.count - 2], as: UTF8.self)
+            guard Base64.decode(nonce)?.count == 16 else {
+                throw OfflineOperation.ParsingError(.invalidNonce, line: lines.count - 1)
+            }
+            let signatureLine = lines[lines.count - 1]
+            guard let signingKey = signatureLine.first.flatMap(OfflineOperation.SigningKey.init),
+                let signature = Base64.decode(String(decoding: signatureLine.dropFirst(), as: UTF8.self)),
+                signingKey.signatureByteCounts.contains(signature.count)
+            else { throw OfflineOperation.ParsingError(.malformedSignature, line: lines.count) }
+
+            let totp = lines.count > 7 ? lines[5] : nil
+            var dataToSign = lines[0] + [UInt8(ascii: "&")] + lines[3]
+            if let totp { dataToSign += [UInt8(ascii: "&")] + totp }
+
+            self.signingKey = signingKey
+            self.signature = signature
+            self.signedBytes = Array(bytes[...signatureLine.startIndex])
+            self.operation = OfflineOperation(
+                id: String(decoding: lines[0], as: UTF8.self),
+                title: OfflineString.unescaped(lines[1], separator: nil),
+                message: OfflineString.unescaped(lines[2], separator: nil),
+                operationData: operationData,
+                flags: OfflineOperation.Flags(text: String(decoding: lines[4], as: UTF8.self)),
+                totp: totp.flatMap { $0.isEmpty ? nil : String(decoding: $0, as: UTF8.self) },
+                additionalLines: lines.count > 8
+                    ? lines[6..<(lines.count - 2)].map { String(decoding: $0, as: UTF8.self) } : [],
+                nonce: nonce,
+                signingKey: signingKey,
+                dataToSign: Array(dataToSign)
+            )
+        }
+
+        /// Returns whether the bytes have something visible, without control characters and without a byte-order mark, with
+        /// which text often begins unseen.
+        private static func isIdentifier(_ bytes: ArraySlice<UInt8>) -> Bool {
+            let scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars
+            return scalars.contains { !$0.properties.isWhitespace }
+                && !scalars.contains(where: \.isControlOrByteOrderMark)
+        }
+
+        /// Returns the operation, when `isValid` finds that the server signed the bytes as they were received.
+        ///
+        /// - Parameter isValid: Verifies an ECDSA signature (SHA-256, in version 4 of the protocol SHA-384; DER) with the key named,
+        ///   or for ``OfflineOperation/SigningKey/shared`` a code of 32 bytes.
+        /// - Throws: `signatureMismatch`, or what `isValid` throws.
+        public func verified(
+            by isValid: (_ key: OfflineOperation.SigningKey, _ signature: [UInt8], _ message: [UInt8]) throws -> Bool
+        ) throws -> OfflineOperation {
+            guard try isValid(self.signingKey, self.signature, self.signedBytes) else {
+                throw OfflineOperation.ParsingError(.signatureMismatch)
+            }
+            return self.operation
+        }
+
+        /// Returns the operation, when the server's key of the number given signed it.
+        package func verified(
+            masterKey: P256PublicKey,
+            serverKey: P256PublicKey
+        ) throws(OfflineOperation.ParsingError) -> OfflineOperation {
+            let key = self.signingKey == .master ? masterKey : serverKey
+            guard self.signingKey != .shared, key.isValid(derSignature: self.signature, for: self.signedBytes) else {
+                throw OfflineOperation.ParsingError(.signatureMismatch)
+            }
+            return self.operation
+        }
+    }
+}
+
+extension OfflineOperation.SigningKey {
+    /// The lengths of what proves that the server made a code.
+    fileprivate var signatureByteCounts: ClosedRange<Int> {
+        switch self {
+        case .master, .personalized: 64...255
+        case .shared: 32...32
+        }
+    }
+}
+
+extension OfflineOperation.Unverified: CustomStringConvertible, CustomReflectable {
+    /// Nothing of the content, which no signature vouches for yet.
+    public var description: String { "<unverified offline operation>" }
+    /// Nothing to look into.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

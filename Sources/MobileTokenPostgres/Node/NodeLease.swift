@@ -1,0 +1,115 @@
+import Basics
+import PostgresDatabase
+import PowerAuth
+
+/// A node's membership: the number under which it holds rights, and how long it may rely on it.
+///
+/// The number is the fence. A node that was silent for too long is deleted, and comes back under a greater number; what it
+/// held under the old one is nobody's.
+struct NodeLease: Sendable, Equatable {
+    let number: Int64
+    /// By this machine's clock, which goes on while it is suspended.
+    var reliableUntil: ContinuousClock.Instant
+
+    var isReliable: Bool { .now < self.reliableUntil }
+}
+
+extension NodeLease {
+    /// Takes a lease.
+    ///
+    /// Numbers follow the database's clock, in microseconds, so that they grow even when the database was put back to a state in
+    /// which the latest ones had not been given; and each is greater than the one before, so that they grow even when the
+    /// clock was put back.
+    static func take(
+        name: String,
+        reading newestFormat: RecordFormat,
+        _ lifetimes: NodeLifetimes,
+        _ connection: PostgresConnection
+    ) throws -> NodeLease {
+        let sentAt = ContinuousClock.now
+        let rows = try connection.run(
+            """
+            WITH next AS (
+                UPDATE fence SET last = greatest(last + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::int8)
+                RETURNING last
+            )
+            INSERT INTO node (number, name, expires_at, newest_format)
+            SELECT last, $1, clock_timestamp() + $2 * interval '1 millisecond', $3 FROM next
+            RETURNING number
+            """,
+            [.text(name), .integer(lifetimes.death.wholeMilliseconds), .integer(newestFormat.rawValue)]
+        )
+        guard let row = rows.first else { throw PostgresError(.unexpectedResult) }
+        return NodeLease(number: try row.integer(0), reliableUntil: sentAt + lifetimes.reliance)
+    }
+
+    /// The result of a heartbeat.
+    struct Heartbeat: Sendable {
+        /// `nil` when the lease was taken away.
+        let lease: NodeLease?
+        /// The activations which this node may sign with and another one waits for.
+        let handoverRequests: [String]
+    }
+
+    /// Renews a lease, and takes away those of nodes that were silent for too long. In another epoch of the database it is lost,
+    /// as all are.
+    ///
+    /// Whoever deletes a lease waits for a heartbeat that is under way, and finds it renewed, or deletes it before, and the
+    /// heartbeat finds nothing. So a lease is there or gone, whatever reads it.
+    func renew(_ lifetimes: NodeLifetimes, _ connection: PostgresConnection) throws -> Heartbeat {
+        let sentAt = ContinuousClock.now
+        let results = try connection.run([
+            DatabaseEpoch.isKnown,
+            PostgresStatement(
+                """
+                UPDATE node SET expires_at = clock_timestamp() + $2 * interval '1 millisecond'
+                WHERE number = $1 AND expires_at > clock_timestamp() RETURNING number
+                """,
+                [.integer(self.number), .integer(lifetimes.death.wholeMilliseconds)]
+            ),
+            Self.sweep(lifetimes),
+            PostgresStatement(
+                """
+                SELECT DISTINCT activation_id FROM wish JOIN activation USING (slot) WHERE holder = $1
+                """,
+                [.integer(self.number)]
+            ),
+        ])
+        guard results.count == 4, let life = results[0].first else { throw PostgresError(.unexpectedResult) }
+        guard try life.boolean(0) else {
+            try DatabaseEpoch.check(connection)
+            return Heartbeat(lease: nil, handoverRequests: [])
+        }
+        let isRenewed = !results[1].isEmpty
+        return Heartbeat(
+            lease: isRenewed ? NodeLease(number: self.number, reliableUntil: sentAt + lifetimes.reliance) : nil,
+            handoverRequests: try results[3].map { try $0.text(0) }
+        )
+    }
+
+    /// Gives a lease back, with all rights that are held under it.
+    func leave(_ connection: PostgresConnection) throws {
+        try connection.run("DELETE FROM node WHERE number = $1", [.integer(self.number)])
+    }
+
+    /// Takes away the leases of nodes that were silent for too long.
+    ///
+    /// A lease that lasts for longer than any heartbeat makes it last is of a time before the database's clock was put back. From
+    /// now on it has one lifetime, in which its node, if that is alive, renews it.
+    static func sweep(_ lifetimes: NodeLifetimes) -> PostgresStatement {
+        PostgresStatement(
+            """
+            WITH bounded AS (
+                UPDATE node SET expires_at = clock_timestamp() + $1 * interval '1 millisecond'
+                WHERE expires_at > clock_timestamp() + 2 * $1 * interval '1 millisecond'
+            )
+            DELETE FROM node WHERE expires_at <= clock_timestamp()
+            """,
+            [.integer(lifetimes.death.wholeMilliseconds)]
+        )
+    }
+}
+
+extension Duration {
+    var wholeMilliseconds: Int64 { Int64(saturating: self / .milliseconds(1)) }
+}

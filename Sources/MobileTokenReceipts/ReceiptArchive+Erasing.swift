@@ -1,0 +1,48 @@
+public import PowerAuth
+
+extension ReceiptArchive {
+    /// Erases personal data from the files. The chain holds as before.
+    ///
+    /// Each file that has such data is written anew and takes the place of the old one, whose bytes the file system may keep for
+    /// some time. What follows the last whole line stays as it is: the next export removes it.
+    ///
+    /// - Returns: How many lines had personal data.
+    /// - Throws: ``ReceiptFault`` for a line that cannot be read; files before it are done, and its own is left as it was.
+    @discardableResult
+    public func erase(_ selection: ReceiptSelection) throws -> Int {
+        guard PrivateFile.exists(self.folder) else { return 0 }
+        let lock = try FolderLock(self.folder)
+        defer { withExtendedLifetime(lock) {} }
+        return try self.files().reduce(0) { try $0 + self.erase(selection, in: $1) }
+    }
+
+    private func erase(_ selection: ReceiptSelection, in path: String) throws -> Int {
+        var file = try ReceiptFile(path: path, isWritable: false)
+        var (bytes, count, number) = ([UInt8](), 0, 0)
+        while true {
+            number += 1
+            do {
+                switch try file.next() {
+                case .line(let line):
+                    let parsed = try ReceiptLine(parsing: line)
+                    let isSelected = parsed.intent.map { selection.selects($0) } ?? false
+                    bytes += (isSelected ? parsed.erasedBytes : line) + [UInt8(ascii: "\n")]
+                    if isSelected { count += 1 }
+                case .rest(let rest):
+                    guard rest.count <= ReceiptFile.maximumLineByteCount else { throw ReceiptFault.Reason.incomplete }
+                    if count > 0 { try (bytes + rest).withUnsafeBytes { try PrivateFile.replace(path, with: $0) } }
+                    return count
+                }
+            } catch let reason as ReceiptFault.Reason {
+                throw ReceiptFault(file: path, line: number, reason: reason)
+            }
+        }
+    }
+}
+
+extension ReceiptLine {
+    fileprivate var intent: RecordedIntent? {
+        guard case .entry(let entry) = self.content, case .intent(let intent) = entry.content else { return nil }
+        return intent
+    }
+}

@@ -1,0 +1,100 @@
+import Basics
+import PowerAuth
+import PowerAuthCrypto
+
+/// Lines of exported receipts, one after the other, and whether each follows from those before.
+///
+/// A value without files: feed it the lines.
+package struct ReceiptChain: Sendable, Equatable {
+    /// The digest before the first line.
+    package static let start = [UInt8](repeating: 0, count: SHA256.byteCount)
+
+    /// The latest entry, by which its place in a journal is found again.
+    package struct Place: Sendable, Equatable {
+        package let number: UInt64
+        package let previous: [UInt8]
+        package let digest: [UInt8]
+    }
+
+    /// The digest of the latest line; `nil` before the first.
+    package private(set) var head: [UInt8]?
+    package private(set) var latest: Place?
+    package private(set) var firstNumber: UInt64?
+    package private(set) var counts = ReceiptVerification.Counts()
+    package private(set) var signatures: [ReceiptSignature] = []
+    /// The intents of which more may become known.
+    private var unfinished: [UInt64: Fate] = [:]
+    /// The entries that could not be read, each of which may have been an intent.
+    private var unreadable: Set<UInt64> = []
+    /// Public keys of devices that are known from elsewhere, by activation.
+    private let devicePublicKeys: [ExactString: [UInt8]]
+
+    package init(devicePublicKeys: [String: [UInt8]] = [:]) {
+        self.devicePublicKeys = Dictionary(
+            devicePublicKeys.map { (ExactString($0.key), $0.value) },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    /// Adds a line.
+    ///
+    /// - Throws: why it does not follow; nothing is added then.
+    @discardableResult
+    package mutating func add(_ bytes: [UInt8]) throws(ReceiptFault.Reason) -> ReceiptLine {
+        let line = try ReceiptLine(parsing: bytes)
+        if let head, line.previous != head { throw .brokenChain }
+        switch line.content {
+        case .entry(let entry): try self.add(entry)
+        case .signature(let signature): try self.add(signature, of: line.previous)
+        }
+        let digest = line.digest
+        if case .entry(let entry) = line.content {
+            self.latest = Place(number: entry.number, previous: line.previous, digest: digest)
+            // Earlier lines may be kept elsewhere, but nothing comes before the first entry.
+            if self.firstNumber == nil { self.firstNumber = entry.number }
+        }
+        self.head = digest
+        self.counts.lines += 1
+        return line
+    }
+
+    private mutating func add(_ entry: ReceiptEntry) throws(ReceiptFault.Reason) {
+        guard entry.number > 0, self.latest.map({ entry.number - 1 == $0.number }) ?? true else { throw .wrongNumber }
+        switch entry.content {
+        case .intent(let intent):
+            self.unfinished[entry.number] = Fate()
+            self.counts.open += 1
+            self.counts.intents += 1
+            if intent.personalData == nil { self.counts.erased += 1 }
+        case .outcome(let outcome, let intent):
+            guard intent < entry.number else { throw .outcomeOfNothing }
+            let isKnown = self.firstNumber.map { intent >= $0 } ?? false && !self.unreadable.contains(intent)
+            if isKnown { try self.add(outcome, of: intent) }
+            self.counts.outcomes += 1
+        case .unreadable:
+            self.unreadable.insert(entry.number)
+            self.counts.unreadable += 1
+        }
+    }
+
+    /// An outcome that says less than the one before it is not the store's.
+    private mutating func add(_ outcome: DecisionOutcome, of intent: UInt64) throws(ReceiptFault.Reason) {
+        guard let fate = self.unfinished[intent], outcome.replaces(fate.outcome) else { throw .outcomeOfNothing }
+        if fate.isOpen, !outcome.isOpen { self.counts.open -= 1 }
+        self.unfinished[intent] = outcome.isFinal ? nil : Fate(outcome: outcome)
+    }
+
+    /// The latest that is known of an intent.
+    private struct Fate: Equatable {
+        var outcome: DecisionOutcome?
+        var isOpen: Bool { self.outcome?.isOpen ?? true }
+    }
+
+    private mutating func add(_ signature: ReceiptSignature, of head: [UInt8]) throws(ReceiptFault.Reason) {
+        let known = self.devicePublicKeys[ExactString(signature.activationID)]
+        guard signature.isValid(head: head), known == nil || known == signature.devicePublicKey else {
+            throw .wrongSignature
+        }
+        self.signatures.append(signature)
+    }
+}

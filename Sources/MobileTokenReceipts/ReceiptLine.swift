@@ -1,0 +1,135 @@
+import Basics
+import ExactJSON
+import Foundation
+package import PowerAuth
+import PowerAuthCrypto
+
+/// One line of an exported file: an entry of the journal, or a signature of all lines before.
+///
+/// ```
+/// {"version":1,"previous":"<digest>","number":7, … ,"personalDigest":"<digest>","personal":{"salt":"…", … }}
+/// ```
+///
+/// The personal data are the last member, and are no part of what a line's digest is taken of. So a line from which they were
+/// cut out has the digest that it had before, and the chain holds.
+package struct ReceiptLine: Sendable {
+    package enum Content: Sendable, Hashable {
+        case entry(ReceiptEntry)
+        case signature(ReceiptSignature)
+    }
+
+    package static let version = 1
+    private static let signatureKind = "signature"
+    private static let unreadableKind = "unreadable"
+    private static let personalMember = Array(#","personal":"#.utf8)
+
+    /// The digest of the line before; of the first one, zeros.
+    package let previous: [UInt8]
+    package let content: Content
+    /// The line as it stands in the file, without its end.
+    package let bytes: [UInt8]
+    /// The line without personal data, which its digest is of.
+    package let erasedBytes: [UInt8]
+
+    /// SHA-256 of the line without its personal data.
+    package var digest: [UInt8] { SHA256.hash(self.erasedBytes) }
+
+    /// Writes a line.
+    package init(_ content: Content, previous: [UInt8]) {
+        var json: JSONObject = [
+            "version": .number(JSONNumber(Self.version)), "previous": .string(Hexadecimal.encode(previous)),
+        ]
+        var personalData: RecordedIntent.PersonalData?
+        switch content {
+        case .entry(let entry):
+            json["number"] = .number(JSONNumber(entry.number))
+            switch entry.content {
+            case .intent(let intent):
+                json.members += intent.facts.members
+                personalData = intent.personalData
+            case .outcome(let outcome, let intent):
+                json.members += outcome.facts.members
+                json["of"] = .number(JSONNumber(intent))
+            case .unreadable:
+                json["kind"] = .string(Self.unreadableKind)
+            }
+        case .signature(let signature):
+            json["kind"] = .string(Self.signatureKind)
+            json.members += signature.facts.members
+        }
+        self.previous = previous
+        self.content = content
+        self.erasedBytes = JSONValue.object(json).serialized()
+        guard let personalData else {
+            self.bytes = self.erasedBytes
+            return
+        }
+        self.bytes =
+            self.erasedBytes.dropLast() + Self.personalMember + JSONValue.object(personalData.json).serialized()
+            + [UInt8(ascii: "}")]
+    }
+
+    /// Reads a line.
+    package init(parsing bytes: [UInt8]) throws(ReceiptFault.Reason) {
+        let json: JSONObject
+        let personalBytes: [UInt8]?
+        do {
+            let root = try JSONDocument(parsing: bytes).root
+            personalBytes = root["personal"].map { Array($0.bytes) }
+            guard let object = try JSONValue(root).object else { throw ReceiptFault.Reason.malformed }
+            json = object
+        } catch {
+            throw .malformed
+        }
+        guard json.duplicateKeys.isEmpty else { throw .malformed }
+        guard json["version"] == .number(JSONNumber(Self.version)) else { throw .unknownVersion }
+        self.bytes = bytes
+        self.erasedBytes = try Self.erasing(personalBytes, from: bytes)
+        do {
+            self.previous = try json.bytes("previous", count: SHA256.byteCount)
+            self.content = try Self.content(of: json, personalBytes)
+        } catch let error as ReceiptFormatError {
+            throw error.member == "personal" ? .personalDataChanged : .unreadableMember(error.member)
+        } catch {
+            throw .malformed
+        }
+    }
+
+    private static func erasing(
+        _ personalBytes: [UInt8]?,
+        from bytes: [UInt8]
+    ) throws(ReceiptFault.Reason) -> [UInt8] {
+        guard let personalBytes else { return bytes }
+        let suffix = self.personalMember + personalBytes + [UInt8(ascii: "}")]
+        guard bytes.suffix(suffix.count).elementsEqual(suffix) else { throw .unreadableMember("personal") }
+        return bytes.dropLast(suffix.count) + [UInt8(ascii: "}")]
+    }
+
+    private static func content(of json: JSONObject, _ personalBytes: [UInt8]?) throws -> Content {
+        let kind = try json.string("kind")
+        guard personalBytes == nil || kind == RecordedIntent.kind else { throw ReceiptFormatError(member: "personal") }
+        switch kind {
+        case RecordedIntent.kind:
+            var personalData: RecordedIntent.PersonalData?
+            if let personalBytes, let personal = json["personal"] {
+                // As it stands there, in whatever order.
+                guard SHA256.hash(personalBytes) == (try json.bytes("personalDigest", count: SHA256.byteCount)),
+                    let personal = personal.object
+                else { throw ReceiptFormatError(member: "personal") }
+                personalData = try RecordedIntent.PersonalData(personal)
+            }
+            let intent = try RecordedIntent(facts: json, personalData: personalData)
+            return .entry(ReceiptEntry(number: try json.unsigned("number"), .intent(intent)))
+        case DecisionOutcome.kind:
+            let outcome = try DecisionOutcome(facts: json)
+            let content = ReceiptEntry.Content.outcome(outcome, ofIntent: try json.unsigned("of"))
+            return .entry(ReceiptEntry(number: try json.unsigned("number"), content))
+        case self.unreadableKind:
+            return .entry(ReceiptEntry(number: try json.unsigned("number"), .unreadable))
+        case self.signatureKind:
+            return .signature(try ReceiptSignature(facts: json))
+        default:
+            throw ReceiptFormatError(member: "kind")
+        }
+    }
+}

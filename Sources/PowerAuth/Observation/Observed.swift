@@ -1,0 +1,2 @@
+/// The events that a ``MobileTokenObserver`` is told of.
+public enum Observed {}

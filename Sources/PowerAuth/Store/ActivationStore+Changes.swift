@@ -1,0 +1,258 @@
+import Basics
+import Coordination
+import Synchronization
+
+// Changes of one activation.
+extension ActivationStore {
+    /// The number of attempts at a change for which others are quicker, before it takes the turn to sign, which keeps them away.
+    private static let attemptLimit = 10
+    /// The number of attempts with the turn, against those that come without.
+    private static let attemptLimitInTurn = 100
+
+    /// Changes an activation: load, compare with the mark, change in memory, seal, swap.
+    ///
+    /// `change` is called again, of the newer state, when another task or process was quicker, so it must do nothing but change
+    /// the record. When it throws, nothing is written.
+    ///
+    /// A row that is remembered is only ever the basis of a swap: what ends otherwise, with an error or with nothing to write, is
+    /// decided anew from one that is loaded.
+    ///
+    /// - Parameters:
+    ///   - intent: Written in the same durable step. It is known by its activation, by the number of the counter's move that its
+    ///     signature used up (``ActivationRecord/counterMoves`` as `change` left it), and by the tag of the step. When `change` does
+    ///     not move the counter, none is written.
+    ///   - turn: The turn to sign within which it is made; `nil` for a change that needs no such right.
+    /// - Throws: What `change` throws, and ``MobileTokenError/Code/decidingPaused``, before `change` is called, when the intent
+    ///   ``DecisionIntent/isAutomatic`` and there is a pause. The pause is read in the transaction that would move the counter:
+    ///   no call that begins after ``setDecisionPause(_:)`` returned decides anything, in whatever process.
+    @discardableResult
+    package func update<Result: Sendable>(
+        _ activationID: String,
+        recording intent: DecisionIntent? = nil,
+        in turn: Turn? = nil,
+        _ change: @Sendable (inout ActivationRecord) throws -> Result
+    ) async throws -> Result {
+        let hasTurn = turn != nil || Self.turns.contains(activationID)
+        let limit = hasTurn ? Self.attemptLimitInTurn : Self.attemptLimit
+        if let result = try await self.attempt(activationID, limit, recording: intent, in: turn, change) {
+            return result
+        }
+        guard !hasTurn else { throw Self.busy }
+        return try await self.withSigningTurn(of: activationID) { own in
+            let result = try await self.attempt(
+                activationID,
+                Self.attemptLimitInTurn,
+                recording: intent,
+                in: own.turn,
+                change
+            )
+            guard let result else { throw Self.busy }
+            return result
+        }
+    }
+
+    private static let busy = MobileTokenError(.storeBusy, "Others change the activation again and again")
+
+    /// - Returns: `nil` when others were quicker each time.
+    private func attempt<Result: Sendable>(
+        _ activationID: String,
+        _ limit: Int,
+        recording intent: DecisionIntent?,
+        in turn: Turn?,
+        _ change: @Sendable (inout ActivationRecord) throws -> Result
+    ) async throws -> Result? {
+        let open = try await self.opened()
+        try await self.changes.enter(activationID)
+        defer { self.changes.leave(activationID) }
+        try? await self.writeKeptOutcomes()
+        var kept = self.memory.withLock { $0.row(of: activationID) }
+        for _ in 0..<limit {
+            let isKept = kept != nil
+            let found = try await self.find(activationID, kept: kept.take(), in: open)
+            guard let found else {
+                guard isKept else { throw MobileTokenError.notStored() }
+                continue
+            }
+            let prepared: Prepared<Result>
+            do {
+                try found.row.check(turn, intent)
+                prepared = try await self.prepare(found, recording: intent, in: turn, change)
+            } catch  where isKept {
+                continue
+            }
+            guard let rowChange = prepared.change else {
+                if isKept { continue }
+                return prepared.result
+            }
+            if try await self.swap(rowChange, of: found.row, moves: prepared.moves, in: turn, open) {
+                return prepared.result
+            }
+        }
+        return nil
+    }
+
+    /// - Returns: `false` when the row is another one by now.
+    private func swap(
+        _ change: RowChange,
+        of row: LoadedRow,
+        moves: UInt64,
+        in turn: Turn?,
+        _ open: Open
+    ) async throws -> Bool {
+        if let end = turn?.notAfter(), end <= .now { throw MobileTokenError.turnLost }
+        // Until the answer is known, nobody makes a change of the row that was there before.
+        self.memory.withLock { $0.forget(change.activationID) }
+        switch try await self.settling({ try await self.driver.swap(change) }) {
+        case .written: break
+        case .otherTag, .otherEpoch, .gone: return false
+        case .fenceLost: throw MobileTokenError.turnLost
+        case .olderNodes(let names): throw MobileTokenError.olderNodes(names)
+        case .paused(let pause): throw MobileTokenError.decidingPaused(pause)
+        }
+        // After the commit, and before the turn ends: another process would take a mark that is behind for nothing, and one that
+        // is ahead for a store that was put back.
+        if let marks = open.facts.marks, marks.moves(of: row.slot, activationID: change.activationID) < moves {
+            marks.set(moves, of: row.slot, activationID: change.activationID)
+        }
+        self.memory.withLock { memory in
+            memory.remember(row.applying(change))
+            if let intent = change.intent {
+                memory.remember(.init(tag: change.newTag, key: change.key, sealed: intent))
+            }
+        }
+        guard open.facts.isShared else { return true }
+        if change.fields.removed.contains(SealedActivation.upgradeMark.name) { self.upgrades.end(change.activationID) }
+        if change.fields.written.contains(SealedActivation.upgradeMark) { await self.upgrades.waitUntilKnown() }
+        return true
+    }
+
+    // MARK: Finding
+
+    /// An activation with what is known of it outside of the store.
+    struct Found {
+        let row: LoadedRow
+        let opened: Sealing.Opened
+        /// The record, brought up to its mark.
+        let record: ActivationRecord
+    }
+
+    /// Loads an activation; `nil` when there is none.
+    func find(_ activationID: String, in open: Open) async throws -> Found? {
+        var last: WriteTag?
+        while let row = try await self.driver.load(activationID) {
+            let isSame = row.tag == last
+            // A row that is behind its mark when it is read again has not been overtaken: the store was put back. Where epochs are
+            // counted, the row says so itself from now on, to every node.
+            if isSame, try await self.driver.beginEpoch(after: row.epoch) {
+                last = nil
+                continue
+            }
+            if let found = try await self.restore(row, isLatest: isSame, in: open) {
+                self.memory.withLock { $0.remember(row) }
+                return found
+            }
+            last = row.tag
+        }
+        self.memory.withLock { $0.forget(activationID) }
+        return nil
+    }
+
+    /// Returns what is remembered, or loads it; `nil` when there is none, or what is remembered is behind its mark.
+    private func find(_ activationID: String, kept: LoadedRow?, in open: Open) async throws -> Found? {
+        guard let kept else { return try await self.find(activationID, in: open) }
+        return try await self.restore(kept, isLatest: false, in: open)
+    }
+
+    /// Opens a row, and brings it up to its mark.
+    ///
+    /// - Parameter isLatest: Whether the row was read after its mark.
+    /// - Returns: `nil` when the row is behind its mark, and may have been overtaken since it was read.
+    private func restore(_ row: LoadedRow, isLatest: Bool, in open: Open) async throws -> Found? {
+        self.noteDecryption()
+        let opened = try await self.sealing(row.key).opened(row.sealed)
+        var record = opened.record
+        let mark = open.facts.marks?.moves(of: row.slot, activationID: record.activationID) ?? 0
+        guard record.counterMoves >= mark || row.wasPutBack || isLatest else { return nil }
+        if row.wasPutBack { record.ledger.notePutBack() }
+        record.ledger.catchUp(to: mark)
+        return Found(row: row, opened: opened, record: record)
+    }
+
+    // MARK: Preparing
+
+    /// The result of a change in memory.
+    private struct Prepared<Result: Sendable>: Sendable {
+        let result: Result
+        let moves: UInt64
+        /// `nil` when there is nothing to write.
+        let change: RowChange?
+    }
+
+    /// Makes a change in memory, and seals it.
+    private func prepare<Result: Sendable>(
+        _ found: Found,
+        recording intent: DecisionIntent?,
+        in turn: Turn?,
+        _ change: @Sendable (inout ActivationRecord) throws -> Result
+    ) async throws -> Prepared<Result> {
+        let (row, sealing) = (found.row, try await self.sealing(found.row.key))
+        var record = found.record
+        let result = try change(&record)
+        let hasMoved = record.counterMoves != found.record.counterMoves
+        let fields = try sealing.changes(from: found.opened, to: record)
+        let comparedEpoch = record.ledger.wasPutBack ? row.comparedEpoch : row.epoch
+        guard !fields.written.isEmpty || !fields.removed.isEmpty || comparedEpoch != row.comparedEpoch else {
+            return Prepared(result: result, moves: record.counterMoves, change: nil)
+        }
+        // Sealed fields make no form; a counter that moves is the usual change.
+        let mayMakeForm = !fields.removed.isEmpty || !fields.written.allSatisfy(\.isSealed)
+        let format = mayMakeForm ? row.sealed.applying(fields).format : row.format
+        let sealedIntent = try intent.flatMap { intent in
+            hasMoved ? try sealing.seal(intent.fenced(by: turn?.fence), ofMove: record.counterMoves) : nil
+        }
+        return Prepared(
+            result: result,
+            moves: record.counterMoves,
+            change: RowChange(
+                activationID: record.activationID,
+                slot: row.slot,
+                tag: row.tag,
+                fence: turn?.fence,
+                epoch: row.epoch,
+                newTag: .random(),
+                comparedEpoch: comparedEpoch,
+                fields: fields,
+                key: row.key,
+                format: format == row.format ? nil : format,
+                intent: sealedIntent,
+                heedsPause: intent?.isAutomatic ?? false
+            )
+        )
+    }
+}
+
+extension LoadedRow {
+    /// Throws what keeps a change from being made of this row.
+    fileprivate func check(_ turn: Turn?, _ intent: DecisionIntent?) throws(MobileTokenError) {
+        if let pause, intent?.isAutomatic == true { throw .decidingPaused(pause) }
+        guard let turn else { return }
+        // A turn is for one slot: an activation of the same identifier that was added since has another.
+        guard self.slot == turn.slot, turn.fence == nil || turn.fence == self.holder else { throw .turnLost }
+    }
+}
+
+extension DecisionIntent {
+    /// The same, with the number of the lease under which it is signed, where there is one.
+    fileprivate func fenced(by lease: Int64?) -> Self { lease.map { self.fenced(by: UInt64(clamping: $0)) } ?? self }
+}
+
+extension MobileTokenError {
+    static let turnLost = Self(.signingTurnLost, "Another node has the right to sign now")
+
+    package static func olderNodes(_ names: [String]) -> Self {
+        Self(
+            .storeHasOlderNodes,
+            "Nodes of an older program could not read the activation: \(names.joined(separator: ", "))"
+        )
+    }
+}
