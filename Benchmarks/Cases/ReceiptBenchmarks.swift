@@ -145,7 +145,7 @@ private struct SQLiteReceipts: ReceiptStage {
     }
 
     func reseal() async throws {
-        try check(try await self.store.rotateSealingKey(to: SealingKeyFile(path: self.folder + "/next.key")).isEmpty)
+        try check(try await self.store.rotateSealingKey(to: SealingKey.file(self.folder + "/next.key")).isEmpty)
     }
 
     func longestStatement() async throws -> Duration? { nil }

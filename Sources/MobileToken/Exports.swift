@@ -21,7 +21,6 @@
 @_exported public import struct PowerAuth.DecisionOutcome
 @_exported public import struct PowerAuth.DecisionPause
 @_exported public import struct PowerAuth.DecisionReceipt
-@_exported public import struct PowerAuth.DecisionReceipts
 @_exported public import enum PowerAuth.DeviceKey
 @_exported public import struct PowerAuth.EmptyBody
 @_exported public import struct PowerAuth.EncryptedRequest
@@ -33,15 +32,10 @@
 @_exported public import class PowerAuth.OIDCAuthorization
 @_exported public import struct PowerAuth.OpenDecision
 @_exported public import struct PowerAuth.PowerAuthEndpoint
-@_exported public import struct PowerAuth.ReceiptEntry
-@_exported public import struct PowerAuth.ReceiptFigures
 @_exported public import struct PowerAuth.ReceiptSelection
-@_exported public import struct PowerAuth.RecordedIntent
 @_exported public import enum PowerAuth.RequestAuthentication
-@_exported public import struct PowerAuth.SealingKeyClosure
-@_exported public import struct PowerAuth.SealingKeyFile
+@_exported public import struct PowerAuth.SealingKey
 @_exported public import protocol PowerAuth.SealingKeyProvider
-@_exported public import struct PowerAuth.SealingKeyVariable
 @_exported public import struct PowerAuth.TokenFactors
 @_exported public import struct PowerAuthCrypto.SecretBytes
 @_exported public import enum PowerAuthProtocol.ActivationState

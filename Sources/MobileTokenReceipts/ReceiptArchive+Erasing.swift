@@ -41,7 +41,7 @@ extension ReceiptArchive {
 }
 
 extension ReceiptLine {
-    fileprivate var intent: RecordedIntent? {
+    fileprivate var intent: DecisionReceipt.Intent? {
         guard case .entry(let entry) = self.content, case .intent(let intent) = entry.content else { return nil }
         return intent
     }

@@ -154,7 +154,7 @@ extension ReceiptArchive {
         }
     }
 
-    private func append(_ entries: [ReceiptEntry], to end: inout End) throws {
+    private func append(_ entries: [DecisionReceipt.Entry], to end: inout End) throws {
         var (lines, head, number) = ([ReceiptLine](), end.chain.head ?? ReceiptChain.start, end.number)
         for entry in entries {
             number += 1

@@ -41,7 +41,7 @@ extension ReceiptArchive {
     package func receipts() throws -> [DecisionReceipt] {
         let files = try self.files()
         var chain = ReceiptChain()
-        var (intents, outcomes) = ([(number: UInt64, intent: RecordedIntent)](), [UInt64: DecisionOutcome]())
+        var (intents, outcomes) = ([(number: UInt64, intent: DecisionReceipt.Intent)](), [UInt64: DecisionOutcome]())
         for path in files {
             var file = try ReceiptFile(path: path, isWritable: false)
             _ = try chain.add(&file, isLast: path == files.last) { line in

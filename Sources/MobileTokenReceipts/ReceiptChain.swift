@@ -23,7 +23,7 @@ package struct ReceiptChain: Sendable, Equatable {
     package private(set) var counts = ReceiptVerification.Counts()
     package private(set) var signatures: [ReceiptSignature] = []
     /// The intents of which more may become known.
-    private var unfinished: [UInt64: Fate] = [:]
+    private var unfinished: [UInt64: LatestOutcome] = [:]
     /// The entries that could not be read, each of which may have been an intent.
     private var unreadable: Set<UInt64> = []
     /// Public keys of devices that are known from elsewhere, by activation.
@@ -58,11 +58,11 @@ package struct ReceiptChain: Sendable, Equatable {
         return line
     }
 
-    private mutating func add(_ entry: ReceiptEntry) throws(ReceiptFault.Reason) {
+    private mutating func add(_ entry: DecisionReceipt.Entry) throws(ReceiptFault.Reason) {
         guard entry.number > 0, self.latest.map({ entry.number - 1 == $0.number }) ?? true else { throw .wrongNumber }
         switch entry.content {
         case .intent(let intent):
-            self.unfinished[entry.number] = Fate()
+            self.unfinished[entry.number] = LatestOutcome()
             self.counts.open += 1
             self.counts.intents += 1
             if intent.personalData == nil { self.counts.erased += 1 }
@@ -79,13 +79,13 @@ package struct ReceiptChain: Sendable, Equatable {
 
     /// An outcome that says less than the one before it is not the store's.
     private mutating func add(_ outcome: DecisionOutcome, of intent: UInt64) throws(ReceiptFault.Reason) {
-        guard let fate = self.unfinished[intent], outcome.replaces(fate.outcome) else { throw .outcomeOfNothing }
-        if fate.isOpen, !outcome.isOpen { self.counts.open -= 1 }
-        self.unfinished[intent] = outcome.isFinal ? nil : Fate(outcome: outcome)
+        guard let latest = self.unfinished[intent], outcome.replaces(latest.outcome) else { throw .outcomeOfNothing }
+        if latest.isOpen, !outcome.isOpen { self.counts.open -= 1 }
+        self.unfinished[intent] = outcome.isFinal ? nil : LatestOutcome(outcome: outcome)
     }
 
     /// The latest that is known of an intent.
-    private struct Fate: Equatable {
+    private struct LatestOutcome: Equatable {
         var outcome: DecisionOutcome?
         var isOpen: Bool { self.outcome?.isOpen ?? true }
     }

@@ -14,7 +14,7 @@ import PowerAuthCrypto
 /// cut out has the digest that it had before, and the chain holds.
 package struct ReceiptLine: Sendable {
     package enum Content: Sendable, Hashable {
-        case entry(ReceiptEntry)
+        case entry(DecisionReceipt.Entry)
         case signature(ReceiptSignature)
     }
 
@@ -39,14 +39,14 @@ package struct ReceiptLine: Sendable {
         var json: JSONObject = [
             "version": .number(JSONNumber(Self.version)), "previous": .string(Hexadecimal.encode(previous)),
         ]
-        var personalData: RecordedIntent.PersonalData?
+        var personalData: SaltedPersonalData?
         switch content {
         case .entry(let entry):
             json["number"] = .number(JSONNumber(entry.number))
             switch entry.content {
             case .intent(let intent):
-                json.members += intent.facts.members
-                personalData = intent.personalData
+                json.members += intent.json.members
+                personalData = intent.saltedData
             case .outcome(let outcome, let intent):
                 json.members += outcome.facts.members
                 json["of"] = .number(JSONNumber(intent))
@@ -107,25 +107,27 @@ package struct ReceiptLine: Sendable {
 
     private static func content(of json: JSONObject, _ personalBytes: [UInt8]?) throws -> Content {
         let kind = try json.string("kind")
-        guard personalBytes == nil || kind == RecordedIntent.kind else { throw ReceiptFormatError(member: "personal") }
+        guard personalBytes == nil || kind == DecisionReceipt.Intent.kind else {
+            throw ReceiptFormatError(member: "personal")
+        }
         switch kind {
-        case RecordedIntent.kind:
-            var personalData: RecordedIntent.PersonalData?
+        case DecisionReceipt.Intent.kind:
+            var personalData: SaltedPersonalData?
             if let personalBytes, let personal = json["personal"] {
                 // As it stands there, in whatever order.
                 guard SHA256.hash(personalBytes) == (try json.bytes("personalDigest", count: SHA256.byteCount)),
                     let personal = personal.object
                 else { throw ReceiptFormatError(member: "personal") }
-                personalData = try RecordedIntent.PersonalData(personal)
+                personalData = try SaltedPersonalData(personal)
             }
-            let intent = try RecordedIntent(facts: json, personalData: personalData)
-            return .entry(ReceiptEntry(number: try json.unsigned("number"), .intent(intent)))
+            let intent = try DecisionReceipt.Intent(json, saltedData: personalData)
+            return .entry(DecisionReceipt.Entry(number: try json.unsigned("number"), .intent(intent)))
         case DecisionOutcome.kind:
             let outcome = try DecisionOutcome(facts: json)
-            let content = ReceiptEntry.Content.outcome(outcome, ofIntent: try json.unsigned("of"))
-            return .entry(ReceiptEntry(number: try json.unsigned("number"), content))
+            let content = DecisionReceipt.Entry.Content.outcome(outcome, ofIntent: try json.unsigned("of"))
+            return .entry(DecisionReceipt.Entry(number: try json.unsigned("number"), content))
         case self.unreadableKind:
-            return .entry(ReceiptEntry(number: try json.unsigned("number"), .unreadable))
+            return .entry(DecisionReceipt.Entry(number: try json.unsigned("number"), .unreadable))
         case self.signatureKind:
             return .signature(try ReceiptSignature(facts: json))
         default:

@@ -38,7 +38,7 @@ package protocol DecisionEvidenceSource: Sendable {
     /// The store, when it keeps receipts.
     var store: ActivationStore? { get }
     /// Asks the server whether it accepted the signature of a decision.
-    func fate(of decision: OpenDecision) async throws -> SignatureFate
+    func fate(of decision: OpenDecision) async throws -> CounterEvidence
     /// Returns the decisions whose fate is not known.
     func openDecisions() async throws -> [OpenDecision]
     /// Returns the time in which the request of a decision may still reach the server.
@@ -51,7 +51,9 @@ package protocol DecisionEvidenceSource: Sendable {
 
 extension DecisionEvidenceSource {
     /// The receipts of all activations of the store; `nil` where it keeps none.
-    package var receipts: DecisionReceipts? { self.store.map { DecisionReceipts(store: $0, activationID: nil) } }
+    package var receipts: ActivationStore.Receipts? {
+        self.store.map { ActivationStore.Receipts(store: $0, activationID: nil) }
+    }
 
     /// Returns whether the request of a decision cannot reach the server any more.
     package func cannotArrive(_ decision: OpenDecision) -> Bool { self.timeLeft(of: decision) <= .zero }

@@ -47,7 +47,7 @@ extension StoreCommands {
     }
 }
 
-extension ReceiptFigures {
+extension ActivationStore.ReceiptFigures {
     fileprivate var document: JSONValue {
         [
             "unexported": .number(JSONNumber(self.unexportedCount)),

@@ -42,8 +42,8 @@ let storeTargets = [
         if let outcome = try? DecisionOutcome(facts: facts) {
             hold(try DecisionOutcome(facts: outcome.facts) == outcome, "another outcome")
         }
-        let intent = try RecordedIntent(facts: facts, personalData: nil)
-        hold(try RecordedIntent(facts: intent.facts, personalData: nil) == intent, "another intent")
+        let intent = try DecisionReceipt.Intent(facts, saltedData: nil)
+        hold(try DecisionReceipt.Intent(intent.json, saltedData: nil) == intent, "another intent")
     },
     // A file that was exported, whole, cut anywhere, or not of this program.
     FuzzTarget("receipt-file") { input in

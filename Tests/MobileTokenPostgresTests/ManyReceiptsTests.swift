@@ -228,7 +228,7 @@ struct ManyReceiptsTests {
             // An intent, and the outcome of another one.
             try nodes.connect().run("UPDATE receipt SET body = '\\x00' WHERE number IN (1, 4)")
             let receipts = try await store.receipts(of: nil, after: 0, limit: 1)
-            #expect(receipts.map(\.intent.intent?.operationID) == ["3"])
+            #expect(receipts.map(\.intent.personalData?.operationID) == ["3"])
             let export = try await archive.export(from: store)
             #expect(export.entryCount == 6)
             #expect(export.unreadableNumbers == [1, 4])

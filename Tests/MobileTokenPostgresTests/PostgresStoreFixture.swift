@@ -25,7 +25,7 @@ final class PostgresStoreFixture: Sendable {
     static let lifetimes = NodeLifetimes(heartbeat: .milliseconds(500), death: .milliseconds(2_500))
 
     static func key(_ number: UInt8 = 7) -> some SealingKeyProvider {
-        SealingKeyClosure.closure { SecretBytes(copying: [UInt8](repeating: number, count: 32)) }
+        SealingKey.closure { SecretBytes(copying: [UInt8](repeating: number, count: 32)) }
     }
 
     /// The same as `key()`, for the environment of a process.

@@ -108,7 +108,7 @@ struct PostgresStoreTroubleTests {
             #expect(try await fresh.record(of: "a")?.counterMoves == 507)
             #expect(try await fresh.record(of: "b") == one.record(of: "b"))
             let receipt = try await fresh.receipts(of: nil, after: 0, limit: 10)
-            #expect(receipt.map(\.intent.intent) == [intent])
+            #expect(receipt.map(\.intent.decision) == [intent])
             #expect(receipt.first?.outcome?.result == .accepted)
         }
     }

@@ -29,7 +29,7 @@ struct ScriptedEvidence: DecisionEvidenceSource {
         )
     }
 
-    func fate(of decision: OpenDecision) async throws -> SignatureFate { .unknown }
+    func fate(of decision: OpenDecision) async throws -> CounterEvidence { .unknown }
     func openDecisions() async throws -> [OpenDecision] { [] }
     func timeLeft(of decision: OpenDecision) -> Duration { .zero }
     func isClaimed(otherThanBy decision: OpenDecision) async throws -> Bool { false }

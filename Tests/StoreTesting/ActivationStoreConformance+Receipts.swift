@@ -17,11 +17,14 @@ extension ActivationStoreConformance {
         try self.require(try await store.openDecisions(of: "b").isEmpty, "the intent shows at another activation")
         let receipts = try await store.receipts(of: nil, after: 0, limit: 10)
         try self.require(receipts.map(\.number) == [1], "there is another number of receipts than one")
-        try self.require(receipts.first?.intent.intent == intent, "a receipt says something else than its intent")
+        try self.require(receipts.first?.intent.decision == intent, "a receipt says something else than its intent")
         try self.require(receipts.first?.intent.moves == 507, "a receipt is known by another move")
         try self.require(receipts.first?.outcome == nil, "a new receipt has an outcome")
         let entries = try await store.receiptEntries(after: 0, limit: 10)
-        try self.require(entries == receipts.map { ReceiptEntry(number: 1, .intent($0.intent)) }, "other entries")
+        try self.require(
+            entries == receipts.map { DecisionReceipt.Entry(number: 1, .intent($0.intent)) },
+            "other entries"
+        )
     }
 
     func checkIntentsOfThrowingChanges(in store: ActivationStore) async throws {
@@ -90,7 +93,7 @@ extension ActivationStoreConformance {
         try self.require(receipts.dropFirst().allSatisfy { $0.outcome == nil }, "an outcome of another intent")
         let outcomes = try await store.receiptEntries(after: 4, limit: 10)
         let expected = (0..<3).map { number in
-            ReceiptEntry(
+            DecisionReceipt.Entry(
                 number: UInt64(5 + number),
                 .outcome(Self.outcome(results[number], second: number), ofIntent: 1)
             )

@@ -93,7 +93,7 @@ extension ForwardingDriver {
         try await self.passing { try await self.base.note(export) }
     }
 
-    package func receiptFigures() async throws -> ReceiptFigures {
+    package func receiptFigures() async throws -> ActivationStore.ReceiptFigures {
         try await self.passing { try await self.base.receiptFigures() }
     }
 

@@ -118,5 +118,5 @@ extension ApprovalAgent {
 
 extension MobileTokenError {
     /// Indicates whether nothing can be found out about the activation any more.
-    fileprivate var endsQuestions: Bool { if case .ofActivation = DecisionTrouble(self) { true } else { false } }
+    fileprivate var endsQuestions: Bool { if case .ofActivation = DecisionFailure(self) { true } else { false } }
 }

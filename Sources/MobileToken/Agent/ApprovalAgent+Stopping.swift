@@ -21,7 +21,7 @@ extension ApprovalAgent {
 
     /// Asks for the status of a stopped activation.
     func look(at activationID: String) {
-        self.looks[ExactString(activationID)] = Self.start {
+        self.statusChecks[ExactString(activationID)] = Self.start {
             let evidence = await self.fleet.openedService(of: activationID)?.channel.evidence?.source
             let isWell = try? await evidence?.mayGoOnSigning()
             await self.looked(at: activationID, isWell: isWell ?? false)
@@ -29,7 +29,7 @@ extension ApprovalAgent {
     }
 
     private func looked(at activationID: String, isWell: Bool) {
-        self.looks[ExactString(activationID)] = nil
+        self.statusChecks[ExactString(activationID)] = nil
         self.follow(self.supervision.looked(at: activationID, isWell: isWell, at: self.now))
     }
 }

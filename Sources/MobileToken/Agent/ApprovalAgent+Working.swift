@@ -170,7 +170,7 @@ extension ApprovalAgent {
 
     private func sent(_ error: MobileTokenError?, by job: AgentSupervision.Job) async {
         if let error, error.unansweredDecision == nil {
-            switch DecisionTrouble(error) {
+            switch DecisionFailure(error) {
             case .paused: self.foundPause()
             case .ofActivation, .passing: await self.fleet.handle(error, of: job.activationID)
             case .finished, .unusable, .final: break

@@ -53,7 +53,7 @@ public actor ApprovalAgent {
     var policies: [UInt64: Task<Void, Never>] = [:]
     var decisions: [UInt64: Task<Void, Never>] = [:]
     /// Questions for the status of stopped activations, by the identifier.
-    var looks: [ExactString: Task<Void, Never>] = [:]
+    var statusChecks: [ExactString: Task<Void, Never>] = [:]
     private var grace: Task<Void, Never>?
     var isRunning = false
     /// The pauses of decisions in this process, and in all.
@@ -197,7 +197,7 @@ public actor ApprovalAgent {
     private func shutDown() {
         guard !self.supervision.isShutDown else { return }
         self.follow(self.supervision.shutDown())
-        for look in self.looks.values { look.cancel() }
+        for check in self.statusChecks.values { check.cancel() }
         guard !self.decisions.isEmpty else { return }
         let end = self.now + self.configuration.gracePeriod.bounded
         self.grace = Self.start { [clock = self.fleet.alarms.clock] in

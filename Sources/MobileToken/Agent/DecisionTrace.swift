@@ -56,7 +56,7 @@ struct DecisionTrace: Sendable {
         return .unknown
     }
 
-    private func fate() async throws -> SignatureFate {
+    private func fate() async throws -> CounterEvidence {
         guard let evidence = self.service.channel.evidence?.source else { return .unknown }
         return try await evidence.fate(of: self.decision)
     }

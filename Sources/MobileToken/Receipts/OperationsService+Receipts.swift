@@ -80,7 +80,7 @@ extension ReceiptReconciliation {
         for difference in self.differences {
             guard let result = difference.conclusion else { continue }
             for receipt in difference.receipts where receipt.intent.activationID == activationID {
-                guard let intent = receipt.intent.intent else { continue }
+                guard let intent = receipt.intent.decision else { continue }
                 await evidence.resolve(OpenDecision(intent, moves: receipt.intent.moves, tag: receipt.tag), as: result)
                 self.settled.append(difference)
             }
@@ -90,7 +90,7 @@ extension ReceiptReconciliation {
 }
 
 extension [DecisionReceipt] {
-    fileprivate init(_ receipts: DecisionReceipts) async throws {
+    fileprivate init(_ receipts: ActivationStore.Receipts) async throws {
         self.init()
         for try await receipt in receipts { self.append(receipt) }
     }

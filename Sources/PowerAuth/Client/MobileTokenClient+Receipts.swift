@@ -8,8 +8,8 @@ extension MobileTokenClient {
     /// ```
     ///
     /// - Parameter activationID: Of one activation; `nil` is all.
-    public func receipts(of activationID: String? = nil) -> DecisionReceipts {
-        DecisionReceipts(store: self.store, activationID: activationID)
+    public func receipts(of activationID: String? = nil) -> ActivationStore.Receipts {
+        ActivationStore.Receipts(store: self.store, activationID: activationID)
     }
 
     /// Erases the personal data of receipts: operation, data, what was shown, and the reason of a rejection. The rest stays,

@@ -6,13 +6,13 @@ extension Activation {
         self.observer?.requestRetried(Observed.Retry(activationID: self.activationID, path: path, reason: reason))
     }
 
-    nonisolated func observe(_ taken: CounterLedger.Taken, by type: SignatureType, to path: String?) {
+    nonisolated func observe(_ reservation: CounterLedger.Reservation, by type: SignatureType, to path: String?) {
         self.observer?.signatureMade(
             Observed.Signature(
                 activationID: self.activationID,
                 factors: type.rawValue,
                 path: path,
-                counterDistance: taken.unconfirmedMoves
+                counterDistance: reservation.unconfirmedMoves
             )
         )
     }

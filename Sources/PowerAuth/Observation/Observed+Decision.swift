@@ -39,7 +39,7 @@ extension Observed {
                 activationID: intent.activationID,
                 operationID: intent.operationID,
                 verdict: intent.verdict,
-                factors: intent.factors.rawValue,
+                factors: intent.factors,
                 policyName: intent.policy?.name,
                 result: result
             )

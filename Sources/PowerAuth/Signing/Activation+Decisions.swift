@@ -9,12 +9,12 @@ extension Activation {
     func recordingOutcome(
         of request: SignedRequest,
         deciding intent: DecisionIntent?,
-        signedWith taken: CounterLedger.Taken,
+        signedWith reservation: CounterLedger.Reservation,
         in turn: SigningTurn,
         _ deliver: () async throws -> ChannelResponse
     ) async throws -> ChannelResponse {
         guard let ticket = request.decision, let intent else { return try await deliver() }
-        let decision = turn.written(intent, moves: taken.moves)
+        let decision = turn.written(intent, moves: reservation.moves)
         do {
             let response = try await deliver()
             let isSuccess = Acknowledgement.isOK(response)
@@ -23,7 +23,7 @@ extension Activation {
             ticket.ended(await self.ended(decision, result, in: turn))
             return response
         } catch let error as MobileTokenError where error.mayBeOfSecondCopy {
-            let refusal = await self.judged(error, of: request, signedWith: taken, decision)
+            let refusal = await self.judged(error, of: request, signedWith: reservation, decision)
             ticket.ended(await self.ended(decision, refusal.result, in: turn))
             throw refusal
         } catch {
@@ -36,7 +36,7 @@ extension Activation {
     private func judged(
         _ error: MobileTokenError,
         of request: SignedRequest,
-        signedWith taken: CounterLedger.Taken,
+        signedWith reservation: CounterLedger.Reservation,
         _ decision: OpenDecision
     ) async -> JudgedRefusal {
         guard let compared = try? await self.fetchStatus() else {
@@ -46,7 +46,7 @@ extension Activation {
         // A right signature of two factors clears the failed attempts, and the copy that came after it is counted as one.
         let wasJudgedOnce = request.keys.type != .possession && compared.status.failedAttempts == 0
         let hasFollowed =
-            compared.counter == taken.next && compared.status.counter.distance == 0
+            compared.counter == reservation.next && compared.status.counter.distance == 0
             && compared.status.counter.result == .inSync
         let result = hasFollowed && !wasJudgedOnce ? DecisionOutcome.Result.followed : DecisionOutcome.Result(error)
         return JudgedRefusal(error: error, result: result, status: compared, decision: decision)
@@ -122,8 +122,8 @@ extension DecisionOutcome.Result {
 
 // MARK: - Finding out what became of a signature
 
-/// The fate of one signature, as the server's counter tells it.
-package enum SignatureFate: Sendable, Hashable {
+/// The evidence about one signature that the server's counter gives.
+package enum CounterEvidence: Sendable, Hashable {
     /// The server's counter stands right behind it: it was accepted.
     case followed
     /// The server's counter has not come so far: it was never accepted, though it may still be on its way.
@@ -137,19 +137,19 @@ extension Activation {
     ///
     /// - Throws: What keeps the status from being asked for, and `activationRemoved`: of an activation that is removed, the
     ///   server's counter tells nothing.
-    package nonisolated func fate(of decision: OpenDecision) async throws -> SignatureFate {
+    package nonisolated func fate(of decision: OpenDecision) async throws -> CounterEvidence {
         let compared = try await self.fetchStatus()
         guard compared.status.state != .removed else {
             throw MobileTokenError(.activationRemoved, "The activation was removed from the server")
         }
         // Another signature may have moved the counter since: the distance is from where it was when the two were compared.
-        let fate = SignatureFate(ofMove: decision.moves, clientMoves: compared.moves, compared.status.counter)
+        let fate = CounterEvidence(ofMove: decision.moves, clientMoves: compared.moves, compared.status.counter)
         guard fate == .unknown, try await self.wasFollowed(decision) else { return fate }
         return .followed
     }
 }
 
-extension SignatureFate {
+extension CounterEvidence {
     /// - Parameter clientMoves: The counter's moves when it was compared.
     init(ofMove moves: UInt64, clientMoves: UInt64, _ comparison: ActivationStatus.CounterComparison) {
         switch comparison.result {

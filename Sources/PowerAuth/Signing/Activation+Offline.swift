@@ -30,25 +30,25 @@ extension Activation {
             throw MobileTokenError(.invalidRequest, "An offline signature must have 4 to 8 digits in each part")
         }
         return try await self.withSigningKeys(for: authentication) { keys in
-            let taken = try await self.takeOfflineCounter(for: keys)
+            let reservation = try await self.takeOfflineCounter(for: keys)
             let data = SignatureData(method: "POST", uriID: uriID, nonce: nonce, body: data)
             return try keys.dialect.offlineSignature(
-                SignatureInput(data: data, keys: keys, counter: taken.value),
+                SignatureInput(data: data, keys: keys, counter: reservation.value),
                 componentLength: componentLength
             )
         }
     }
 
-    private nonisolated func takeOfflineCounter(for keys: SigningKeys) async throws -> CounterLedger.Taken {
+    private nonisolated func takeOfflineCounter(for keys: SigningKeys) async throws -> CounterLedger.Reservation {
         try await self.withSigningTurn { turn, _ in
             try self.checkNotRemoved()
             do {
                 // There may be no network, so nothing is settled first; the next online signature will.
-                guard let taken = try await self.takeCounter(for: keys, in: turn, settled: .notRequired) else {
+                guard let reservation = try await self.takeCounter(for: keys, in: turn, settled: .notRequired) else {
                     throw MobileTokenError.unknownActivation
                 }
-                self.observe(taken, by: keys.type, to: nil)
-                return taken
+                self.observe(reservation, by: keys.type, to: nil)
+                return reservation
             } catch is AwaitingConfirmation {
                 throw MobileTokenError.activationNotConfirmed
             }

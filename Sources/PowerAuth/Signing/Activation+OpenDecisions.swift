@@ -10,7 +10,7 @@ extension Activation {
     func resolveOpenDecisions(by compared: ComparedStatus) async {
         guard compared.status.state != .removed, let open = try? await self.openDecisions() else { return }
         for decision in open {
-            let fate = SignatureFate(ofMove: decision.moves, clientMoves: compared.moves, compared.status.counter)
+            let fate = CounterEvidence(ofMove: decision.moves, clientMoves: compared.moves, compared.status.counter)
             guard let result = try? await self.result(of: decision, fate) else { continue }
             await self.resolve(decision, as: result)
         }
@@ -19,7 +19,7 @@ extension Activation {
     /// - Returns: `nil` while nothing can be said for good, and where an agent finds out more by asking for the operation.
     private nonisolated func result(
         of decision: OpenDecision,
-        _ fate: SignatureFate
+        _ fate: CounterEvidence
     ) async throws -> DecisionOutcome.Result? {
         switch fate {
         case .followed: return .followed

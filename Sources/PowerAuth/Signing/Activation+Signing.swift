@@ -166,7 +166,7 @@ extension Activation {
             serverDate: self.measuredServerDate,
             arrivesBefore: date + window.length / .seconds(1)
         )
-        let taken = try await self.takeCounter(
+        let reservation = try await self.takeCounter(
             for: request.keys,
             isConfirming: request.isConfirming,
             in: turn,
@@ -174,12 +174,12 @@ extension Activation {
             confirmed: confirmed,
             recording: intent
         )
-        guard let taken else { throw Unsettled() }
-        self.counterKnowledge.signed(with: taken)
+        guard let reservation else { throw Unsettled() }
+        self.counterKnowledge.signed(with: reservation)
         if request.decision != nil { self.observeIntent() }
-        return try await self.recordingOutcome(of: request, deciding: intent, signedWith: taken, in: turn) {
+        return try await self.recordingOutcome(of: request, deciding: intent, signedWith: reservation, in: turn) {
             let limits = (intent == nil ? nil : window, notAfter: notAfter)
-            return try await self.deliver(request, body, signedWith: taken, within: limits, with: permit)
+            return try await self.deliver(request, body, signedWith: reservation, within: limits, with: permit)
         }
     }
 
@@ -200,7 +200,7 @@ extension Activation {
     private func deliver(
         _ request: SignedRequest,
         _ body: RequestBody,
-        signedWith taken: CounterLedger.Taken,
+        signedWith reservation: CounterLedger.Reservation,
         within limits: (window: ArrivalWindow?, notAfter: ContinuousClock.Instant?),
         with permit: RequestPermit?
     ) async throws -> ChannelResponse {
@@ -209,7 +209,7 @@ extension Activation {
         let data = SignatureData(method: "POST", uriID: request.uriID, nonce: nonce, body: body.signedBytes)
         let header = try MobileTokenError.mapCryptoErrors {
             try request.keys.dialect.signatureHeader(
-                SignatureInput(data: data, keys: request.keys, counter: taken.value),
+                SignatureInput(data: data, keys: request.keys, counter: reservation.value),
                 nonce: nonce
             )
         }
@@ -217,7 +217,7 @@ extension Activation {
         if request.sendsEncryptionHeader { headers.setEncryption(of: body) }
         let timeout = limits.window?.timeout(at: .now)
         if limits.window != nil, timeout == nil { throw MobileTokenError.transport(HTTPTransportError(.tooLate)) }
-        self.observe(taken, by: request.keys.type, to: request.path)
+        self.observe(reservation, by: request.keys.type, to: request.path)
         let response = try await self.server.post(
             request.path,
             for: self.activationID,
@@ -232,7 +232,7 @@ extension Activation {
         }
         // A page of some proxy proves nothing. Until a JSON response came, the next signature asks for the status first.
         if response.bytes.first(where: { !Self.whitespace.contains($0) }) == UInt8(ascii: "{") {
-            self.counterKnowledge.accepted(taken)
+            self.counterKnowledge.accepted(reservation)
             if request.keys.type != .possession { self.failedAttempts.learn(0) }
         }
         return opened
@@ -251,7 +251,7 @@ extension Activation {
         settled requirement: CounterLedger.SettledRequirement,
         confirmed: SigningCounter? = nil,
         recording intent: DecisionIntent? = nil
-    ) async throws -> CounterLedger.Taken? {
+    ) async throws -> CounterLedger.Reservation? {
         try await MobileTokenError.mapStoreErrors {
             try await turn.update(recording: intent) { record in
                 try keys.checkUse(of: record, isConfirming: isConfirming)

@@ -40,7 +40,7 @@ extension CounterLedger {
     }
 
     /// A counter value that belongs to one signature.
-    package struct Taken: Sendable, Equatable {
+    package struct Reservation: Sendable, Equatable {
         /// The value to sign with. Spent, whatever happens to the signature.
         package let value: SigningCounter
         /// The value after it, where the server's counter stands once it has accepted the signature.
@@ -61,7 +61,7 @@ extension CounterLedger {
     package mutating func take(
         _ requirement: SettledRequirement,
         confirmed: SigningCounter?
-    ) throws(MobileTokenError) -> Taken? {
+    ) throws(MobileTokenError) -> Reservation? {
         guard !self.isRolledBack else { throw .stateRolledBack }
         if self.wasPutBack {
             // Without the server nobody knows which values are used up.
@@ -73,7 +73,7 @@ extension CounterLedger {
         if value == confirmed { self.confirm() }
         self.counter = value.next()
         self.isUnsettled = true
-        return Taken(
+        return Reservation(
             value: value,
             next: self.counter,
             moves: self.history.moves,
@@ -256,20 +256,20 @@ struct CounterKnowledge: Sendable, Equatable {
     /// The counter where it was last known to equal the server's.
     private(set) var confirmed: SigningCounter?
     /// The counter as the latest signature left it.
-    private(set) var taken: SigningCounter?
+    private(set) var reserved: SigningCounter?
 
     /// Indicates that the ledger is unsettled, as far as this process knows: it has not signed yet, or not heard how that ended.
-    var mayBeUnsettled: Bool { self.settled == nil || self.settled != self.taken }
+    var mayBeUnsettled: Bool { self.settled == nil || self.settled != self.reserved }
 
     /// Notes that a signature has used up a value.
-    mutating func signed(with taken: CounterLedger.Taken) {
-        self.taken = taken.next
+    mutating func signed(with reservation: CounterLedger.Reservation) {
+        self.reserved = reservation.next
     }
 
     /// Notes that the server accepted the signature made with a value.
-    mutating func accepted(_ taken: CounterLedger.Taken) {
-        self.settled = taken.next
-        self.confirmed = taken.next
+    mutating func accepted(_ reservation: CounterLedger.Reservation) {
+        self.settled = reservation.next
+        self.confirmed = reservation.next
     }
 
     /// Notes that nothing is known any more: the activation is gone, or no signature can be accepted.
@@ -321,7 +321,7 @@ struct CounterKnowledge: Sendable, Equatable {
     ) -> Bool {
         // Within a turn no other task takes a counter value. So when the counter is not where the refused signature left
         // it, a status moved it forward: this one, or another that was asked for meanwhile.
-        if counter != self.taken { return true }
+        if counter != self.reserved { return true }
         // Equal counters mean that the server stands one step after the refused value. Either it was one step ahead, or it
         // accepted the signature and then refused the request; that would have cleared the failed attempts of two factors.
         return comparison.distance == 0 && (!clearsFailedAttempts || failedAttempts > 0)

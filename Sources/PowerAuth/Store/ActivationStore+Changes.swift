@@ -23,7 +23,7 @@ extension ActivationStore {
     ///     not move the counter, none is written.
     ///   - turn: The turn to sign within which it is made; `nil` for a change that needs no such right.
     /// - Throws: What `change` throws, and ``MobileTokenError/Code/decidingPaused``, before `change` is called, when the intent
-    ///   ``DecisionIntent/isAutomatic`` and there is a pause. The pause is read in the transaction that would move the counter:
+    ///   ``DecisionIntent/Facts/isAutomatic`` and there is a pause. The pause is read in the transaction that would move the counter:
     ///   no call that begins after ``setDecisionPause(_:)`` returned decides anything, in whatever process.
     @discardableResult
     package func update<Result: Sendable>(

@@ -84,7 +84,7 @@ extension ActivationStore {
     /// Returns the intents whose fate has still to be found out, oldest first: those without an outcome, or with an open one.
     package func openDecisions(of activationID: String) async throws -> [OpenDecision] {
         try await self.read(.open(of: activationID)).rows.asyncMap { row in
-            try await self.intent(row).intent.map { OpenDecision($0, moves: row.sealed.moves, tag: row.tag) }
+            try await self.intent(row).decision.map { OpenDecision($0, moves: row.sealed.moves, tag: row.tag) }
         }.compactMap { $0 }
     }
 
@@ -119,18 +119,18 @@ extension ActivationStore {
     }
 
     /// Reads a page of entries, in the order in which they were written. One that cannot be opened, because its bytes were
-    /// changed, is ``ReceiptEntry/Content/unreadable``.
+    /// changed, is ``DecisionReceipt/Entry/Content/unreadable``.
     ///
     /// - Parameters:
     ///   - number: The number that the page begins behind; 0 is the beginning.
     ///   - limit: How many at most.
-    public func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] {
+    public func receiptEntries(after number: UInt64, limit: Int) async throws -> [DecisionReceipt.Entry] {
         try await self.read(.entries(after: number, limit: limit)).rows.asyncMap { row in
-            let content: ReceiptEntry.Content? = try await self.ifReadable {
+            let content: DecisionReceipt.Entry.Content? = try await self.ifReadable {
                 guard let intent = row.intent else { return .intent(try await self.intent(row)) }
                 return .outcome(try await self.sealing(row.key).openOutcome(row.sealed), ofIntent: intent)
             }
-            return ReceiptEntry(number: row.number, content ?? .unreadable)
+            return DecisionReceipt.Entry(number: row.number, content ?? .unreadable)
         }
     }
 
@@ -140,7 +140,7 @@ extension ActivationStore {
         return try await self.driver.receipts(query)
     }
 
-    private func intent(_ row: ReceiptRow) async throws -> RecordedIntent {
+    private func intent(_ row: ReceiptRow) async throws -> DecisionReceipt.Intent {
         try await self.sealing(row.key).openIntent(row.sealed)
     }
 
@@ -216,7 +216,7 @@ extension ActivationStore {
     }
 
     /// Returns what an operator watches.
-    public func receiptFigures() async throws -> ReceiptFigures {
+    public func receiptFigures() async throws -> ActivationStore.ReceiptFigures {
         _ = try await self.opened()
         return try await self.driver.receiptFigures()
     }

@@ -35,7 +35,7 @@ struct ReceiptReconciliationTests {
         )
         return DecisionReceipt(
             number: number,
-            intent: RecordedIntent(intent, moves: number),
+            intent: DecisionReceipt.Intent(intent, moves: number),
             outcome: result.map { DecisionOutcome($0, localDate: Date(), serverDate: nil) }
         )
     }

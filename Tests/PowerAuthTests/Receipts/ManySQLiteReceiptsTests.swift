@@ -74,7 +74,7 @@ struct ManySQLiteReceiptsTests {
         try await self.store.insert(ActivationStoreConformance.sparseRecord("a"))
         try await self.decide(0..<200)
         try spoil("UPDATE receipt SET body = x'00' WHERE number IN (1, 300)", at: self.path)
-        let key = SealingKeyFile(path: self.folder.file("next.key"))
+        let key = SealingKey.file(self.folder.file("next.key"))
         #expect(try await self.store.rotateSealingKey(to: key) == [1, 300])
         await self.store.close()
         let again = ActivationStore.sqlite(path: self.path, sealingKey: key)
@@ -207,7 +207,7 @@ struct ManySQLiteReceiptsTests {
         _ = try await self.store.openDecisions(of: "a")
         try await self.archive.export(from: self.store)
         _ = try await self.store.eraseReceipts(.activation("a"))
-        _ = try await self.store.rotateSealingKey(to: SealingKeyFile(path: self.folder.file("next.key")))
+        _ = try await self.store.rotateSealingKey(to: SealingKey.file(self.folder.file("next.key")))
         _ = try await self.store.deleteReceipts(exportedTo: self.archive, decidedBefore: Self.always)
         _ = try await self.store.receiptFigures()
         let plans = try await self.store.sqlite.plans.filter { sql, _ in

@@ -11,12 +11,12 @@ import Testing
 
 /// Lines of exported receipts: what each holds, and what follows from what.
 struct ReceiptChainTests {
-    private let entries: [ReceiptEntry]
+    private let entries: [DecisionReceipt.Entry]
     private let lines: [ReceiptLine]
 
     init() {
-        func intent(_ number: Int) -> ReceiptEntry.Content {
-            .intent(RecordedIntent(ActivationStoreConformance.intent("a", "\(number)"), moves: UInt64(number)))
+        func intent(_ number: Int) -> DecisionReceipt.Entry.Content {
+            .intent(DecisionReceipt.Intent(ActivationStoreConformance.intent("a", "\(number)"), moves: UInt64(number)))
         }
         let outcomes: [DecisionOutcome.Result] = [
             .unanswered(code: "timeout"), .refused(code: "operationFailed", serverCode: "OPERATION_FAILED"), .inferred,
@@ -26,11 +26,11 @@ struct ReceiptChainTests {
             intent(1), intent(2), .outcome(results[0], ofIntent: 1), .outcome(results[1], ofIntent: 2),
             .outcome(results[2], ofIntent: 1), intent(3),
         ]
-        self.entries = contents.enumerated().map { ReceiptEntry(number: UInt64($0 + 1), $1) }
+        self.entries = contents.enumerated().map { DecisionReceipt.Entry(number: UInt64($0 + 1), $1) }
         self.lines = Self.chained(self.entries)
     }
 
-    private static func chained(_ entries: [ReceiptEntry]) -> [ReceiptLine] {
+    private static func chained(_ entries: [DecisionReceipt.Entry]) -> [ReceiptLine] {
         entries.reduce(into: []) { lines, entry in
             lines.append(ReceiptLine(.entry(entry), previous: lines.last?.digest ?? ReceiptChain.start))
         }
@@ -65,28 +65,25 @@ struct ReceiptChainTests {
 
     /// The page on the schema shows this line.
     @Test func aLineHasTheDocumentedForm() throws {
-        let data = RecordedIntent.PersonalData(
+        let data = SaltedPersonalData(
             salt: [UInt8](0..<16),
-            operationID: "b2bc",
-            signed: "A1*A100CZK",
-            shown: #"{"id":"b2bc"}"#,
-            reason: nil
+            content: .init(operationID: "b2bc", signed: "A1*A100CZK", shown: #"{"id":"b2bc"}"#)
         )
-        let intent = RecordedIntent(
-            activationID: "5a24",
+        let intent = DecisionReceipt.Intent(
             moves: 17,
-            attempt: 1,
-            verdict: .approve,
-            policy: DecisionIntent.Policy(name: "small payments", version: "7f3a"),
-            isComplete: true,
-            factors: "possession_knowledge",
-            fence: nil,
-            localDate: Date(timeIntervalSince1970: 1_767_225_600.25),
-            serverDate: nil,
+            facts: .init(
+                activationID: "5a24",
+                attempt: 1,
+                verdict: .approve,
+                policy: DecisionIntent.Policy(name: "small payments", version: "7f3a"),
+                isComplete: true,
+                factors: "possession_knowledge",
+                localDate: Date(timeIntervalSince1970: 1_767_225_600.25)
+            ),
             personalDataDigest: data.digest,
-            personalData: data
+            saltedData: data
         )
-        let line = ReceiptLine(.entry(ReceiptEntry(number: 1, .intent(intent))), previous: ReceiptChain.start)
+        let line = ReceiptLine(.entry(DecisionReceipt.Entry(number: 1, .intent(intent))), previous: ReceiptChain.start)
         #expect(
             String(decoding: line.bytes, as: UTF8.self) == """
                 {"version":1,"previous":"0000000000000000000000000000000000000000000000000000000000000000","number":1,\
@@ -105,7 +102,8 @@ struct ReceiptChainTests {
     @Test func equalPersonalDataHaveDifferentDigests() {
         let intent = ActivationStoreConformance.intent("a", "1")
         #expect(
-            RecordedIntent(intent, moves: 1).personalDataDigest != RecordedIntent(intent, moves: 1).personalDataDigest
+            DecisionReceipt.Intent(intent, moves: 1).personalDataDigest
+                != DecisionReceipt.Intent(intent, moves: 1).personalDataDigest
         )
     }
 
@@ -173,7 +171,8 @@ struct ReceiptChainTests {
 
         let accepted = ActivationStoreConformance.outcome(.accepted)
         for intent: UInt64 in [2, 4, 5, 7] {
-            entries = Array(self.entries.prefix(5)) + [ReceiptEntry(number: 6, .outcome(accepted, ofIntent: intent))]
+            entries =
+                Array(self.entries.prefix(5)) + [DecisionReceipt.Entry(number: 6, .outcome(accepted, ofIntent: intent))]
             self.expect(.outcomeOfNothing, at: 5, in: Self.chained(entries).map(\.bytes))
         }
     }
@@ -181,7 +180,8 @@ struct ReceiptChainTests {
     @Test func onlyWhatSaysMoreFollowsAnOutcome() {
         func lines(_ result: DecisionOutcome.Result) -> [[UInt8]] {
             let outcome = ActivationStoreConformance.outcome(result)
-            let entries = Array(self.entries.prefix(5)) + [ReceiptEntry(number: 6, .outcome(outcome, ofIntent: 1))]
+            let entries =
+                Array(self.entries.prefix(5)) + [DecisionReceipt.Entry(number: 6, .outcome(outcome, ofIntent: 1))]
             return Self.chained(entries).map(\.bytes)
         }
         // The first one was inferred.

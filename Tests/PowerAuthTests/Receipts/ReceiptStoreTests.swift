@@ -243,7 +243,7 @@ struct ReceiptStoreTests {
         try await store.remove("a")
         let before = try await store.receiptEntries(after: 0, limit: 1_000)
         #expect(before.count == 450)
-        let key = SealingKeyFile(path: self.folder.file("next.key"))
+        let key = SealingKey.file(self.folder.file("next.key"))
         try await store.rotateSealingKey(to: key)
         #expect(try await store.receiptEntries(after: 0, limit: 1_000) == before)
         await store.close()

@@ -104,7 +104,7 @@ import Testing
         var ledger = self.ledger(byte: 255)
         let start = ledger.counter
         let taken = try #require(try ledger.take(.notRequired, confirmed: nil))
-        #expect(taken == CounterLedger.Taken(value: start, next: start.next(), moves: 501, unconfirmedMoves: 1))
+        #expect(taken == CounterLedger.Reservation(value: start, next: start.next(), moves: 501, unconfirmedMoves: 1))
         #expect(ledger.counter == start.next())
         #expect(ledger.isUnsettled)
         #expect(ledger.history == CounterHistory(moves: 501, confirmedMoves: 500))

@@ -26,10 +26,11 @@ struct SealingKeyTests {
     }
 
     @Test func theKeyFileIsMadeOnceAndReadAfterwards() async throws {
-        let provider = SealingKeyFile(path: self.folder.file("keys/sealing.key"))
+        let path = self.folder.file("keys/sealing.key")
+        let provider = SealingKey.file(path)
         let made = try await provider.sealingKey(isForNewStore: true)
         #expect(made.count == 32)
-        #expect(mode(of: provider.path) == 0o600)
+        #expect(mode(of: path) == 0o600)
         #expect(mode(of: self.folder.file("keys")) == 0o700)
         #expect(try await provider.sealingKey(isForNewStore: true) == made)
         #expect(try await provider.sealingKey(isForNewStore: false) == made)
@@ -37,7 +38,7 @@ struct SealingKeyTests {
     }
 
     @Test func ofManyWhoMakeTheKeyFileAtOnceAllGetTheSameKey() async throws {
-        let provider = SealingKeyFile(path: self.folder.file("sealing.key"))
+        let provider = SealingKey.file(self.folder.file("sealing.key"))
         let keys = try await withThrowingTaskGroup(of: SecretBytes.self) { group in
             for _ in 0..<20 { group.addTask { try await provider.sealingKey(isForNewStore: true) } }
             return try await group.reduce(into: []) { $0.append($1) }
@@ -103,7 +104,7 @@ struct SealingKeyTests {
 
     @Test func theKeyMayComeFromTheEnvironment() async throws {
         let name = "SEALING_KEY_\(UUID().uuidString.replacing("-", with: "_"))"
-        let provider = SealingKeyVariable.environment(name)
+        let provider = SealingKey.environment(name)
         #expect(await self.code { _ = try await provider.sealingKey(isForNewStore: true) } == .storeSealingKeyMissing)
         setenv(name, "not Base64!", 1)
         #expect(await self.code { _ = try await provider.sealingKey(isForNewStore: true) } == .storeSealingKeyMissing)

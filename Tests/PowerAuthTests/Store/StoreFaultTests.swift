@@ -189,7 +189,7 @@ struct StoreFaultTests {
     @Test func damageIsNeverMistakenForState() async throws {
         try await self.fill(3)
         let intact = contents(of: self.path)
-        let sealingKey = SealingKeyFile(path: self.path + ".key")
+        let sealingKey = SealingKey.file(self.path + ".key")
         var refused = 0
         var offset = 0
         while offset < intact.count {

@@ -37,7 +37,7 @@ final class JournalingDriver: ForwardingDriver {
         guard let sealed = change.intent else { return try await self.base.swap(change) }
         if self.isFull { throw Full() }
         let answer = try await self.base.swap(change)
-        guard answer == .written, let intent = try self.sealing.openIntent(sealed).intent else { return answer }
+        guard answer == .written, let intent = try self.sealing.openIntent(sealed).decision else { return answer }
         let row = Row(intent: intent.dated(.distantPast, serverDate: nil), moves: sealed.moves)
         self.state.withLock { $0.rows.append(row) }
         return answer

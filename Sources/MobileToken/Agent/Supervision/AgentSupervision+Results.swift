@@ -61,7 +61,7 @@ extension AgentSupervision {
             return self.finish(job, at: now) { $0.lost(decision, error, until: end) }
         }
         var actions: [Action] = []
-        if case .ofActivation = DecisionTrouble(error) { actions = self.stop(job.activationID, error, at: now) }
+        if case .ofActivation = DecisionFailure(error) { actions = self.stop(job.activationID, error, at: now) }
         return self.finish(job, at: now) { $0.failed(error, at: now, random: random) } + actions
     }
 

@@ -39,7 +39,7 @@ struct SupervisedOperation: Sendable {
     private var attempts = 0
     private var failures = 0
     /// A decision whose answer was lost.
-    private struct Loss {
+    private struct UnansweredDecision {
         /// Until when it may still reach the server.
         let end: Duration
         /// When the operation's time is over, at the latest.
@@ -51,7 +51,7 @@ struct SupervisedOperation: Sendable {
         var isOver = false
     }
 
-    private var loss: Loss?
+    private var unanswered: UnansweredDecision?
     /// The place in the server's list, which begins with the newest.
     private var position: Int
 
@@ -68,7 +68,7 @@ struct SupervisedOperation: Sendable {
         self.init(OperationReview(of: operation, activationID: intent.activationID), position: 0)
         self.step = .resolve(decision)
         let error = MobileTokenError(.connectionLost, "An earlier process ended before the response came")
-        self.loss = Loss(end: end, patience: end + operation.lifetime, error: error)
+        self.unanswered = UnansweredDecision(end: end, patience: end + operation.lifetime, error: error)
         self.attempts = intent.attempt
         self.isListed = false
     }
@@ -84,9 +84,9 @@ struct SupervisedOperation: Sendable {
     /// Indicates whether there is something to do, now or later.
     var isOpen: Bool { !self.isLeft && !self.isSettled }
     /// Indicates whether the fate of a decision must be known before another signature.
-    var holdsActivation: Bool { self.loss?.isTraced == false && !self.isSettled }
+    var holdsActivation: Bool { self.unanswered?.isTraced == false && !self.isSettled }
     /// Indicates whether it is not known what became of a decision.
-    private var isLost: Bool { self.loss != nil && !self.isSettled }
+    private var isLost: Bool { self.unanswered != nil && !self.isSettled }
     /// Indicates whether a decision is to be found out about now.
     var isReadyToResolve: Bool { if case .resolve = self.step { self.isReady } else { false } }
     var waitsUntil: Duration? { if case .waiting(let time) = self.phase { time } else { nil } }
@@ -164,9 +164,9 @@ struct SupervisedOperation: Sendable {
             self.attempts += 1
             return .send(job, self.review, verdict, attempt: self.attempts)
         case .resolve(let decision):
-            let isOver = (self.loss?.end ?? now) <= now
-            self.loss?.isOver = isOver
-            let isLast = isOver && (self.loss?.patience ?? now) <= now
+            let isOver = (self.unanswered?.end ?? now) <= now
+            self.unanswered?.isOver = isOver
+            let isLast = isOver && (self.unanswered?.patience ?? now) <= now
             return .resolve(job, decision, isOver: isOver, isLast: isLast)
         }
     }
@@ -235,7 +235,7 @@ struct SupervisedOperation: Sendable {
         _ error: MobileTokenError,
         until end: Duration
     ) -> ApprovalAgent.Event.Kind {
-        self.loss = Loss(end: end, patience: end + self.operation.lifetime, error: error)
+        self.unanswered = UnansweredDecision(end: end, patience: end + self.operation.lifetime, error: error)
         self.phase = .ready
         self.step = .resolve(decision)
         return .unanswered(error)
@@ -245,7 +245,7 @@ struct SupervisedOperation: Sendable {
     ///
     /// - Returns: `nil` when nothing was tried either.
     mutating func failed(_ error: MobileTokenError, at now: Duration, random: Double) -> ApprovalAgent.Event.Kind? {
-        switch DecisionTrouble(error) {
+        switch DecisionFailure(error) {
         case .finished:
             self.phase = .settled
             return .finishedElsewhere(error)
@@ -321,21 +321,21 @@ struct SupervisedOperation: Sendable {
     /// The decision came to nothing, unless it is still on its way: then its fate is asked for once more when it cannot be.
     /// Until then the activation goes on with others, one of whose signatures makes that one worthless.
     private mutating func decideAgain(at now: Duration, random: Double) -> ApprovalAgent.Event.Kind {
-        guard var loss, case .resolve(let decision) = self.step else { return .unknown }
-        guard loss.isOver else {
-            loss.isTraced = true
-            self.loss = loss
-            let end = max(loss.end, now)
+        guard var unanswered, case .resolve(let decision) = self.step else { return .unknown }
+        guard unanswered.isOver else {
+            unanswered.isTraced = true
+            self.unanswered = unanswered
+            let end = max(unanswered.end, now)
             self.phase = .waiting(until: end)
-            return .retrying(after: end - now, loss.error)
+            return .retrying(after: end - now, unanswered.error)
         }
-        self.loss = nil
+        self.unanswered = nil
         guard self.isListed else {
             self.phase = .settled
             return .gone
         }
         self.step = .send(.init(decision.intent))
-        let event = self.retry(loss.error, at: now, random: random)
+        let event = self.retry(unanswered.error, at: now, random: random)
         if self.hasChanged { self.reviewAnew() }
         return event
     }

@@ -80,7 +80,7 @@ package protocol JournalDriver: Sendable {
     func note(_ export: ExportNote) async throws
 
     /// Counts what an operator watches.
-    func receiptFigures() async throws -> ReceiptFigures
+    func receiptFigures() async throws -> ActivationStore.ReceiptFigures
 
     // MARK: Pausing
 

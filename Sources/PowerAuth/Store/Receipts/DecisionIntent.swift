@@ -7,8 +7,10 @@ package import PowerAuthProtocol
 /// has no room for its receipt is not made. Its key is the activation and the number of that move, which no other signature
 /// shares. What became of it follows as a ``DecisionOutcome``.
 ///
-/// An intent holds no secret: neither a counter value nor a key nor a password. Its personal data are what ``RecordedIntent``
-/// keeps apart, so that they can be erased.
+/// An intent holds no secret: neither a counter value nor a key nor a password. Its members are those of ``facts``, which a receipt
+/// keeps for good, and of ``personalData``, which can be erased; each can be read from the intent itself, such as
+/// `intent.verdict`.
+@dynamicMemberLookup
 public struct DecisionIntent: Sendable, Hashable {
     /// Which way an operation is decided.
     public enum Verdict: String, Sendable, Hashable, CaseIterable {
@@ -32,37 +34,64 @@ public struct DecisionIntent: Sendable, Hashable {
         }
     }
 
-    /// The activation that signs.
-    public let activationID: String
-    /// The operation that is decided.
-    public let operationID: String
-    /// Which attempt at this operation it is, from 1. The signatures of one attempt, such as before and after the counter
-    /// was brought in step, share the number.
-    public let attempt: Int
-    /// The verdict.
-    public let verdict: Verdict
-    /// The reason of a rejection, as it is sent to the server; `nil` for an approval.
-    public let reason: String?
-    /// The rule that decided; `nil` for a call by hand.
-    public let policy: Policy?
-    /// Indicates that everything about the operation could be read, and that what is shown agrees with what is signed; `nil` when nobody
-    /// looked, because only the operation's identifier and data were known.
-    public let isComplete: Bool?
-    /// The factors that sign.
-    package let factors: SignatureType
-    /// The number of the membership under which this process may decide; `nil` where nobody else could.
-    public private(set) var fence: UInt64?
-    /// The operation's JSON as the server sent it, which is what was shown; `nil` when it was not at hand.
-    public let shown: [UInt8]?
-    /// The operation's data, which are what is signed.
-    public let signed: String
-    /// When it is signed, by the local clock.
-    public private(set) var localDate: Date
-    /// When it is signed, by the server's clock; `nil` as long as only the local one is known.
-    public private(set) var serverDate: Date?
-    /// The time after which the request cannot reach the server any more, by the local clock; `nil` before it is signed. A process that
-    /// traces the decision waits until then, whatever its own time-outs are.
-    public private(set) var arrivesBefore: Date?
+    /// The part of a decision that stays in its receipt for good.
+    public struct Facts: Sendable, Hashable {
+        /// The activation that signs.
+        public let activationID: String
+        /// Which attempt at this operation it is, from 1. The signatures of one attempt, such as before and after the counter
+        /// was brought in step, share the number.
+        public let attempt: Int
+        /// The verdict.
+        public let verdict: Verdict
+        /// The rule that decided; `nil` for a call by hand.
+        public let policy: Policy?
+        /// Indicates that everything about the operation could be read, and that what is shown agrees with what is signed; `nil` when
+        /// nobody looked, because only the operation's identifier and data were known.
+        public let isComplete: Bool?
+        /// The factors that sign, as the protocol names them: `possession`, `possession_knowledge`.
+        public let factors: String
+        /// The number of the membership under which this process may decide; `nil` where nobody else could.
+        public internal(set) var fence: UInt64?
+        /// When it is signed, by the local clock. A receipt has whole milliseconds, here and below.
+        public internal(set) var localDate: Date
+        /// When it is signed, by the server's clock; `nil` as long as only the local one is known.
+        public internal(set) var serverDate: Date?
+        /// The time after which the request cannot reach the server any more, by the local clock; `nil` before it is signed. A process
+        /// that traces the decision waits until then, whatever its own time-outs are.
+        public internal(set) var arrivesBefore: Date?
+
+        /// Indicates that a policy decided, and not a call by hand: such decisions a ``DecisionPause`` stops.
+        public var isAutomatic: Bool { self.policy != nil }
+    }
+
+    /// The data of the person whose operation it is.
+    public struct PersonalData: Sendable, Hashable {
+        /// The operation that is decided.
+        public let operationID: String
+        /// The operation's data, which are what is signed.
+        public let signed: String
+        /// The operation's JSON as the server sent it, which is what was shown; `nil` when it was not at hand.
+        public let shown: String?
+        /// The reason of a rejection, as it is sent to the server; `nil` for an approval.
+        public let reason: String?
+
+        package init(operationID: String, signed: String, shown: String? = nil, reason: String? = nil) {
+            self.operationID = operationID
+            self.signed = signed
+            self.shown = shown
+            self.reason = reason
+        }
+    }
+
+    /// The part that stays in the receipt.
+    public private(set) var facts: Facts
+    /// The part that can be erased from the receipt.
+    public let personalData: PersonalData
+
+    init(facts: Facts, personalData: PersonalData) {
+        self.facts = facts
+        self.personalData = personalData
+    }
 
     package init(
         activationID: String,
@@ -80,35 +109,49 @@ public struct DecisionIntent: Sendable, Hashable {
         serverDate: Date? = nil,
         arrivesBefore: Date? = nil
     ) {
-        self.activationID = activationID
-        self.operationID = operationID
-        self.attempt = attempt
-        self.verdict = verdict
-        self.reason = reason
-        self.policy = policy
-        self.isComplete = isComplete
-        self.factors = factors
-        self.fence = fence
-        self.shown = shown
-        self.signed = signed
-        self.localDate = localDate
-        self.serverDate = serverDate
-        self.arrivesBefore = arrivesBefore
+        self.init(
+            facts: Facts(
+                activationID: activationID,
+                attempt: attempt,
+                verdict: verdict,
+                policy: policy,
+                isComplete: isComplete,
+                factors: factors.rawValue,
+                fence: fence,
+                localDate: localDate,
+                serverDate: serverDate,
+                arrivesBefore: arrivesBefore
+            ),
+            personalData: PersonalData(
+                operationID: operationID,
+                signed: signed,
+                shown: shown.map { String(decoding: $0, as: UTF8.self) },
+                reason: reason
+            )
+        )
+    }
+
+    /// Returns one of the facts.
+    public subscript<Value>(dynamicMember member: KeyPath<Facts, Value>) -> Value { self.facts[keyPath: member] }
+
+    /// Returns one of the personal data.
+    public subscript<Value>(dynamicMember member: KeyPath<PersonalData, Value>) -> Value {
+        self.personalData[keyPath: member]
     }
 
     /// The same, signed under a membership, unless it names one already.
     package func fenced(by number: UInt64) -> Self {
         var intent = self
-        intent.fence = self.fence ?? number
+        intent.facts.fence = self.facts.fence ?? number
         return intent
     }
 
     /// The same, signed at another time.
     package func dated(_ localDate: Date, serverDate: Date?, arrivesBefore: Date? = nil) -> Self {
         var intent = self
-        intent.localDate = localDate
-        intent.serverDate = serverDate
-        intent.arrivesBefore = arrivesBefore
+        intent.facts.localDate = localDate
+        intent.facts.serverDate = serverDate
+        intent.facts.arrivesBefore = arrivesBefore
         return intent
     }
 }

@@ -16,11 +16,6 @@ public struct DecisionPause: Sendable, Hashable {
     }
 }
 
-extension DecisionIntent {
-    /// Indicates that a policy decided, and not a call by hand: such decisions a ``DecisionPause`` stops.
-    public var isAutomatic: Bool { self.policy != nil }
-}
-
 extension MobileTokenError {
     /// Returns the error of an automatic decision while deciding is paused.
     package static func decidingPaused(_ pause: DecisionPause) -> Self {

@@ -15,21 +15,23 @@ package struct PrunedReceipts: Sendable, Hashable {
     }
 }
 
-/// Figures of the receipts of a store, for an operator.
-public struct ReceiptFigures: Sendable, Hashable {
-    /// The number of entries that were written since the last export, or at all when there was none.
-    public let unexportedCount: Int
-    /// When an export ended last, whether it found anything or not, by the clock of the machine that exported; `nil` when there
-    /// was none.
-    public let lastExport: Date?
-    /// The room that receipts take. In SQLite that of the whole file, but for what is free in it.
-    public let byteCount: Int
+extension ActivationStore {
+    /// Figures of the receipts of a store, for an operator.
+    public struct ReceiptFigures: Sendable, Hashable {
+        /// The number of entries that were written since the last export, or at all when there was none.
+        public let unexportedCount: Int
+        /// When an export ended last, whether it found anything or not, by the clock of the machine that exported; `nil` when there
+        /// was none.
+        public let lastExport: Date?
+        /// The room that receipts take. In SQLite that of the whole file, but for what is free in it.
+        public let byteCount: Int
 
-    /// Puts together what a store counted.
-    public init(unexportedCount: Int, lastExport: Date?, byteCount: Int) {
-        self.unexportedCount = unexportedCount
-        self.lastExport = lastExport
-        self.byteCount = byteCount
+        /// Puts together what a store counted.
+        public init(unexportedCount: Int, lastExport: Date?, byteCount: Int) {
+            self.unexportedCount = unexportedCount
+            self.lastExport = lastExport
+            self.byteCount = byteCount
+        }
     }
 }
 

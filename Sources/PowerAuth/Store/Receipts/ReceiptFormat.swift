@@ -14,10 +14,10 @@ package struct ReceiptFormatError: Error, Hashable, CustomStringConvertible {
 
 // The members of an entry, in the order in which they are written, under the names of the documented schema.
 
-extension RecordedIntent {
+extension DecisionReceipt.Intent {
     package static let kind = "intent"
 
-    package var facts: JSONObject {
+    package var json: JSONObject {
         var facts: JSONObject = [
             "kind": .string(Self.kind),
             "activation": .string(self.activationID),
@@ -37,7 +37,7 @@ extension RecordedIntent {
     }
 
     /// - Throws: also when the personal data do not fit their digest.
-    package init(facts: JSONObject, personalData: PersonalData?) throws(ReceiptFormatError) {
+    package init(_ facts: JSONObject, saltedData: SaltedPersonalData?) throws(ReceiptFormatError) {
         guard let verdict = DecisionIntent.Verdict(rawValue: try facts.string("verdict")) else {
             throw ReceiptFormatError(member: "verdict")
         }
@@ -50,46 +50,50 @@ extension RecordedIntent {
             throw ReceiptFormatError(member: "complete")
         }
         let digest = try facts.bytes("personalDigest", count: SHA256.byteCount)
-        guard personalData == nil || personalData?.digest == digest else {
+        guard saltedData == nil || saltedData?.digest == digest else {
             throw ReceiptFormatError(member: "personal")
         }
         self.init(
-            activationID: try facts.string("activation"),
             moves: try facts.unsigned("move"),
-            attempt: Int(clamping: try facts.unsigned("attempt")),
-            verdict: verdict,
-            policy: policy,
-            isComplete: facts["complete"]?.bool,
-            factors: try facts.string("factors"),
-            fence: facts["fence"] == nil ? nil : try facts.unsigned("fence"),
-            localDate: try facts.date("localTime"),
-            serverDate: facts["serverTime"] == nil ? nil : try facts.date("serverTime"),
-            arrivesBefore: facts["arrivesBefore"] == nil ? nil : try facts.date("arrivesBefore"),
+            facts: DecisionIntent.Facts(
+                activationID: try facts.string("activation"),
+                attempt: Int(clamping: try facts.unsigned("attempt")),
+                verdict: verdict,
+                policy: policy,
+                isComplete: facts["complete"]?.bool,
+                factors: try facts.string("factors"),
+                fence: facts["fence"] == nil ? nil : try facts.unsigned("fence"),
+                localDate: try facts.date("localTime"),
+                serverDate: facts["serverTime"] == nil ? nil : try facts.date("serverTime"),
+                arrivesBefore: facts["arrivesBefore"] == nil ? nil : try facts.date("arrivesBefore")
+            ),
             personalDataDigest: digest,
-            personalData: personalData
+            saltedData: saltedData
         )
     }
 }
 
-extension RecordedIntent.PersonalData {
+extension SaltedPersonalData {
     package var json: JSONObject {
         var json: JSONObject = [
             "salt": .string(Hexadecimal.encode(self.salt)),
-            "operation": .string(self.operationID),
-            "data": .string(self.signed),
+            "operation": .string(self.content.operationID),
+            "data": .string(self.content.signed),
         ]
-        json["shown"] = self.shown.map { .string($0) }
-        json["reason"] = self.reason.map { .string($0) }
+        json["shown"] = self.content.shown.map { .string($0) }
+        json["reason"] = self.content.reason.map { .string($0) }
         return json
     }
 
     package init(_ json: JSONObject) throws(ReceiptFormatError) {
         self.init(
             salt: try json.bytes("salt", count: 16),
-            operationID: try json.string("operation"),
-            signed: try json.string("data"),
-            shown: json["shown"] == nil ? nil : try json.string("shown"),
-            reason: json["reason"] == nil ? nil : try json.string("reason")
+            content: DecisionIntent.PersonalData(
+                operationID: try json.string("operation"),
+                signed: try json.string("data"),
+                shown: json["shown"] == nil ? nil : try json.string("shown"),
+                reason: json["reason"] == nil ? nil : try json.string("reason")
+            )
         )
     }
 

@@ -15,7 +15,7 @@ public struct ReceiptSelection: Sendable, Hashable {
     public static func decided(before date: Date) -> Self { Self(activationID: nil, decidedBefore: date) }
 
     /// Returns whether these are personal data to be erased.
-    package func selects(_ intent: RecordedIntent) -> Bool {
+    package func selects(_ intent: DecisionReceipt.Intent) -> Bool {
         intent.personalData != nil && self.selects(intent.activationID, intent.localDate)
     }
 

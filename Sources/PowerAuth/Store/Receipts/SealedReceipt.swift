@@ -31,14 +31,14 @@ package struct SealedReceipt: Sendable, Equatable {
 extension Sealing {
     /// Seals an intent, to be kept in the step that makes this move of the counter.
     package func seal(_ intent: DecisionIntent, ofMove moves: UInt64) throws -> SealedReceipt {
-        let recorded = RecordedIntent(intent, moves: moves)
+        let recorded = DecisionReceipt.Intent(intent, moves: moves)
         let cipher = self.cipher(of: recorded.activationID)
         return SealedReceipt(
             activationID: recorded.activationID,
             moves: moves,
             date: recorded.localDate,
-            body: try cipher.seal(recorded.facts, as: .intent(moves)),
-            personalData: try recorded.personalData.map { try cipher.seal($0.json, as: .personalData(moves)) }
+            body: try cipher.seal(recorded.json, as: .intent(moves)),
+            personalData: try recorded.saltedData.map { try cipher.seal($0.json, as: .personalData(moves)) }
         )
     }
 
@@ -60,15 +60,15 @@ extension Sealing {
     /// The intent that was kept.
     ///
     /// - Throws: `storeCorrupted` when it fails authentication, or is an outcome.
-    package func openIntent(_ sealed: SealedReceipt) throws -> RecordedIntent {
+    package func openIntent(_ sealed: SealedReceipt) throws -> DecisionReceipt.Intent {
         let cipher = self.cipher(of: sealed.activationID)
-        let personalData = try sealed.personalData.map { bytes in
+        let saltedData = try sealed.personalData.map { bytes in
             try Self.reading(.personalData(sealed.moves)) { name throws in
-                try RecordedIntent.PersonalData(cipher.open(bytes, as: name))
+                try SaltedPersonalData(cipher.open(bytes, as: name))
             }
         }
         return try Self.reading(.intent(sealed.moves)) { name throws in
-            try RecordedIntent(facts: cipher.open(sealed.body, as: name), personalData: personalData)
+            try DecisionReceipt.Intent(cipher.open(sealed.body, as: name), saltedData: saltedData)
         }
     }
 

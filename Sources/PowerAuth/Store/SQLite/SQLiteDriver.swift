@@ -235,11 +235,11 @@ actor SQLiteDriver: JournalDriver {
 
     func note(_ export: ExportNote) async throws { try self.write { try $0.set(ExportNote.name, to: export.stored) } }
 
-    func receiptFigures() async throws -> ReceiptFigures {
+    func receiptFigures() async throws -> ActivationStore.ReceiptFigures {
         try self.run { database in
             let (last, note) = (try database.lastReceiptNumber(), try database.exportNote())
             let exported = min(note?.number ?? 0, last)
-            return ReceiptFigures(
+            return ActivationStore.ReceiptFigures(
                 unexportedCount: Int(clamping: last - exported),
                 lastExport: note?.date,
                 byteCount: try database.usedByteCount()

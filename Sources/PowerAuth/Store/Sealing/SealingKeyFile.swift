@@ -1,18 +1,13 @@
-import Glibc
-public import PowerAuthCrypto
+import PowerAuthCrypto
 
 /// A sealing key in a file; see ``SealingKeyProvider/file(_:)``.
-public struct SealingKeyFile: SealingKeyProvider {
-    /// The path of the file.
-    public let path: String
-
-    /// Names a file; nothing is read yet.
-    public init(path: String) { self.path = path }
+struct SealingKeyFile {
+    let path: String
 
     /// Reads the file, or makes it for a new store.
     ///
     /// - Throws: `storeSealingKeyMissing`, `storePermissions` when others may read it, or `storeUnreadable`.
-    public func sealingKey(isForNewStore: Bool) async throws -> SecretBytes {
+    func key(isForNewStore: Bool) throws -> SecretBytes {
         if isForNewStore, !PrivateFile.exists(self.path) {
             let key = SecureRandom.secret(Sealing.keyByteCount)
             try PrivateFile.createFolder(PrivateFile.folder(of: self.path))
@@ -25,9 +20,4 @@ public struct SealingKeyFile: SealingKeyProvider {
         try PrivateFile.check(self.path)
         return try PrivateFile.read(self.path, byteCount: Sealing.keyByteCount)
     }
-}
-
-extension SealingKeyFile: CustomStringConvertible {
-    /// `file:` and the path.
-    public var description: String { "file:" + self.path }
 }

@@ -13,50 +13,50 @@ public protocol SealingKeyProvider: Sendable {
     func sealingKey(isForNewStore: Bool) async throws -> SecretBytes
 }
 
-extension SealingKeyProvider where Self == SealingKeyFile {
+extension SealingKeyProvider where Self == SealingKey {
     /// Reads the key from a file of 32 random bytes, made for a new store, which only its owner may read.
-    public static func file(_ path: String) -> Self { SealingKeyFile(path: path) }
-}
+    ///
+    /// The store throws `storeSealingKeyMissing`, `storePermissions` when others may read the file, or `storeUnreadable`.
+    public static func file(_ path: String) -> Self {
+        SealingKey(description: "file:" + path) {
+            try SealingKeyFile(path: path).key(isForNewStore: $0)
+        }
+    }
 
-extension SealingKeyProvider where Self == SealingKeyVariable {
     /// Reads the key from an environment variable that holds 32 bytes in Base64.
     ///
     /// Other processes of the same user can read it as long as this one runs, and so can its children.
-    public static func environment(_ name: String) -> Self { SealingKeyVariable(name: name) }
-}
+    public static func environment(_ name: String) -> Self {
+        SealingKey(description: "env:" + name) { _ in
+            guard let text = getenv(name).map({ String(cString: $0) }), let key = Base64.decodeSecret(text) else {
+                throw MobileTokenError(
+                    .storeSealingKeyMissing,
+                    "The environment variable \(name) is not set, or not Base64 of a sealing key"
+                )
+            }
+            return key
+        }
+    }
 
-extension SealingKeyProvider where Self == SealingKeyClosure {
     /// Fetches the key by a call to a key service, made once each time a store is opened. Its errors reach the store's
     /// caller unchanged.
     public static func closure(_ fetch: @escaping @Sendable () async throws -> SecretBytes) -> Self {
-        SealingKeyClosure(fetch: fetch)
+        SealingKey(description: "closure") { _ in try await fetch() }
     }
 }
 
-/// A sealing key from an environment variable; see ``SealingKeyProvider/environment(_:)``.
-public struct SealingKeyVariable: SealingKeyProvider {
-    private let name: String
+/// A sealing key in one of the usual places: ``SealingKeyProvider/file(_:)``, ``SealingKeyProvider/environment(_:)`` or
+/// ``SealingKeyProvider/closure(_:)``.
+public struct SealingKey: SealingKeyProvider, CustomStringConvertible {
+    /// The place of the key: `file:` and the path, `env:` and the name, or `closure`.
+    public let description: String
+    private let fetch: @Sendable (_ isForNewStore: Bool) async throws -> SecretBytes
 
-    fileprivate init(name: String) { self.name = name }
-
-    /// Reads the variable.
-    public func sealingKey(isForNewStore: Bool) async throws -> SecretBytes {
-        guard let text = getenv(self.name).map({ String(cString: $0) }), let key = Base64.decodeSecret(text) else {
-            throw MobileTokenError(
-                .storeSealingKeyMissing,
-                "The environment variable \(self.name) is not set, or not Base64 of a sealing key"
-            )
-        }
-        return key
+    fileprivate init(description: String, fetch: @escaping @Sendable (Bool) async throws -> SecretBytes) {
+        self.description = description
+        self.fetch = fetch
     }
-}
 
-/// A sealing key from a closure; see ``SealingKeyProvider/closure(_:)``.
-public struct SealingKeyClosure: SealingKeyProvider {
-    private let fetch: @Sendable () async throws -> SecretBytes
-
-    fileprivate init(fetch: @escaping @Sendable () async throws -> SecretBytes) { self.fetch = fetch }
-
-    /// Calls the closure.
-    public func sealingKey(isForNewStore: Bool) async throws -> SecretBytes { try await self.fetch() }
+    /// Gets the key from its place.
+    public func sealingKey(isForNewStore: Bool) async throws -> SecretBytes { try await self.fetch(isForNewStore) }
 }

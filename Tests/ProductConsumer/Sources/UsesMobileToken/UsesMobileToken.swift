@@ -39,18 +39,19 @@ let activationTypes: [Any.Type] = [
 func decrypt(_ request: consuming EncryptedRequest) throws -> [UInt8] { try request.decrypt([]) }
 
 let storeTypes: [Any.Type] = [
-    ActivationStore.self, (any SealingKeyProvider).self, SealingKeyFile.self, SealingKeyVariable.self,
-    SealingKeyClosure.self,
+    ActivationStore.self, (any SealingKeyProvider).self, SealingKey.self,
 ]
 
 let receiptTypes: [Any.Type] = [
-    ReceiptFigures.self,
+    ActivationStore.ReceiptFigures.self,
     DecisionPause.self,
     DecisionIntent.self, DecisionIntent.Verdict.self,
     DecisionIntent.Policy.self,
-    DecisionOutcome.self, DecisionOutcome.Result.self, OpenDecision.self, DecisionReceipt.self, DecisionReceipts.self,
-    DecisionReceipts.Iterator.self, RecordedIntent.self, RecordedIntent.PersonalData.self,
-    ReceiptEntry.self, ReceiptEntry.Content.self, ReceiptSelection.self, ReceiptReconciliation.self,
+    DecisionOutcome.self, DecisionOutcome.Result.self, OpenDecision.self, DecisionReceipt.self,
+    ActivationStore.Receipts.self,
+    ActivationStore.Receipts.Iterator.self, DecisionReceipt.Intent.self, DecisionIntent.Facts.self,
+    DecisionIntent.PersonalData.self,
+    DecisionReceipt.Entry.self, DecisionReceipt.Entry.Content.self, ReceiptSelection.self, ReceiptReconciliation.self,
     ReceiptReconciliation.Difference.self, ReceiptReconciliation.Difference.Kind.self,
     ReceiptReconciliation.Incomparability.self,
 ]

@@ -26,9 +26,9 @@ enum SealingKeyPlace: SealingKeyProvider, Equatable {
 
     func sealingKey(isForNewStore: Bool) async throws -> SecretBytes {
         switch self {
-        case .file(let path): try await SealingKeyFile.file(path).sealingKey(isForNewStore: isForNewStore)
+        case .file(let path): try await SealingKey.file(path).sealingKey(isForNewStore: isForNewStore)
         case .environment(let name):
-            try await SealingKeyVariable.environment(name).sealingKey(isForNewStore: isForNewStore)
+            try await SealingKey.environment(name).sealingKey(isForNewStore: isForNewStore)
         case .command(let words): try await KeyProgram(words).key()
         }
     }

@@ -1,7 +1,7 @@
 import PowerAuth
 
 /// The consequence of a decision that was not made.
-enum DecisionTrouble {
+enum DecisionFailure {
     /// The operation is over: decided elsewhere, canceled, failed or expired.
     case finished
     /// The operation cannot be signed with what there is.
