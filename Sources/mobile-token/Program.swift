@@ -88,13 +88,10 @@ enum Program {
             )
         }
         + [
-            ("demo", "Show the main job, end to end, against a development server of its own."),
-            ("listen", "Forward a development server's callbacks to an address of this machine, until interrupted."),
-        ].map { name, summary in
             Command(
-                name,
-                summary: summary,
-                handOverTo: SiblingProgram("mobile-token-emulator", shownAs: "mobile-token", words: name)
+                "demo",
+                summary: "Show the main job, end to end, against a development server of its own.",
+                handOverTo: SiblingProgram("mobile-token-emulator", shownAs: "mobile-token", words: "demo")
             )
-        }
+        ]
 }

@@ -252,13 +252,13 @@ import Testing
             let name = String(row.split(separator: " ").first ?? "")
             let summary = row.split(separator: "  ").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? ""
             if ["help", "completion"].contains(name) { continue }
-            let shown = ["demo", "listen"].contains(name) ? name : "emulator \(name)"
+            let shown = name == "demo" ? name : "emulator \(name)"
             #expect(known.contains("  \(shown) ") && known.contains(summary), "\(name)")
             let help = await
                 (try Program.start(shown.split(separator: " ").map(String.init) + ["--help"], home: home.url))
                 .outcome()
             #expect(help.exitCode == 0 && help.output.contains(summary), "\(name): \(help.errors)")
         }
-        #expect(rows.count > 18)
+        #expect(rows.count > 17)
     }
 }

@@ -79,8 +79,6 @@ package struct CallbackMessage: Sendable, Equatable {
     package let body: [UInt8]
     /// How often it is tried.
     package let maximumAttempts: Int
-    /// Whether it is not sent, but collected by a listener.
-    package let isCollected: Bool
 
     package init(
         callbackID: String?,
@@ -98,13 +96,7 @@ package struct CallbackMessage: Sendable, Equatable {
         self.identity = identity
         self.body = body
         self.maximumAttempts = maximumAttempts
-        self.isCollected = URL(string: url)?.host()?.lowercased() == Self.collectingHost
     }
-
-    /// Messages to this name, which never leads anywhere (RFC 6761), are collected by listeners.
-    package static let collectingHost = "listener.invalid"
-    /// Where to, for what is made for listeners.
-    package static let collectingURL = "http://\(Self.collectingHost)/"
 
     /// Refuses an address that no request can be sent to.
     package static func check(url: String, named name: String) throws(Refusal) {

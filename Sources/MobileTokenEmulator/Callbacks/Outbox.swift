@@ -133,7 +133,6 @@ struct Outbox: Sendable {
 
     private mutating func wait(_ id: UInt64, until due: Milliseconds) {
         self.deliveries[id]?.state = .waiting
-        guard self.deliveries[id]?.message.isCollected == false else { return }
         self.deliveries[id]?.due = due
         self.appointments.insert(Appointment(due: due, id: id))
     }
@@ -149,21 +148,6 @@ struct Outbox: Sendable {
             due.append(delivery)
         }
         return due
-    }
-
-    /// Returns a delivery that a listener has made on its own, if it waits for one.
-    mutating func takeCollected(_ id: UInt64) -> Delivery? {
-        guard let delivery = self.deliveries[id], delivery.state == .waiting, delivery.message.isCollected else {
-            return nil
-        }
-        self.deliveries[id]?.state = .underWay
-        self.underWay += 1
-        return self.deliveries[id]
-    }
-
-    /// The deliveries after the one of a number, oldest first.
-    func deliveries(since id: UInt64, limit: Int) -> [Delivery] {
-        Array(self.deliveries.values.filter { $0.id > id }.sorted { $0.id < $1.id }.prefix(limit))
     }
 
     /// Notes what became of a delivery that ``takeDue(at:)`` returned.

@@ -35,63 +35,6 @@ extension ControlAPI {
             return await look().page
         }
     }
-
-    private struct DeliveryFeed: Encodable {
-        var items: [Emulator.DeliverySummary]
-        var last: UInt64
-        var run: String
-    }
-
-    /// The deliveries since one, oldest first.
-    func deliveryFeed(_ request: ReceivedRequest) async throws -> ServerResponse {
-        let limit = try request.number("limit", in: 1...1000) ?? 100
-        let mailroom = self.core.mailroom
-        let position = try request.feedPosition(inRun: mailroom.runID)
-        let page = try await self.waiting(request, for: .delivery) {
-            let outbox = mailroom.outbox
-            let found = outbox.deliveries(since: position.number, limit: limit)
-            return (page: (found, outbox.lastID), isNews: !found.isEmpty || position.isUnknown(after: outbox.lastID))
-        }
-        let items = page.0.map(Emulator.DeliverySummary.init)
-        return .encoding(DeliveryFeed(items: items, last: page.1, run: mailroom.runID))
-    }
-
-    /// What a listener reports.
-    struct CollectedDelivery: Decodable {
-        private enum CodingKeys: String, CodingKey, CaseIterable { case status, failure }
-
-        var status: Int?
-        var failure: String?
-
-        init(from decoder: any Decoder) throws {
-            try decoder.refuseMembers(except: CodingKeys.self)
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            self.status = try container.decodeIfPresent(Int.self, forKey: .status)
-            self.failure = try container.decodeIfPresent(String.self, forKey: .failure)
-        }
-    }
-
-    /// Notes what became of a delivery that a listener has made.
-    func noteCollection(of id: String, _ report: CollectedDelivery) async throws -> ServerResponse {
-        let outcome: Outbox.Outcome
-        switch (report.status, report.failure) {
-        case (let status?, nil): outcome = .response(status: status)
-        case (nil, let failure?): outcome = .noResponse(reason: String(failure.unicodeScalars.prefix(200)))
-        default: throw Refusal.invalidRequest("Either 'status' or 'failure' is needed")
-        }
-        let number = try self.delivery(id).id
-        guard let delivery = self.core.mailroom.change({ $0.takeCollected(number) }) else {
-            throw Refusal(409, "INVALID_STATE", "The delivery does not wait for a listener")
-        }
-        await self.core.noteAttempt(
-            delivery,
-            delivery.message.request(authorization: delivery.message.authorization),
-            outcome.reply(),
-            fault: nil,
-            outcome: outcome
-        )
-        return .encoding(try self.delivery(id))
-    }
 }
 
 extension ReceivedRequest {

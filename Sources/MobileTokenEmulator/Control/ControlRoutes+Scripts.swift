@@ -47,53 +47,10 @@ extension ControlAPI {
             try await control.core.removeTemplate(arguments[0])
             return .ok
         },
-        Route(
-            "GET",
-            "/deliveries/feed",
-            "Tells the deliveries since one, oldest first; with wait, as soon as there is one.",
-            asks: [.since, .run, .wait, .feedLimit],
-            gives: .json(.deliveryFeed)
-        ) { control, request, _ in
-            try await control.deliveryFeed(request)
-        },
-        Route(
-            "POST",
-            "/deliveries/{id}/outcome",
-            "Takes note of what became of a delivery that a listener has made.",
-            takes: .required(.collectedDelivery),
-            gives: .json(.deliverySummary),
-            refuses: [409]
-        ) { control, request, arguments in
-            try await control.noteCollection(of: arguments[0], request.decoded())
-        },
-        Route(
-            "POST",
-            "/listeners",
-            "Sees to it that there are callbacks, and pushes if asked for, that are not sent but left to listeners.",
-            takes: .optional(.listener),
-            refuses: [507]
-        ) { control, request, _ in
-            let listener = request.body.isEmpty ? Listener() : try request.decoded(Listener.self)
-            try await control.core.serve(listener)
-            return .ok
-        },
     ]
-
-    /// What a listener wants to be told.
-    struct Listener: Decodable {
-        var pushes: Bool?
-    }
 }
 
 extension EmulatorCore {
-    func serve(_ listener: ControlAPI.Listener) async throws {
-        try await self.change { state in
-            try state.backend.addListenerCallbacks()
-            return ((), [])
-        }
-        if listener.pushes == true { self.leavesPushesToListeners = true }
-    }
-
     func play(_ scenario: Scenario) async throws -> JSONValue {
         let configuration = self.configuration
         return try await self.change { try scenario.apply(to: &$0, configuration) }
@@ -126,29 +83,4 @@ extension RouteDescription.Parameter {
         "The run of the server that `since` is of; another one tells all that it has, at once."
     )
     static let wait = Self("wait", .integer(0...60), "For how many seconds to wait until there is one.")
-    static let feedLimit = Self("limit", .integer(1...1000), "How many at most; 100 by default.")
-}
-
-extension Schema {
-    static let deliveryFeed = Self.object(
-        "DeliveryFeed",
-        [
-            .required("items", .list(of: .deliverySummary)),
-            .required("last", .count, "The number of the newest delivery, for the next `since`."),
-            .required("run", .string, "Which run of the server has numbered them."),
-        ]
-    )
-
-    static let listener = Self.object(
-        "Listener",
-        [.optional("pushes", .boolean, "Whether it wants what would be pushed to devices too; not by default.")]
-    )
-
-    static let collectedDelivery = Self.object(
-        "CollectedDelivery",
-        [
-            .optional("status", .integer(100...599), "That of the response."),
-            .optional("failure", .string, "Why there was no response."),
-        ]
-    )
 }

@@ -65,18 +65,13 @@ extension EmulatorCore {
         self.send(self.backend.pushMessages(of: event))
     }
 
-    /// Keeps what a push server would send, and leaves it to those that take pushes in its place.
+    /// Keeps what a push server would send, and delivers it to the address that takes its place.
     func send(_ messages: [PushMessage]) {
         for message in messages {
             let push = self.pushes.append(message, at: self.now)
             self.send(.push, id: String(push.id), status: push.type)
-            for url in self.pushURLs { self.deliver(message.delivery(to: url)) }
+            if let url = self.configuration.pushURL { self.deliver(message.delivery(to: url)) }
         }
-    }
-
-    private var pushURLs: [String] {
-        [self.configuration.pushURL, self.leavesPushesToListeners ? CallbackMessage.collectingURL : nil]
-            .compactMap(\.self)
     }
 
     private func deliver(_ message: CallbackMessage) {

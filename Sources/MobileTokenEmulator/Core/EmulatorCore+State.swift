@@ -36,7 +36,6 @@ extension EmulatorCore {
         self.toldStatuses = backend.activationStatuses
         // Their keys fit no activation of another state.
         self.devices.removeAll()
-        self.leavesPushesToListeners = false
         self.unwritten.noteReplacement()
         self.send(.reset)
         if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }

@@ -28,8 +28,6 @@ actor EmulatorCore {
     nonisolated let devices: DeviceRoom
     /// What a push server would have sent.
     var pushes: PushLog
-    /// Whether listeners get them too, until a reset or an import.
-    var leavesPushesToListeners = false
     /// The status of each activation, as the bank and the device were last told of it.
     var toldStatuses: [String: String] = [:]
     nonisolated let publishedApplication: Mutex<ApplicationDescription>

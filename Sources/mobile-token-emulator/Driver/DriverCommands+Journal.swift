@@ -24,7 +24,7 @@ extension DriverCommands {
             guard limit == nil else {
                 throw UsageError(message: "--follow has no --limit", command: invocation.command)
             }
-            var feed = try await Feed(of: server, path: "/journal", list: "entries", since: since)
+            var feed = try await JournalFeed(of: server, since: since)
             while true {
                 for entry in try await feed.next() { output.result(entry, text: Self.line(of: entry)) }
                 try Task.checkCancellation()

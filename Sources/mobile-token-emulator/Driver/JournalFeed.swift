@@ -2,25 +2,19 @@ import CommandLineSupport
 import ExactJSON
 import MobileToken
 
-/// What a server tells one after the other, followed over restarts of the server and losses of the connection.
-struct Feed: Sendable {
+/// The entries of a server's journal, followed over restarts of the server and losses of the connection.
+struct JournalFeed: Sendable {
     let server: RemoteServer
-    /// `/journal` or `/deliveries/feed`.
-    let path: String
-    /// The member with what is new, oldest first.
-    let list: String
     private var since: String
     private var run: String?
     private var isLost = false
 
-    /// - Parameter since: The number that what is told comes after; `nil` for what comes from now on.
-    init(of server: RemoteServer, path: String, list: String, since: Int?) async throws {
+    /// - Parameter since: The number of the entry before the first; `nil` for what comes from now on.
+    init(of server: RemoteServer, since: Int?) async throws {
         self.server = server
-        self.path = path
-        self.list = list
         self.since = since.map(String.init) ?? "0"
         guard since == nil else { return }
-        let page = try await server.send(.get, path, query: [("limit", "1")])
+        let page = try await server.send(.get, "/journal", query: [("limit", "1")])
         self.note(page)
         self.since = page["last"]?.number?.literal ?? "0"
     }
@@ -32,11 +26,11 @@ struct Feed: Sendable {
         var query = [("since", self.since), ("wait", "20"), ("limit", "1000")]
         if let run { query.append(("run", run)) }
         do {
-            let page = try await self.server.send(.get, self.path, query: query, timeout: .seconds(40))
+            let page = try await self.server.send(.get, "/journal", query: query, timeout: .seconds(40))
             if self.isLost { Output.note("\(CommandLineProgram.name): the server is back") }
             self.isLost = false
             self.note(page)
-            let news = page[self.list]?.array ?? []
+            let news = page["entries"]?.array ?? []
             // Only as far as was told: there may be more than one page.
             let last = news.last?["id"] ?? page["last"]
             self.since = last?.number?.literal ?? self.since
@@ -54,7 +48,7 @@ struct Feed: Sendable {
     private mutating func note(_ page: JSONValue) { self.run = page["run"]?.string ?? self.run }
 
     /// Whether it ends when the server is back.
-    static func isPassing(_ error: MobileTokenError) -> Bool {
+    private static func isPassing(_ error: MobileTokenError) -> Bool {
         switch error.code {
         case .noConnection, .connectionLost, .timeout, .serverError: true
         default: false
