@@ -14,6 +14,8 @@ extension Version3 {
         /// The counter of the next signature.
         private(set) var counter: HashCounter
         private(set) var steps: UInt64
+        /// For the explanation of a code that is behind; lost with the process.
+        private var past = PastCounters<HashCounter>()
 
         init(
             version: ProtocolVersion,
@@ -50,6 +52,7 @@ extension Version3.Keys: DeviceKeys {
 
     mutating func verify(_ code: CodeToVerify, lookAhead: Int) -> CodeVerdict {
         guard let match = self.match(code, lookAhead: lookAhead) else { return .refused }
+        self.past.note(self.counter, movedBy: match.offset + 1)
         self.counter = match.nextCounter
         self.steps = self.steps.addingSaturated(UInt64(match.offset) + 1)
         return .accepted
@@ -73,6 +76,7 @@ extension Version3.Keys: DeviceKeys {
             by: code.type.factors,
             candidates: [.init(name: nil, keys: self.derived.keys(for: code.type))],
             counter: self.counter,
+            past: self.past,
             lookAhead: lookAhead
         ) { keys, counter in
             let expected = RequestSignature(code.data, keys: keys, counter: counter, secret: code.secret)
@@ -82,6 +86,7 @@ extension Version3.Keys: DeviceKeys {
     }
 
     mutating func advance(by steps: Int) {
+        self.past.note(self.counter, movedBy: steps)
         self.counter = self.counter.advanced(by: steps)
         self.steps = self.steps.addingSaturated(UInt64(steps))
     }

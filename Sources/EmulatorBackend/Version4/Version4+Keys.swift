@@ -15,6 +15,8 @@ extension Version4 {
         /// The counter of the next code.
         private(set) var counter: HashCounter
         private(set) var steps: UInt64
+        /// For the explanation of a code that is behind; lost with the process.
+        private var past = PastCounters<HashCounter>()
         /// Whether the device has yet to confirm the activation.
         var awaitsConfirmation: Bool
 
@@ -84,6 +86,7 @@ extension Version4.Keys: DeviceKeys {
             switch try verifier.verify(code, of: type) {
             case .accepted(let match):
                 self.factorKeys = match.keys
+                self.past.note(self.counter, movedBy: match.offset + 1)
                 self.counter = match.nextCounter
                 self.steps = self.steps.addingSaturated(UInt64(match.offset) + 1)
                 return .accepted
@@ -103,6 +106,7 @@ extension Version4.Keys: DeviceKeys {
             by: code.type.factors,
             candidates: self.candidates(for: code.type),
             counter: self.counter,
+            past: self.past,
             lookAhead: lookAhead
         ) { keys, counter in
             let expected = try? Version4.AuthenticationCode(
@@ -135,6 +139,7 @@ extension Version4.Keys: DeviceKeys {
     }
 
     mutating func advance(by steps: Int) {
+        self.past.note(self.counter, movedBy: steps)
         self.counter = self.counter.advanced(by: steps)
         self.steps = self.steps.addingSaturated(UInt64(steps))
     }

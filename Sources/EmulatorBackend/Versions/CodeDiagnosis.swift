@@ -18,7 +18,7 @@ package struct CodeDiagnosis: Sendable, Equatable {
 
     /// A counter and keys, and what of the code they made.
     package struct Comparison: Sendable, Equatable {
-        /// How far the counter is ahead of the server's.
+        /// How far the counter is ahead of the server's; negative when it is behind.
         package let stepsAhead: Int
         package let keyName: String?
         /// Whether the component of each factor is right, in their order.
@@ -41,6 +41,7 @@ package struct CodeDiagnosis: Sendable, Equatable {
     /// - Parameters:
     ///   - noun: What the version calls it: a signature or a code.
     ///   - counter: The counter that the server expects.
+    ///   - past: The counters before that one.
     ///   - beyond: How many counters are tried that are too far ahead to be right.
     ///   - compare: Returns whether the component of each factor is right, for keys and a counter.
     init<Counter: ForwardCounter>(
@@ -48,6 +49,7 @@ package struct CodeDiagnosis: Sendable, Equatable {
         by factors: [SignatureFactor],
         candidates: [Candidate],
         counter: Counter,
+        past: PastCounters<Counter>,
         lookAhead: Int,
         beyond: Int = Self.searchedBeyond,
         _ compare: (_ keys: [SecretBytes], _ counter: Counter) -> [Bool]?
@@ -63,11 +65,30 @@ package struct CodeDiagnosis: Sendable, Equatable {
             if nearest?.rightCount == factors.count { break }
             counter = counter.next()
         }
+        if nearest?.rightCount != factors.count {
+            let behind = Self.findBehind(past, candidates, compare)
+            nearest = behind ?? nearest
+        }
         self.noun = noun
         self.factors = factors
         self.lookAhead = lookAhead
         self.nearest = nearest
         self.keyNames = candidates.compactMap(\.name)
+    }
+
+    /// Returns the counter behind the server's that made the whole code.
+    private static func findBehind<Counter>(
+        _ past: PastCounters<Counter>,
+        _ candidates: [Candidate],
+        _ compare: (_ keys: [SecretBytes], _ counter: Counter) -> [Bool]?
+    ) -> Comparison? {
+        for (counter, stepsBehind) in past.oldestFirst {
+            for candidate in candidates {
+                guard let matches = compare(candidate.keys, counter), matches.allSatisfy(\.self) else { continue }
+                return Comparison(stepsAhead: -stepsBehind, keyName: candidate.name, matches: matches)
+            }
+        }
+        return nil
     }
 
     /// The reason in words.
@@ -81,6 +102,10 @@ package struct CodeDiagnosis: Sendable, Equatable {
         }
         guard nearest.rightCount < self.factors.count else {
             let offset = nearest.stepsAhead
+            guard offset >= 0 else {
+                let steps = offset == -1 ? "1 step" : "\(-offset) steps"
+                return "the \(self.noun) is wrong: its counter is \(steps) behind the server's, as of a restored backup"
+            }
             return "the \(self.noun) is wrong: it is \(offset) steps ahead, and the server looks \(self.lookAhead) far"
         }
         let names = zip(self.factors, nearest.matches).map { "\($0.rawValue) \($1 ? "matches" : "does not match")" }

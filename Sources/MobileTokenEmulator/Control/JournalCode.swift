@@ -28,6 +28,8 @@ extension Emulator.JournalEntry {
         /// How far ahead of the server's counter it was made: of a wrong one, the place where most components match, looked
         /// for beyond ``lookAhead``, too. `nil` when no component matches anywhere.
         public var stepsAhead: UInt64?
+        /// How far behind the server's counter it was made, if it is wrong for that alone, as after a backup was restored.
+        public var stepsBehind: UInt64?
         /// The keys that most components match, if it is wrong: `current key` or `pending key`, in version 4.
         public var keyName: String?
         /// The components at that place.
@@ -53,7 +55,11 @@ extension Emulator.JournalEntry.Code {
         self.lookAhead = diagnosis.lookAhead
         self.hint = diagnosis.hint
         guard let nearest = diagnosis.nearest else { return }
-        self.stepsAhead = UInt64(clamping: nearest.stepsAhead)
+        if nearest.stepsAhead < 0 {
+            self.stepsBehind = UInt64(nearest.stepsAhead.magnitude)
+        } else {
+            self.stepsAhead = UInt64(clamping: nearest.stepsAhead)
+        }
         self.keyName = nearest.keyName
         self.components = zip(diagnosis.factors, nearest.matches).map {
             Component(factor: $0.rawValue, matches: $1)

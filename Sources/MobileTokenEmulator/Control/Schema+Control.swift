@@ -167,6 +167,7 @@ extension Schema {
             .required("signedData", .string, "Method, URI identifier, nonce and body, without the secret."),
             .required("counter", .count), .optional("lookAhead", .count),
             .optional("stepsAhead", .count, "Where it was made, or where most components match."),
+            .optional("stepsBehind", .count, "Where it was made, if that is behind the server's counter."),
             .optional("keyName", .string),
             .optional(
                 "components",

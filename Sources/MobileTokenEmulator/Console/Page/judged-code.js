@@ -19,6 +19,7 @@ const sentence = (text) => text[0].toUpperCase() + text.slice(1);
 const tried = (code) => (code.lookAhead === undefined ? undefined : `${code.counter} to ${code.counter + code.lookAhead - 1}`);
 
 function place(code) {
+  if (code.stepsBehind !== undefined) return `counter ${code.counter - code.stepsBehind}, ${code.stepsBehind} steps behind the server`;
   if (code.stepsAhead === undefined) return undefined;
   return `counter ${code.counter + code.stepsAhead}, ${code.stepsAhead} steps ahead of the server`;
 }
@@ -31,6 +32,7 @@ function advice(code) {
       : "No factor’s component matches under any counter: other data was signed than what is shown below, with another application secret, with keys of another activation, or with a counter that is further away.";
   }
   const wrong = code.components.filter((one) => !one.matches).map((one) => one.factor);
+  if (code.stepsBehind !== undefined) return "All is right but the counter, which the client has used before: it was put back from a backup.";
   if (!wrong.length) return "All is right but the counter, which is too far ahead: the client and the server have lost each other.";
   return wrong.includes("knowledge")
     ? "Data, counter and possession are right: the password is wrong."
