@@ -22,6 +22,8 @@ package struct Backend: Sendable {
     /// Dispatch, access and capacity follow from this table.
     let routes: RouteTable<Route>
     let applicationName: String
+    /// The time by which the last request settled the state; a request with a skewed clock forgets nothing by its own.
+    private(set) var settledUntil = Milliseconds.max
     private let cloudCredentials: BasicCredentials?
 
     /// - Throws: ``TemplateError`` when a template of the configuration cannot be used.
@@ -48,8 +50,11 @@ package struct Backend: Sendable {
     }
 
     /// Responds to a request below `/pa`, `/api` or `/v2`; to any other with 404 in the shape of the API's errors.
-    package mutating func reply(to request: ReceivedRequest, at now: Date) -> Reply {
-        var context = RequestContext(request, at: now.milliseconds)
+    ///
+    /// - Parameter clockSkew: How many seconds the clock that this request sees is fast. Nothing falls due by it: operations
+    ///   expire, codes lapse and replays are forgotten by `now` alone.
+    package mutating func reply(to request: ReceivedRequest, at now: Date, clockSkew: Double = 0) -> Reply {
+        var context = RequestContext(request, at: now.addingTimeInterval(clockSkew).milliseconds)
         context.events = self.settle(at: now)
         do {
             return Reply(try self.respond(&context), context)
@@ -128,6 +133,7 @@ package struct Backend: Sendable {
     /// Does what has become due by `now` without any request: operations and activation codes that expire.
     package mutating func settle(at now: Date) -> [BackendEvent] {
         var context = RequestContext(ReceivedRequest(method: "", path: ""), at: now.milliseconds)
+        self.settledUntil = context.now
         for operation in self.state.operations.expire(at: context.now) { context.report(operation) }
         self.expireActivations(&context)
         return context.events
@@ -137,6 +143,12 @@ package struct Backend: Sendable {
     package var nextDeadline: Date? {
         let deadlines = [self.state.operations.nextExpiration, self.state.nextActivationExpiration].compactMap(\.self)
         return deadlines.min().map(Date.init(milliseconds:))
+    }
+
+    /// Takes over what is set by the control API and in no data file: templates and rules.
+    package mutating func adoptRules(of other: Self) {
+        self.operationTemplates = other.operationTemplates
+        self.protocolRules = other.protocolRules
     }
 
     // MARK: - Templates

@@ -27,3 +27,12 @@ struct ReplayCache: Sendable, Codable, Equatable {
 
     var count: Int { self.expirations.count }
 }
+
+extension Backend {
+    /// Remembers what was accepted once.
+    ///
+    /// - Parameter now: The clock of the request. If that is fast, nothing is forgotten by it.
+    mutating func forbidReplay(of value: String, until expiration: Milliseconds, at now: Milliseconds) {
+        self.state.replays.insert(value, until: expiration, at: min(now, self.settledUntil))
+    }
+}

@@ -67,7 +67,8 @@ extension Backend {
     }
 
     /// Keeps a key until it expires.
-    mutating func keep(_ key: ServerTemporaryKey, at now: Milliseconds) {
+    mutating func keep(_ key: ServerTemporaryKey, at time: Milliseconds) {
+        let now = min(time, self.settledUntil)
         if self.state.temporaryKeys.count >= Self.temporaryKeyCapacity || now >= self.state.nextTemporaryKeySweep {
             self.state.temporaryKeys.removeAll { $0.expires <= now }
             self.state.nextTemporaryKeySweep = now + 60_000

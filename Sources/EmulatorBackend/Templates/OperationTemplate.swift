@@ -87,6 +87,11 @@ package struct OperationTemplate: Sendable {
         guard self.texts.isEmpty || self.texts[Language.fallback] != nil else {
             throw TemplateError("texts in '\(Language.fallback)' are missing", at: object.place(of: "texts"))
         }
+        for name in ["data", "formData", "ui", "texts"] {
+            guard let value = object[name] else { continue }
+            do { try Placeholders.checkEnds(in: value) } catch { throw error.inside(object.place(of: name)) }
+        }
+        do { try AttributeRules.check(self.formData) } catch { throw error.inside(object.place(of: "formData")) }
         // Parameters without a default still have to fit somewhere: a number fits everywhere.
         var parameters = self.defaults
         for name in self.parameters where parameters[name] == nil { parameters[name] = .number(JSONNumber(1)) }
@@ -210,7 +215,7 @@ package struct AllowedSignature: Sendable, Hashable, Codable {
 
 extension JSONObject {
     /// The way to a member, or to the object that has none of the name.
-    fileprivate func place(of name: String) -> [Int] {
+    func place(of name: String) -> [Int] {
         self.members.firstIndex { $0.key.isExactly(name) }.map { [$0] } ?? []
     }
 }

@@ -32,6 +32,27 @@ package struct Placeholders {
         return parts
     }
 
+    /// - Throws: When a placeholder begins in a string and does not end.
+    static func checkEnds(in value: JSONValue) throws(TemplateError) {
+        switch value {
+        case .string(let string):
+            // What begins and ends is no literal.
+            guard case .literal(let rest)? = self.parts(of: string).last else { return }
+            for sign in ["${", "@{"] where rest.utf8.contains(sequence: sign.utf8) {
+                throw TemplateError("'\(sign)' begins a placeholder that has no '}'")
+            }
+        case .array(let elements):
+            for (index, element) in elements.enumerated() {
+                do { try self.checkEnds(in: element) } catch { throw error.inside([index]) }
+            }
+        case .object(let object):
+            for (index, member) in object.members.enumerated() {
+                do { try self.checkEnds(in: member.value) } catch { throw error.inside([index]) }
+            }
+        case .null, .bool, .number: break
+        }
+    }
+
     /// The names of the parameters in a value, in the order of first use.
     static func parameters(in value: JSONValue) -> [String] {
         switch value {
@@ -146,4 +167,10 @@ package struct TemplateError: Error, Equatable, CustomStringConvertible {
 
     /// The same of a value that stands inside another one.
     func inside(_ place: [Int]) -> Self { Self(self.message, at: place + self.place) }
+}
+
+extension Collection<UInt8> {
+    fileprivate func contains(sequence: some Collection<UInt8>) -> Bool {
+        self.indices.contains { self[$0...].starts(with: sequence) }
+    }
 }

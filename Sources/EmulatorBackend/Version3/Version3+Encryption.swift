@@ -155,7 +155,7 @@ extension Backend {
 
     /// Makes sure that this request is not accepted again.
     mutating func remember(_ envelope: Version3.OpenedEnvelope, at now: Milliseconds) {
-        self.state.replays.insert(envelope.use.name, until: envelope.use.expiration, at: now)
+        self.forbidReplay(of: envelope.use.name, until: envelope.use.expiration, at: now)
     }
 
     /// Encrypts a response for the sender of the request.

@@ -80,7 +80,7 @@ extension Backend {
 
     /// Makes sure that this request is not accepted again. One that does not open stays unused: anyone could have made it.
     mutating func remember(_ envelope: Version4.OpenedEnvelope, at now: Milliseconds) {
-        self.state.replays.insert(envelope.use.name, until: envelope.use.expiration, at: now)
+        self.forbidReplay(of: envelope.use.name, until: envelope.use.expiration, at: now)
     }
 }
 

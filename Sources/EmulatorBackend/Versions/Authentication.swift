@@ -270,7 +270,7 @@ extension Backend {
         guard !self.state.replays.contains(use, at: context.now) else {
             throw AuthenticationFailure("the request was sent before")
         }
-        self.state.replays.insert(use, until: window.end(of: shown.timestamp, at: context.now), at: context.now)
+        self.forbidReplay(of: use, until: window.end(of: shown.timestamp, at: context.now), at: context.now)
         guard shown.isMade(token.secret.secret) else {
             throw AuthenticationFailure("the token digest is wrong")
         }

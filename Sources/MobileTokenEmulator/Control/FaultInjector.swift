@@ -17,12 +17,16 @@ struct FaultInjector: Sendable {
     }
 
     private var armed: [ArmedRule] = []
+    /// The number in the default name of the rule that was added last; none is given twice, so that a name removes one rule.
+    private var lastNumber = 0
 
     /// In their order. Setting them starts all counts anew.
     var rules: [FaultRule] {
         get { self.armed.map(\.rule) }
         set {
-            self.armed = newValue.enumerated().map { index, rule in ArmedRule(rule, number: index + 1) }
+            self.armed = []
+            self.lastNumber = 0
+            for rule in newValue { self.append(rule) }
         }
     }
 
@@ -31,7 +35,8 @@ struct FaultInjector: Sendable {
 
     /// Adds a rule at the end; the counts of the others go on.
     mutating func append(_ rule: FaultRule) {
-        self.armed.append(ArmedRule(rule, number: self.armed.count + 1))
+        self.lastNumber += 1
+        self.armed.append(ArmedRule(rule, number: self.lastNumber))
     }
 
     /// Removes the rules of a name; the counts of the others go on.

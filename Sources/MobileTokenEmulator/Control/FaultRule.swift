@@ -126,6 +126,12 @@ extension FaultRule {
         self.name = try container.decodeStringIfPresent(forKey: .name)
         self.match = try container.decodeIfPresent(Match.self, forKey: .match) ?? Match()
         self.effect = try container.decode(Effect.self, forKey: .effect)
+        if let objection = self.match.objection {
+            throw DecodingError.dataCorruptedError(forKey: .match, in: container, debugDescription: objection)
+        }
+        if let objection = self.effect.objection {
+            throw DecodingError.dataCorruptedError(forKey: .effect, in: container, debugDescription: objection)
+        }
     }
 }
 

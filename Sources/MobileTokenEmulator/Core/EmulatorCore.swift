@@ -105,7 +105,7 @@ actor EmulatorCore {
                 because: "fault"
             )
         } else {
-            reply = self.backend.reply(to: request, at: now.addingTimeInterval(effect.clockSkew ?? 0))
+            reply = self.backend.reply(to: request, at: now, clockSkew: effect.clockSkew ?? 0)
             self.noteChanges()
         }
         let entry = self.journal.append(request, reply: reply, fault: fault?.name, deviceName: deviceName, at: now)

@@ -91,6 +91,52 @@ import WireFacts
         }
     }
 
+    @Test(arguments: [
+        (#"{"effect":{}}"#, "Nothing would happen"),
+        (#"{"match":{"nth":3,"first":2},"effect":{"status":500}}"#, "Request 3 is never among the first 2"),
+        (#"{"match":{"probability":0},"effect":{"status":500}}"#, "With the probability 0 no request is struck"),
+        (#"{"match":{"method":"PSOT"},"effect":{"status":500}}"#, "did you mean 'POST'?"),
+        (#"{"match":{"path":"pa/v3/**"},"effect":{"status":500}}"#, "No path begins as 'pa/v3/**'"),
+        (#"{"match":{"path":"/_emulator/clock"},"effect":{"status":500}}"#, "The control API is never struck"),
+        (#"{"effect":{"reset":"after","status":500}}"#, "'status' does nothing where the connection is reset"),
+        (#"{"effect":{"reset":"before","body":"garbage"}}"#, "'body' does nothing where the connection is reset"),
+        (#"{"effect":{"status":500,"clockSkew":1}}"#, "'clockSkew' does nothing where the request is not looked at"),
+    ])
+    func aRuleThatCannotWorkIsRefused(rule: String, reason: String) async throws {
+        try await withEmulator { emulator async throws in
+            let response = try await emulator.send("POST", "/_emulator/faults", body: rule)
+            #expect(response.status == 400)
+            #expect(response.text.contains(reason), "\(response.text)")
+            #expect(await emulator.faults.rules.isEmpty)
+        }
+    }
+
+    @Test func noDefaultNameIsGivenTwice() {
+        var (injector, random) = (FaultInjector(), Randomness(seed: 7))
+        for path in ["/a", "/b"] { injector.append(FaultRule(match: .init(path: path), effect: .init(status: 500))) }
+        injector.remove(named: "fault 1")
+        injector.append(FaultRule(match: .init(path: "/c"), effect: .init(status: 500)))
+        let names = ["/b", "/c"].map {
+            injector.fault(method: "GET", path: $0, activationID: nil, using: &random)?.name
+        }
+        #expect(names == ["fault 2", "fault 3"])
+        injector.remove(named: "fault 2")
+        #expect(injector.rules.map(\.match.path) == ["/c"])
+    }
+
+    @Test func aSkewedClockLetsNothingFallDue() async throws {
+        try await withEmulator { emulator async throws in
+            let operation = try await emulator.cloud.createOperation("login", userID: "alice")
+            let registration = try await emulator.cloud.register(userID: "bob")
+            let state = try await emulator.exported()
+            await emulator.faults.set([FaultRule(match: .init(path: "/pa/v3/status"), effect: .init(clockSkew: 1e6))])
+            #expect(try await emulator.send("POST", "/pa/v3/status").status == 200)
+            #expect(await emulator.operations().first { $0.id == operation.id }?.status == "PENDING")
+            #expect(await emulator.activations().first { $0.id == registration.id }?.status == "CREATED")
+            #expect(try await emulator.exported() == state)
+        }
+    }
+
     @Test func rulesAreSetAddedAndRemovedOverHTTP() async throws {
         try await withEmulator { emulator async throws in
             let rule =

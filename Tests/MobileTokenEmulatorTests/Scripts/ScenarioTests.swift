@@ -260,7 +260,7 @@ import Testing
         try await withEmulator(configuration) { emulator in
             for scenario in [
                 "{\"operations\": [{\"template\": \"login\"},\n{\"template\": \"login\"}]}",
-                "{\"operations\": [{\"template\": \"login\"}], \"faults\": [{\"effect\": {}},\n{\"effect\": {}}]}",
+                "{\"operations\": [{\"template\": \"login\"}], \"faults\": [{\"effect\": {\"delay\": 1}},\n{\"effect\": {\"delay\": 1}}]}",
             ] {
                 let refused = try await emulator.send("POST", "/_emulator/scenario", body: scenario)
                 #expect(refused.status == 507)

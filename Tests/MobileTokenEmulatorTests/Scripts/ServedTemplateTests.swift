@@ -105,6 +105,22 @@ import Testing
             Self.template().replacing("\"m\"", with: "\"m\",\n\"attributes\": [{\n\"id\": \"1\"}]"),
             "line 4: 'formData.attributes[0].type' is missing"
         ),
+        (
+            Self.template().replacing("T${what}", with: "T${what"),
+            "line 1: '${' begins a placeholder that has no '}'"
+        ),
+        (Self.template(title: "@{title"), "line 3: '@{' begins a placeholder that has no '}'"),
+        (
+            Self.template().replacing("\"m\"", with: "\"m\",\n\"attributes\": [{\"type\": \"AMOUNT\", \"id\": \"a\"}]"),
+            "line 4: 'attributes[0].amount' is missing: without it no device can show AMOUNT"
+        ),
+        (
+            Self.template().replacing(
+                "\"m\"",
+                with: "\"m\",\n\"attributes\": [{\"type\": \"AMOUNT\", \"id\": \"a\", \"label\": \"A\", \"amount\": 1}]"
+            ),
+            "line 4: 'attributes[0].currency' is missing: without it no device can show AMOUNT"
+        ),
         ("[]", "line 1: The body is not an object"), ("{", "line 1: JSON: unexpected end at byte 1"),
     ]
 
