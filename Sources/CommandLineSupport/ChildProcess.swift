@@ -1,11 +1,12 @@
 import Basics
 package import Foundation
+import Synchronization
 
 /// A command that runs beside this program, on the same terminal.
 package enum ChildProcess {
     /// Runs a command to its end, and returns its exit status: 128 and the signal when one killed it, as shells do.
     ///
-    /// When the task is canceled, the command gets SIGTERM, and the call waits for its end.
+    /// When the task is canceled, the command gets the signal that this program got, once, and the call waits for its end.
     ///
     /// - Parameters:
     ///   - environment: What is added to this program's.
@@ -36,7 +37,10 @@ package enum ChildProcess {
                 Thread.detachNewThread { continuation.resume(returning: self.waitForEnd(of: identifier)) }
             }
         } onCancel: {
-            kill(identifier, SIGTERM)
+            let number = TerminationSignals.received.load(ordering: .acquiring)
+            // A terminal sends SIGINT to all programs in its foreground: this one's commands have it already.
+            guard number != SIGINT || tcgetpgrp(STDIN_FILENO) != getpgrp() else { return }
+            kill(identifier, number == 0 ? SIGTERM : number)
         }
     }
 

@@ -5,6 +5,7 @@ import Foundation
 import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
+import Synchronization
 
 /// The development server as a command.
 enum EmulatorCommands {
@@ -76,6 +77,8 @@ enum EmulatorCommands {
         var variables = environment(emulator)
         let shared = invocation.has("per-test") ? sharedVariables : []
         for name in shared { variables[name] = nil }
+        // The command ends in its own time, and what it leaves is exported.
+        TerminationSignals.mustFinish.store(true, ordering: .releasing)
         let status = try await ChildProcess.run(
             invocation.operands,
             environment: variables,

@@ -259,6 +259,20 @@ import Testing
         #expect(second.output == first.output && !second.output.isEmpty)
     }
 
+    /// Longer than a program that does nothing is given.
+    @Test func aCommandEndsInItsOwnTimeAndTheStateIsExportedAfterwards() async throws {
+        let home = try TemporaryFolder()
+        let file = home.file("state.json")
+        let script = "trap 'kill $!; sleep 1.5; exit 3' TERM; sleep 60 & echo ready; wait"
+        let words = ["emulator", "exec", "--export-on-exit", file, "--", "sh", "-c", script]
+        let program = try Program.start(words, home: home.url)
+        #expect(await program.nextLine() == "ready")
+        program.send(signal: SIGTERM)
+        let outcome = await program.outcome()
+        #expect(outcome.exitCode == 3, "\(outcome.errors)")
+        #expect(FileManager.default.fileExists(atPath: file))
+    }
+
     @Test func whatItWritesIsItsOwnersAloneWhateverTheUmask() async throws {
         let home = try TemporaryFolder()
         let (data, export) = (home.file("state"), home.file("export.json"))

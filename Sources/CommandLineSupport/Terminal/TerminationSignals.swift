@@ -13,6 +13,9 @@ package final class TerminationSignals: Sendable {
     /// Indicates whether the command must not be interrupted, for example because the server has used up an activation code.
     package static let mustFinish = Atomic(false)
 
+    /// The last signal that arrived; 0 before the first.
+    static let received = Atomic<CInt>(0)
+
     init(onSignal: @escaping @Sendable () -> Void, beforeForcedExit: @escaping @Sendable () -> Void) {
         // A parent may have started this process with signals blocked, and they would never arrive.
         var numbers = sigset_t()
@@ -23,6 +26,7 @@ package final class TerminationSignals: Sendable {
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
+                Self.received.store(number, ordering: .releasing)
                 onSignal()
                 DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(900)) {
                     guard !Self.mustFinish.load(ordering: .acquiring) else { return }
