@@ -16,6 +16,10 @@ package final class HTTPServer: Sendable {
         package var queryParameters = 256
         /// Of one request; a longer body is refused with 413.
         package var bodyBytes = 1 << 20
+        /// Of a request that ``takesLargeBody`` names.
+        package var largeBodyBytes = 192 << 20
+        /// Returns whether a request, of which the head is there, may have a body of ``largeBodyBytes``.
+        package var takesLargeBody: @Sendable (ReceivedRequest) -> Bool = { _ in false }
         /// Of all requests that are being received or responded to; beyond, a request is refused with 503.
         package var totalBodyBytes = 256 << 20
         /// How much of a refused body is read and dropped, so that the client gets to read why, before the connection
@@ -25,6 +29,11 @@ package final class HTTPServer: Sendable {
         package var patience = Duration.seconds(60)
 
         package init() {}
+
+        /// Returns the longest body of a request.
+        func bodyBytes(of request: ReceivedRequest) -> Int {
+            self.takesLargeBody(request) ? self.largeBodyBytes : self.bodyBytes
+        }
     }
 
     package let host: String

@@ -94,7 +94,7 @@ final class ServerExchange: Sendable {
                 }
                 state.phase = .receiving
                 let length = state.request.header("Content-Length").flatMap(Int.init) ?? 0
-                guard length > context.limits.bodyBytes else { return .readOn }
+                guard length > context.limits.bodyBytes(of: state.request) else { return .readOn }
                 // Nothing of the body is there yet: a client that asks first, or sends far too much, learns it at once.
                 let asksFirst = state.request.header("Expect")?.equalsIgnoringASCIICase("100-continue") == true
                 if asksFirst || length > context.limits.droppedBytes { return .refuse(status: 413) }
@@ -105,7 +105,7 @@ final class ServerExchange: Sendable {
                 return .handOut
             case .receiving:
                 state.received += piece.count
-                if state.received > context.limits.bodyBytes {
+                if state.received > context.limits.bodyBytes(of: state.request) {
                     Self.refuse(413, &state)
                 } else if !context.reserve(bodyBytes: piece.count) {
                     Self.refuse(503, &state)

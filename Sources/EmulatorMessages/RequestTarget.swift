@@ -47,12 +47,17 @@ package func formPairs(_ encoded: Substring.UTF8View) -> [(name: String, value: 
 }
 
 /// Undoes form encoding; a percent sign that introduces no byte stays as it is.
-package func formDecoded(_ string: some StringProtocol) -> String {
+package func formDecoded(_ string: some StringProtocol) -> String { percentDecoded(string, plus: UInt8(ascii: " ")) }
+
+/// Undoes percent-encoding; a percent sign that introduces no byte stays as it is.
+///
+/// - Parameter plus: The byte that a plus sign stands for.
+func percentDecoded(_ string: some StringProtocol, plus: UInt8 = UInt8(ascii: "+")) -> String {
     var bytes: [UInt8] = []
     var rest = Substring(string).utf8
     while let byte = rest.popFirst() {
         if byte == UInt8(ascii: "+") {
-            bytes.append(UInt8(ascii: " "))
+            bytes.append(plus)
         } else if byte == UInt8(ascii: "%"), let high = rest.first?.hexadecimalValue,
             let low = rest.dropFirst().first?.hexadecimalValue
         {

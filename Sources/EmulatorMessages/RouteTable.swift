@@ -11,7 +11,7 @@ package protocol Routable: Sendable {
 package struct RouteTable<Route: Routable>: Sendable {
     /// What a method and a path lead to.
     package enum Match {
-        /// The arguments are what stands in place of segments in braces, in their order.
+        /// The arguments are what stands in place of segments in braces, in their order, percent-decoded.
         case route(Route, arguments: [String])
         /// The path exists; the methods are in the order of the table.
         case wrongMethod(allowed: [String])
@@ -71,7 +71,7 @@ package struct RouteTable<Route: Routable>: Sendable {
             if let child = node.children[segment] {
                 node = self.nodes[child]
             } else if let parameter = node.parameter, !segment.isEmpty {
-                arguments.append(segment)
+                arguments.append(percentDecoded(segment))
                 node = self.nodes[parameter]
             } else {
                 node = Node()

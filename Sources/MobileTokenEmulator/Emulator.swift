@@ -97,11 +97,14 @@ public final class Emulator: Sendable {
         _ certificate: SelfSignedCertificate?,
         _ clock: any Swift.Clock<Duration>
     ) throws(EmulatorError) -> HTTPServer {
+        var limits = HTTPServer.Limits()
+        limits.takesLargeBody = ControlAPI.isImport
         do {
             return try HTTPServer(
                 host: configuration.host,
                 port: configuration.port,
                 certificate: certificate,
+                limits: limits,
                 clock: clock
             )
         } catch {

@@ -22,6 +22,12 @@ struct ControlAPI: Sendable {
         return rest.isEmpty || rest.first == UInt8(ascii: "/")
     }
 
+    /// Returns whether a request replaces a state, that of the server or of a space: a state has no small bound.
+    @Sendable static func isImport(_ request: ReceivedRequest) -> Bool {
+        let path = SpacePath(request.path)?.inner ?? request.path
+        return request.method == "POST" && path == "/_emulator/import"
+    }
+
     /// Responds to a request of the control API.
     ///
     /// - Parameter access: Asks for the credentials where the route needs them, also on loopback.
@@ -33,6 +39,7 @@ struct ControlAPI: Sendable {
                 if route.needsCredentials, let refusal = access.refusalWithoutCredentials(of: request) {
                     return refusal
                 }
+                try request.checkQuery(route.description.query)
                 if let body = route.description.request { try request.check(body) }
                 return try await route.handler(self, request, arguments)
             case .wrongMethod(let allowed): throw Refusal.wrongControlMethod(allowed: allowed)
@@ -141,14 +148,19 @@ struct ControlAPI: Sendable {
 
     func journal(_ request: ReceivedRequest) async throws -> ServerResponse {
         let limit = try request.number("limit", in: 1...10_000) ?? 1000
+        let isFeed = ["since", "run", "wait"].contains { request.queryValue($0) != nil }
         let filter = Journal.Filter(
             operationID: request.queryValue("operation"),
             activationID: request.queryValue("activation"),
             deliveryID: try request.number("delivery", in: 0...Int.max).map(UInt64.init)
         )
         let run = self.core.mailroom.runID
-        if let before = try request.number("before", in: 0...Int.max) {
-            let page = await self.core.journal(before: UInt64(before), limit: limit, filter)
+        let before = try request.number("before", in: 0...Int.max)
+        guard before == nil || !isFeed else {
+            throw Refusal.invalidRequest("'before' is given beside 'since', 'run' or 'wait', which lead the other way")
+        }
+        guard isFeed else {
+            let page = await self.core.journal(before: before.map(UInt64.init) ?? .max, limit: limit, filter)
             return .encoding(JournalPage(entries: page.entries, last: page.lastID, run: run))
         }
         let position = try request.feedPosition(inRun: run)

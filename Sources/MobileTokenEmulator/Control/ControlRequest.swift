@@ -1,5 +1,7 @@
+import Basics
 import EmulatorBackend
 import EmulatorMessages
+import ExactJSON
 import Foundation
 
 extension ReceivedRequest {
@@ -19,10 +21,26 @@ extension ReceivedRequest {
         }
     }
 
+    /// Refuses parameters of the query that a route does not have, or not with these values: a filter that is misspelt would
+    /// show everything.
+    func checkQuery(_ known: [RouteDescription.Parameter]) throws(Refusal) {
+        let given = self.query.map { name, value in
+            JSONObject.Member(key: name, value: Self.value(value, of: known.first { $0.name.isExactly(name) }))
+        }
+        let form = Schema.object(known, others: nil)
+        if let objection = form.objection(to: .object(JSONObject(given))) { throw .invalidRequest(objection) }
+    }
+
+    /// A value as its parameter has it: a number where it wants one and the string is one.
+    private static func value(_ string: String, of parameter: RouteDescription.Parameter?) -> JSONValue {
+        guard let parameter, parameter.schema.objection(to: .string(string)) != nil else { return .string(string) }
+        return Int64(string).map { .number(JSONNumber($0)) } ?? .string(string)
+    }
+
     func number(_ name: String, in range: ClosedRange<Int>) throws(Refusal) -> Int? {
         guard let value = self.queryValue(name) else { return nil }
         guard let number = Int(value), range.contains(number) else {
-            throw Refusal(400, "INVALID_REQUEST", "\(name) must be a number from \(range.lowerBound)")
+            throw Refusal(400, "INVALID_REQUEST", "'\(name)' is not \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }

@@ -32,7 +32,7 @@ extension ControlAPI {
         Route(
             "GET",
             "/journal",
-            "Tells what was received, and why it was refused.",
+            "Tells what was received, and why it was refused: the newest first, or with since, run or wait the oldest first.",
             asks: [.since, .run, .wait, .before, .journalLimit, .operation, .activation, .delivery],
             gives: .json(.journal)
         ) { control, request, _ in
@@ -147,7 +147,7 @@ extension ControlAPI {
             "GET",
             "/activations",
             "Lists activations.",
-            asks: [.status] + .page,
+            asks: [.activationStatus] + .page,
             gives: .json(.activationSummaries)
         ) { control, request, _ in
             let (backend, _) = await control.core.snapshot
@@ -259,7 +259,7 @@ extension ControlAPI {
             "GET",
             "/operations",
             "Lists operations.",
-            asks: [.status] + .page,
+            asks: [.operationStatus] + .page,
             gives: .json(.operationSummaries)
         ) { control, request, _ in
             let (backend, now) = await control.core.snapshot

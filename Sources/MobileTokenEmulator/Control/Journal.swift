@@ -162,9 +162,9 @@ struct Journal: Sendable {
         return self.entries(newer, limit: limit, filter)
     }
 
-    /// The last entries before a number, oldest first.
+    /// The last entries before a number, newest first.
     func entries(before id: UInt64, limit: Int, _ filter: Filter = Filter()) -> [Emulator.JournalEntry] {
-        self.entries(self.log.ids.clamped(to: 0..<id).reversed(), limit: limit, filter).reversed()
+        self.entries(self.log.ids.clamped(to: 0..<id).reversed(), limit: limit, filter)
     }
 
     private func entries(_ ids: some Collection<UInt64>, limit: Int, _ filter: Filter) -> [Emulator.JournalEntry] {

@@ -5,13 +5,22 @@ import PowerAuthProtocol
 // What the control API takes and gives.
 
 extension RouteDescription.Parameter {
-    static let status = Self("status", .string, "Lists those of this status only.")
+    static let activationStatus = Self(
+        "status",
+        .oneOf(ServerActivation.Status.allCases.map(\.rawValue)),
+        "Lists those of this status only."
+    )
+    static let operationStatus = Self(
+        "status",
+        .oneOf(ServerOperation.Status.allCases.map(\.rawValue)),
+        "Lists those of this status only."
+    )
     static let activation = Self("activation", .string, "Lists those for this activation only.")
     static let operation = Self("operation", .string, "Lists those about this operation only.")
     static let delivery = Self("delivery", .count, "Lists the attempts of this delivery only.")
     static let language = Self("language", .string, "The language wanted, such as cs.")
-    static let since = Self("since", .count, "The entries after the one of this number.")
-    static let before = Self("before", .count, "The last entries before the one of this number.")
+    static let since = Self("since", .count, "The entries after the one of this number, oldest first.")
+    static let before = Self("before", .count, "The entries before the one of this number, newest first.")
     static let journalLimit = Self("limit", .integer(1...10_000), "How many entries at most; 1000 by default.")
     static let text = Self("text", .word, isRequired: true, "The content of the code.")
 }

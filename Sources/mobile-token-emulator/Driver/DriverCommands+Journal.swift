@@ -30,9 +30,11 @@ extension DriverCommands {
                 try Task.checkCancellation()
             }
         }
-        let bound = since.map { ("since", String($0)) } ?? ("before", String(Int.max))
-        let page = try await server.send(.get, "/journal", query: [bound, ("limit", String(limit ?? 1000))])
-        for entry in page["entries"]?.array ?? [] { output.result(entry, text: Self.line(of: entry)) }
+        let bound = since.map { [("since", String($0))] } ?? []
+        let page = try await server.send(.get, "/journal", query: bound + [("limit", String(limit ?? 1000))])
+        let entries = page["entries"]?.array ?? []
+        // Without a beginning, the server begins with the newest.
+        for entry in since == nil ? entries.reversed() : entries { output.result(entry, text: Self.line(of: entry)) }
         return .done
     }
 

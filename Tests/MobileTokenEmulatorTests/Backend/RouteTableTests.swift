@@ -21,6 +21,13 @@ import Testing
         TestRoute(method: "GET", path: "/files/secret"),
     ])
 
+    @Test func argumentsArePercentDecoded() {
+        #expect(self.found("GET", "/things/my%20app%2F1+2") == "/things/{id} my app/1+2")
+        #expect(self.found("GET", "/things/100%") == "/things/{id} 100%")
+        // The names of the paths themselves are plain.
+        #expect(self.found("GET", "/th%69ngs") == "")
+    }
+
     /// The route's path and the arguments; the methods that are allowed; or nothing.
     private func found(_ method: String, _ path: String) -> String {
         switch Self.table.match(method: method, path: path) {

@@ -188,7 +188,7 @@ import Testing
         #expect(entries.count == Journal.capacity)
         #expect(entries.last?.id == UInt64(Journal.capacity * 2 + 500))
         #expect(journal.entries(since: journal.lastID - 3).map(\.id) == [20498, 20499, 20500])
-        #expect(journal.entries(before: 20498, limit: 2).map(\.id) == [20496, 20497])
+        #expect(journal.entries(before: 20498, limit: 2).map(\.id) == [20497, 20496])
         #expect(journal.entries(before: 1, limit: 2).isEmpty)
         #expect(journal.entries(since: 0, limit: 2).map(\.id) == [10501, 10502])
     }

@@ -113,9 +113,10 @@ import Testing
                 return try ControlJSON.decode(Page.self, from: Array(response.body)).entries.map(\.path)
             }
             let id = operations.0.id
-            #expect(try await paths("operation=\(id)") == ["/v2/operations", "/v2/operations/\(id)"])
+            #expect(try await paths("operation=\(id)") == ["/v2/operations/\(id)", "/v2/operations"])
             #expect(try await paths("operation=\(id)&before=1000&limit=1") == ["/v2/operations/\(id)"])
-            #expect(try await paths("operation=\(id)&limit=1") == ["/v2/operations"])
+            #expect(try await paths("operation=\(id)&limit=1") == ["/v2/operations/\(id)"])
+            #expect(try await paths("operation=\(id)&limit=1&since=0") == ["/v2/operations"])
             #expect(try await paths("operation=\(operations.1.id)") == ["/v2/operations"])
             #expect(try await paths("activation=\(activation.activationID)").allSatisfy { $0 != "/v2/operations" })
             #expect(try await paths("activation=\(activation.activationID)").count > 1)

@@ -21,10 +21,59 @@ import Testing
 
     @Test(arguments: [
         "/journal?wait=61", "/journal?wait=-1", "/journal?wait=soon", "/journal?since=-1", "/journal?since=x",
+        "/journal?before=5&wait=1",
     ])
     func aWrongQuestionIsRefused(path: String) async throws {
         try await withEmulator { emulator async throws in
             #expect(try await self.json(emulator, "GET", path).status == 400)
+        }
+    }
+
+    @Test func theNewestComeFirstUnlessOneFollows() async throws {
+        try await withEmulator { emulator async throws in
+            for _ in 0..<4 { try await emulator.cloud.createOperation("login", userID: "alice") }
+            let orders: [(query: String, ids: [Int64])] = [
+                ("", [4, 3, 2, 1]), ("?limit=2", [4, 3]), ("?before=3", [2, 1]), ("?before=4&limit=1", [3]),
+                ("?since=0&limit=2", [1, 2]), ("?since=2", [3, 4]), ("?wait=1&limit=3", [1, 2, 3]),
+            ]
+            for (query, ids) in orders {
+                let entries = try await self.json(emulator, "GET", "/journal" + query).body["entries"]?.array
+                #expect(entries?.compactMap { $0["id"]?.int64 } == ids, "\(query)")
+            }
+        }
+    }
+
+    private static let misspelt: [(path: String, message: String)] = [
+        ("/operations?userID=alice", "'userID' is not known here: there are status, offset, limit"),
+        ("/operations?ofset=1", "'ofset' is not known here; did you mean 'offset'?"),
+        ("/operations?status=pending", "'status' is none of PENDING, APPROVED, REJECTED, CANCELED, EXPIRED, FAILED"),
+        ("/activations?limit=5000", "'limit' is not 1 to 1000"),
+        ("/activations?limit=x", "'limit' is not a whole number"),
+        ("/activations?limit=1&limit=2", "'limit' is given twice"), ("/clock?now", "'now' is not known here"),
+        ("/cloud/operations?userID=alice", "'userID' is not known here; did you mean 'userId'?"),
+        ("/journal?before=5&since=1", "'before' is given beside 'since', 'run' or 'wait', which lead the other way"),
+    ]
+
+    @Test func anUnknownParameterIsRefusedByItsName() async throws {
+        try await withEmulator { emulator async throws in
+            for (path, message) in Self.misspelt {
+                let refused = try await self.json(emulator, "GET", path)
+                #expect(refused.status == 400, "\(path)")
+                #expect(refused.body["responseObject"]?["message"]?.string == message)
+            }
+        }
+    }
+
+    @Test func aResetForgetsWhatIsUnderWay() async throws {
+        try await withEmulator { emulator async throws in
+            let message = CallbackMessage(callbackID: nil, url: "x", authorization: nil, body: [], maximumAttempts: 1)
+            let delivery = emulator.core.mailroom.change { $0.add(message, at: 0) }
+            try await emulator.reset()
+            let request = ReceivedRequest(method: "POST", path: "x")
+            let (reply, failed) = (Reply(status: 0), Outbox.Outcome.noResponse(reason: "x"))
+            await emulator.core.noteAttempt(delivery, request, reply, fault: nil, outcome: failed)
+            await emulator.core.noteTokenRequest(request, reply, delivery.id)
+            #expect(await emulator.journal().isEmpty)
         }
     }
 

@@ -41,7 +41,7 @@ def test_a_fault_strikes_here_alone(space, number):
     assert refused.value.status == 500 + number
     space.operation()
     entries = space.ask("GET", "/_emulator/journal")["entries"]
-    assert [(entry["status"], entry.get("fault")) for entry in entries] == [(500 + number, "trouble"), (200, None)]
+    assert [(entry["status"], entry.get("fault")) for entry in entries] == [(200, None), (500 + number, "trouble")]
 
 
 @EACH

@@ -30,7 +30,7 @@ deliveries.statusOf = (item) => item.state;
 const attempts = new Map();  // by delivery: the journal's entries
 
 async function loadAttempts(id) {
-  attempts.set(id, (await ask(`journal?delivery=${encodeURIComponent(id)}`)).entries);
+  attempts.set(id, (await ask(`journal?since=0&delivery=${encodeURIComponent(id)}`)).entries);
 }
 
 // The journal hears of an attempt before the list does.

@@ -21,8 +21,8 @@ export const journal = {
   list: new VirtualList($("journal-list"), { key: (entry) => entry.id, open: (entry) => showDetails("journal", entry.id), render: renderEntry, reachedEnd: () => journal.loadOlder() }),
 
   async load() {
-    const page = await ask(`journal?before=${Number.MAX_SAFE_INTEGER}&limit=${pageSize}`);
-    this.entries = page.entries.reverse();
+    const page = await ask(`journal?limit=${pageSize}`);
+    this.entries = page.entries;
     this.last = page.last;
     this.isComplete = this.entries.length < pageSize;
     this.show(true);
@@ -50,7 +50,7 @@ export const journal = {
     this.isLoading = true;
     try {
       const page = await ask(`journal?before=${oldest}&limit=${pageSize}`);
-      this.entries = [...this.entries, ...page.entries.reverse()];
+      this.entries = [...this.entries, ...page.entries];
       this.isComplete = page.entries.length < pageSize;
     } catch {
       this.isComplete = true;
