@@ -220,7 +220,7 @@ let package = Package(
             dependencies: [
                 "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
                 "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "HeadlessBrowser",
-                "TestSupport", "Coordination", "ExactJSON", "WireFacts",
+                "TestSupport", "Coordination", "ExactJSON", "WireFacts", "SQLiteDatabase",
             ]
         ),
         // The SDK against the emulator, over real sockets.

@@ -79,7 +79,7 @@ public final class Emulator: Sendable {
         configuration.cloudPassword = configuration.cloudPassword ?? password
         let certificate = try Self.certificate(for: configuration, &randomness)
         let core = try EmulatorCore(configuration: configuration)
-        if await core.persist() != nil { throw EmulatorError(.storage, "The data file cannot be written") }
+        if await core.commit() != nil { throw EmulatorError(.storage, "The data file cannot be written") }
         let server = try Self.listen(configuration, certificate, core.clock)
         let file: CertificateFile?
         if let certificate { file = try CertificateFile(certificate) } else { file = nil }

@@ -26,15 +26,6 @@ actor DataFile {
         var initial: [UInt8]?
         /// Objects as they are now; those that are gone are nil.
         var records: [StateKey: StateRecord?] = [:]
-
-        /// Adds what changed later.
-        mutating func merge(_ later: Self) {
-            if later.initial != nil {
-                self = later
-            } else {
-                self.records.merge(later.records) { _, later in later }
-            }
-        }
     }
 
     /// What was written so far.
@@ -50,11 +41,7 @@ actor DataFile {
     private nonisolated let executor = QueueExecutor(label: "mobile-token-emulator.data-file")
     nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
 
-    private let database: DataFileDatabase
-    private var durableVersion: UInt64 = 0
-    /// What a write that failed left to the next.
-    private var unwritten = Changes()
-    private var writing: Task<Void, any Error>?
+    let database: DataFileDatabase
     private(set) var statistics = Statistics()
 
     /// Opens or makes the file, and keeps other servers and other users from it.
@@ -70,35 +57,14 @@ actor DataFile {
         self.database = database
     }
 
-    /// Returns when the state is durable as it was at `version`, or later.
-    ///
-    /// Requests that arrive while the file is written share the next write. When nothing has changed since the last
-    /// one, nothing is written.
-    ///
-    /// - Parameter latest: Hands over what changed since it was last called.
-    func persist(
-        version: UInt64,
-        latest: @escaping @Sendable () async throws -> (version: UInt64, changes: Changes)
-    ) async throws {
-        while self.durableVersion < version {
-            if let writing = self.writing {
-                _ = await writing.result  // perhaps of a state before `version`; a failure is its own caller's affair
-                continue
-            }
-            let writing = Task {
-                // Before the task ends, so that a caller that waited for it never finds it still there.
-                defer { self.writing = nil }
-                let (version, changes) = try await latest()
-                self.unwritten.merge(changes)
-                let written = try self.database.write(self.unwritten)
-                self.unwritten = Changes()
-                self.statistics.transactions += 1
-                self.statistics.rows += written.rows
-                self.statistics.bytes += written.bytes
-                self.durableVersion = version
-            }
-            self.writing = writing
-            try await writing.value
-        }
+    /// What the file holds.
+    func saved() throws(EmulatorError) -> Saved? { try self.database.saved() }
+
+    /// Writes changes in one transaction; when this returns, they are durable.
+    func write(_ changes: Changes) throws(EmulatorError) {
+        let written = try self.database.write(changes)
+        self.statistics.transactions += 1
+        self.statistics.rows += written.rows
+        self.statistics.bytes += written.bytes
     }
 }

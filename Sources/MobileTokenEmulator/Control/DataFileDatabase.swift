@@ -3,7 +3,7 @@ import SQLiteDatabase
 
 /// The tables of the data file.
 final class DataFileDatabase {
-    private let connection: SQLiteConnection
+    let connection: SQLiteConnection
 
     /// Opens or makes the file, and keeps other servers and other users from it.
     init(path: String) throws(EmulatorError) {

@@ -49,22 +49,41 @@ extension EmulatorCore {
 
     // MARK: Events
 
-    func send(_ events: [BackendEvent]) {
-        for event in events {
+    /// An event, and the messages that go out for it.
+    struct Announcement: Sendable {
+        let event: BackendEvent
+        let callbacks: [CallbackMessage]
+        let pushes: [PushMessage]
+    }
+
+    /// Returns what is to be told of events, in the words of the state as it is now; later it may be another.
+    func announcements(of events: [BackendEvent]) -> [Announcement] {
+        events.map { event in
+            Announcement(
+                event: event,
+                callbacks: event.isTold ? self.backend.callbackMessages(of: event) : [],
+                pushes: event.isTold ? self.backend.pushMessages(of: event) : []
+            )
+        }
+    }
+
+    func tell(_ announcements: [Announcement]) {
+        for announcement in announcements {
+            let event = announcement.event
             self.send(.init(event.subject), id: event.id, status: event.status)
-            self.tellOthers(of: event)
+            self.tellOthers(of: announcement)
         }
     }
 
     /// Activations report whatever changes in them; the bank and the devices are told of their status.
-    private func tellOthers(of event: BackendEvent) {
+    private func tellOthers(of announcement: Announcement) {
+        let event = announcement.event
         if event.subject == .activation {
             guard self.toldStatuses.updateValue(event.status ?? "", forKey: event.id) != event.status else { return }
         }
         self.wakeDevices(by: event)
-        guard event.isTold else { return }
-        for message in self.backend.callbackMessages(of: event) { self.deliver(message) }
-        self.send(self.backend.pushMessages(of: event))
+        for message in announcement.callbacks { self.deliver(message) }
+        self.send(announcement.pushes)
     }
 
     /// Keeps what a push server would send, and delivers it to the address that takes its place.

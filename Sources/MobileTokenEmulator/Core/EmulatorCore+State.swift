@@ -12,13 +12,14 @@ extension EmulatorCore {
 
     /// Back to the state at the start, or that of the last import; the clock runs with the machine's, without faults.
     func reset() async throws(EmulatorError) {
-        self.time = VirtualTime()
-        self.faults = FaultInjector()
-        self.faultRandomness = Randomness(seed: self.configuration.seed)
-        self.journal.removeAll()
-        self.mailroom.change { $0.removeAll() }
-        self.pushes.removeAll()
-        try await self.replaceState(with: self.initialBackend)
+        try await self.replaceState(with: self.initialBackend) { core in
+            core.time = VirtualTime()
+            core.faults = FaultInjector()
+            core.faultRandomness = Randomness(seed: core.configuration.seed)
+            core.journal.removeAll()
+            core.mailroom.change { $0.removeAll() }
+            core.pushes.removeAll()
+        }
     }
 
     func exported() throws -> [UInt8] { try self.backend.exported() }
@@ -30,15 +31,24 @@ extension EmulatorCore {
         try await self.replaceState(with: imported)
     }
 
-    private func replaceState(with backend: Backend) async throws(EmulatorError) {
+    private func replaceState(
+        with backend: Backend,
+        _ effects: @escaping Effects = { _ in }
+    ) async throws(EmulatorError) {
+        let former = self.backend
         self.backend = backend
-        self.publishedApplication.withLock { $0 = backend.defaultApplication }
-        self.toldStatuses = backend.activationStatuses
-        // Their keys fit no activation of another state.
-        self.devices.removeAll()
         self.unwritten.noteReplacement()
-        self.send(.reset)
-        if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }
+        let failure = await self.commit { core in
+            effects(core)
+            core.publishedApplication.withLock { $0 = backend.defaultApplication }
+            core.toldStatuses = backend.activationStatuses
+            // Their keys fit no activation of another state.
+            core.devices.removeAll()
+            core.send(.reset)
+        }
+        guard failure != nil else { return }
+        self.backend.adoptRules(of: former)
+        throw .notWritten
     }
 
     /// Blocks an activation.
@@ -50,9 +60,9 @@ extension EmulatorCore {
     }
 
     func administer(_ change: AdministrativeChange) async throws(EmulatorError) {
-        do { self.send(try self.backend.administer(change, at: self.now)) } catch { throw EmulatorError(error) }
-        self.noteChanges()
-        if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }
+        let events: [BackendEvent]
+        do { events = try self.backend.administer(change, at: self.now) } catch { throw EmulatorError(error) }
+        try await self.commit(events)
     }
 
     /// What one change may touch together.
@@ -70,55 +80,42 @@ extension EmulatorCore {
         telling kind: Emulator.Event.Kind? = nil,
         _ body: @Sendable (inout Changeable) throws -> (result: Result, events: [BackendEvent])
     ) async throws -> Result {
-        let rules = self.faults.rules
-        var changed = Changeable(
+        let former = Changeable(
             backend: self.backend,
             time: self.time,
             faults: self.faults,
             devices: NewDevices(room: self.devices)
         )
+        var changed = former
         let (result, events) = try body(&changed)
-        let isTimeChanged = changed.time != self.time
         (self.backend, self.time, self.faults) = (changed.backend, changed.time, changed.faults)
-        if isTimeChanged { self.send(.clock, status: self.time.mode.rawValue) }
-        if self.faults.rules != rules { self.send(.faults) }
-        if let kind { self.send(kind) }
-        self.send(events)
-        for device in changed.devices.made { self.take(device) }
-        self.noteChanges()
-        self.settle()
-        if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }
+        let announcements = self.announcements(of: events)
+        let failure = await self.commit { [changed] core in
+            if changed.time != former.time { core.send(.clock, status: changed.time.mode.rawValue) }
+            if changed.faults.rules != former.faults.rules { core.send(.faults) }
+            if let kind { core.send(kind) }
+            core.tell(announcements)
+            for device in changed.devices.made { core.take(device) }
+        }
+        guard failure == nil else {
+            // The rest is what the data file holds.
+            (self.time, self.faults) = (former.time, former.faults)
+            self.backend.adoptRules(of: former.backend)
+            throw EmulatorError.notWritten
+        }
+        await self.settle()
         return result
     }
 
     // MARK: Data file
 
-    /// Remembers what a change of the backend changed. Most requests change nothing, and nothing is written for them.
+    /// Remembers what a change of the backend changed. For a request that changed nothing, nothing is written.
     func noteChanges() {
         self.unwritten.note(self.backend.state.takeChanges(), isKept: self.dataFile != nil)
     }
 
-    /// Waits until the state as it is now is durable.
-    ///
-    /// - Returns: The response when that fails; `nil` when it succeeds.
-    func persist() async -> Reply? {
-        guard let dataFile = self.dataFile else {
-            return self.configuration.dataFile == nil ? nil : .error(503, message: "The server has stopped")
-        }
-        do {
-            try await dataFile.persist(version: self.unwritten.version) { try await self.takeUnwritten() }
-            return nil
-        } catch {
-            return .error(500, message: "The state could not be written")
-        }
-    }
-
     /// Lets go of the data file, so that another server can have it. What changes from now on is refused.
     func closeDataFile() { self.dataFile = nil }
-
-    private func takeUnwritten() throws -> (version: UInt64, changes: DataFile.Changes) {
-        try self.unwritten.take(from: self.backend, initial: self.initialBackend)
-    }
 
     /// What has been written to the data file since the start; `nil` without one.
     var dataFileStatistics: DataFile.Statistics? {

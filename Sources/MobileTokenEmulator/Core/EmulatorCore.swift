@@ -19,6 +19,11 @@ actor EmulatorCore {
     var eventCount: UInt64 = 0
     var unwritten: UnwrittenChanges
     var dataFile: DataFile?
+    /// The changes that the data file lacks, oldest first.
+    var commits: [Commit] = []
+    /// The version of the state that the data file holds.
+    var durableVersion: UInt64 = 0
+    var isWriting = false
     let configuration: Emulator.Configuration
     /// What delays and dripping bodies wait on.
     nonisolated let clock: any Clock<Duration>
@@ -106,13 +111,19 @@ actor EmulatorCore {
             )
         } else {
             reply = self.backend.reply(to: request, at: now, clockSkew: effect.clockSkew ?? 0)
-            self.noteChanges()
         }
-        let entry = self.journal.append(request, reply: reply, fault: fault?.name, deviceName: deviceName, at: now)
-        self.send(reply.events)
-        self.send(reply.pushes)
-        self.send(.request, id: String(entry.id), status: String(entry.status))
-        if let failure = await self.persist() { reply = failure }
+        let announcements = self.announcements(of: reply.events)
+        let failure = await self.commit { [reply] core in
+            let entry = core.journal.append(request, reply: reply, fault: fault?.name, deviceName: deviceName, at: now)
+            core.tell(announcements)
+            core.send(reply.pushes)
+            core.send(.request, id: String(entry.id), status: String(entry.status))
+        }
+        if let failure {
+            reply = failure
+            let entry = self.journal.append(request, reply: reply, fault: fault?.name, deviceName: deviceName, at: now)
+            self.send(.request, id: String(entry.id), status: String(entry.status))
+        }
         return effect.spoil(reply, self.clock)
     }
 
@@ -148,28 +159,28 @@ actor EmulatorCore {
 
     /// - Returns: Whether the clock can show what it was set to; if not, it stays as it was.
     @discardableResult
-    func changeTime(_ change: @Sendable (inout VirtualTime) -> Void) -> Bool {
+    func changeTime(_ change: @Sendable (inout VirtualTime) -> Void) async -> Bool {
         var changed = self.time
         change(&changed)
         guard Date.shownByClocks.contains(changed.now()) else { return false }
         self.time = changed
         self.send(.clock, status: self.time.mode.rawValue)
-        self.settle()
+        await self.settle()
         return true
     }
 
     /// Does what has become due without a request.
-    func settle() {
+    func settle() async {
         self.mailroom.wakeIfDue(at: self.now.milliseconds)
         self.devices.wakeIfDue(at: self.now.milliseconds)
         guard let deadline = self.backend.nextDeadline, deadline <= self.now else { return }
-        self.send(self.backend.settle(at: self.now))
-        self.noteChanges()
+        // What cannot be written is due again the next time.
+        try? await self.commit(self.backend.settle(at: self.now))
     }
 
     /// Lets operations expire in time for those that watch, until the task is canceled. (Requests never depend on it.)
     func keepTime() async {
-        while (try? await self.clock.sleep(for: .seconds(1))) != nil { self.settle() }
+        while (try? await self.clock.sleep(for: .seconds(1))) != nil { await self.settle() }
     }
 
     // MARK: Faults

@@ -33,6 +33,15 @@ struct UnwrittenChanges: Sendable {
         self.extent = .everything
     }
 
+    /// Notes that the state is again what the file holds.
+    ///
+    /// - Returns: The version that this makes.
+    mutating func noteReturn() -> UInt64 {
+        self.version += 1
+        self.extent = .objects([])
+        return self.version
+    }
+
     /// Hands over what is to be written; from now on the file lacks nothing.
     mutating func take(
         from backend: Backend,

@@ -1,5 +1,6 @@
 import Foundation
 import MobileTokenTesting
+import SQLiteDatabase
 import Testing
 
 @testable import MobileTokenEmulator
@@ -194,6 +195,67 @@ import Testing
         }
     }
 
+    @Test func whatCannotBeWrittenHasNotHappened() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        let configuration = try self.configuration()
+        let large = String(repeating: "x", count: 500_000)
+        let operation =
+            #"{"userId": "alice", "operationType": "o", "data": "A1", "formData": {"title": "t", "message": "\#(large)"}}"#
+        let state = try await withEmulator(configuration) { emulator async throws in
+            try await withCallbackReceiver({ _ in 200 }) { url in
+                let callback = #"{"callbacks": [{"name": "b", "type": "OPERATION", "callbackUrl": "\#(url)"}]}"#
+                try await emulator.play(scenario: Data(callback.utf8))
+                let file = try #require(await emulator.core.dataFile)
+                let state = try await emulator.exported()
+                try await file.limit(pages: 1)
+                let refused = try await emulator.send("POST", "/_emulator/cloud/operations", body: operation)
+                #expect(refused.status == 500)
+                #expect(try await emulator.exported() == state)
+                #expect(await emulator.operations().isEmpty && emulator.deliveries().isEmpty)
+                #expect(await emulator.journal().map(\.status) == [500])
+                #expect(await emulator.journal().refusals == ["The state could not be written"])
+
+                let scenario =
+                    #"{"clock": {"mode": "manual"}, "templates": [\#(ServedTemplateTests.template())], "operations": [\#(operation)]}"#
+                await #expect(throws: EmulatorError.self) { try await emulator.play(scenario: Data(scenario.utf8)) }
+                #expect(await emulator.clock.isManual == false)
+                #expect(await emulator.templates().contains { $0.name == "order" } == false)
+                #expect(try await emulator.exported() == state)
+
+                let large = try await withEmulator { other async throws in
+                    try await other.play(scenario: Data(#"{"operations": [\#(operation)]}"#.utf8))
+                    return try await other.exported()
+                }
+                let key = emulator.applicationKey
+                await #expect(throws: EmulatorError.self) { try await emulator.importState(large) }
+                #expect(try await emulator.exported() == state && emulator.applicationKey == key)
+
+                try await file.limit(pages: 1_000_000)
+                #expect(try await emulator.send("POST", "/_emulator/cloud/operations", body: operation).status == 200)
+                #expect(await emulator.operations().count == 1 && emulator.deliveries().count == 1)
+                return try await emulator.exported()
+            }
+        }
+        try await withEmulator(configuration) { emulator async throws in
+            #expect(try await emulator.exported() == state)
+        }
+    }
+
+    @Test func aStateOfManyMegabytesIsImported() async throws {
+        try await withEmulator { emulator async throws in
+            try await emulator.register(user: "alice")
+            let space = String(repeating: " ", count: 2 << 20)
+            let document = String(decoding: try await emulator.exported(), as: UTF8.self) + space
+            #expect(try await emulator.send("POST", "/_emulator/import", body: document).status == 200)
+            let made = try await emulator.send("POST", "/_emulator/spaces", body: "{}").json(as: [String: Any].self)
+            let id = try #require(made["id"] as? String)
+            let path = "/spaces/\(id)/_emulator/import"
+            #expect(try await emulator.send("POST", path, body: document).status == 200)
+            // All else has its bound.
+            #expect(try await emulator.send("POST", "/_emulator/scenario", body: "{}" + space).status == 413)
+        }
+    }
+
     @Test func anExportedStateMayBeImportedAndStartedWith() async throws {
         let (document, activations) = try await withEmulator { emulator async throws in
             try await emulator.register(user: "alice")
@@ -236,4 +298,9 @@ extension Emulator {
         #expect(response.status == 200)
         return response
     }
+}
+
+extension DataFile {
+    /// Fills the disk, as it were: the file does not grow beyond so many pages, or beyond what it has.
+    fileprivate func limit(pages: Int) throws { try self.database.connection.set("max_page_count = \(pages)") }
 }
