@@ -72,18 +72,24 @@ struct HTTP2Tests {
     }
 
     /// None is answered before all have arrived, so they are under way at once.
+    ///
+    /// The connection is there before: until the server has said how many it takes, libcurl counts on 100, and opens others for
+    /// the rest.
     @Test func asManyStreamsAsRequestsAreAllowedShareOneConnection() async throws {
         let count = 256
         let gate = ThreadGate(opensAfter: count)
         let upstream = try ScriptedServer { connection in
             guard let request = connection.readRequest() else { return }
-            gate.arrive()
-            gate.wait()
+            if !request.body.isEmpty {
+                gate.arrive()
+                gate.wait()
+            }
             connection.answer(String(decoding: request.body, as: UTF8.self))
         }
         defer { upstream.stop() }
         let server = try await NginxServer(upstream: upstream)
         let transport = try server.transport()
+        _ = try await transport.send(HTTPRequest(url: server.url, body: []))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<count {
                 group.addTask {
@@ -95,7 +101,7 @@ struct HTTP2Tests {
             try await group.waitForAll()
         }
         await transport.shutdown()
-        await until { server.exchanges.count == count }
+        await until { server.exchanges.count == count + 1 }
         #expect(Set(server.exchanges.map(\.version)) == ["HTTP/2.0"])
         #expect(Set(server.exchanges.map(\.connection)).count == 1)
     }

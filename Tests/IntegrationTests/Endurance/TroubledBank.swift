@@ -99,7 +99,11 @@ struct TroubledBank {
         Self.template(
             "vague",
             data: "A1*A20CZK*I${iban}",
-            [#"{"type": "AMOUNT", "id": "amount", "label": "Amount", "amountFormatted": "a little"}"#]
+            [
+                #"""
+                {"type": "AMOUNT", "id": "amount", "label": "Amount", "amountFormatted": "a little", "currencyFormatted": "CZK"}
+                """#
+            ]
         ),
         Self.template(
             "strange",
