@@ -49,12 +49,25 @@ package struct Backend: Sendable {
         self.operationTemplates = try OperationTemplates(parsing: configuration.templates)
     }
 
+    /// The origin of a request.
+    package enum Caller: Sendable {
+        /// The network: the request shows what the endpoint asks for.
+        case network
+        /// A part of this process, trusted in the name of the cloud API's user. It shows nothing.
+        case process
+    }
+
     /// Responds to a request below `/pa`, `/api` or `/v2`; to any other with 404 in the shape of the API's errors.
     ///
     /// - Parameter clockSkew: How many seconds the clock that this request sees is fast. Nothing falls due by it: operations
     ///   expire, codes lapse and replays are forgotten by `now` alone.
-    package mutating func reply(to request: ReceivedRequest, at now: Date, clockSkew: Double = 0) -> Reply {
-        var context = RequestContext(request, at: now.addingTimeInterval(clockSkew).milliseconds)
+    package mutating func reply(
+        to request: ReceivedRequest,
+        from caller: Caller = .network,
+        at now: Date,
+        clockSkew: Double = 0
+    ) -> Reply {
+        var context = RequestContext(request, from: caller, at: now.addingTimeInterval(clockSkew).milliseconds)
         context.events = self.settle(at: now)
         do {
             return Reply(try self.respond(&context), context)
@@ -81,7 +94,9 @@ package struct Backend: Sendable {
         as route: Route,
         _ context: inout RequestContext
     ) throws(Refusal) -> ServerResponse {
-        if route.caller == .cloud, !self.admits(context.request) { throw .wrongCloudCredentials }
+        if route.caller == .cloud, context.caller == .network, !self.admits(context.request) {
+            throw .wrongCloudCredentials
+        }
         try Self.checkContentType(of: context.request, taking: route.description.request)
         if route.caller == .cloud, let body = route.description.request {
             try context.check(body, isStrict: self.profile.isStrict)

@@ -6,6 +6,7 @@ import PowerAuthProtocol
 /// One request on its way through the backend, and what the journal will say of it.
 struct RequestContext {
     var request: ReceivedRequest
+    let caller: Backend.Caller
     let now: Milliseconds
     /// The identifiers in the path, for routes that have some.
     var pathArguments: [String] = []
@@ -19,8 +20,9 @@ struct RequestContext {
     /// The reason of a "no" that is no refusal: the answer to a question about another request.
     var refusal: String?
 
-    init(_ request: ReceivedRequest, at now: Milliseconds) {
+    init(_ request: ReceivedRequest, from caller: Backend.Caller = .network, at now: Milliseconds) {
         self.request = request
+        self.caller = caller
         self.now = now
     }
 

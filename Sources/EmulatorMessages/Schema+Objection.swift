@@ -3,7 +3,7 @@ package import ExactJSON
 
 extension Schema {
     /// What is wrong with a value, and where.
-    package struct Objection: Sendable, Equatable {
+    package struct Objection: Error, Equatable {
         /// The way to what is wrong, or to what is missing, by names: `parameters.amount`; empty for the whole body.
         package let member: String
         /// What is wrong with it, after its name.
@@ -114,31 +114,6 @@ extension Schema {
     }
 }
 
-/// The way to a value, for people and for programs.
-private struct Place {
-    var path = ""
-    var numbers: [Int] = []
-
-    func member(_ name: String, _ index: Int) -> Self {
-        Self(path: self.name(ofMember: name), numbers: self.numbers + [index])
-    }
-
-    private func name(ofMember name: String) -> String {
-        let name = name.beginning
-        return self.path.isEmpty ? name : "\(self.path).\(name)"
-    }
-
-    func element(_ index: Int) -> Self { Self(path: "\(self.path)[\(index)]", numbers: self.numbers + [index]) }
-
-    func objection(_ hint: String, _ value: JSONValue?) -> Schema.Objection {
-        .init(member: self.path, hint: hint, place: self.numbers, value: value)
-    }
-
-    func missing(_ name: String) -> Schema.Objection {
-        .init(member: self.name(ofMember: name), hint: "is missing", place: self.numbers)
-    }
-}
-
 extension String {
     /// Of a name that is no name, a beginning tells enough.
     package var beginning: Self { self.unicodeScalars.count > 64 ? Self(self.unicodeScalars.prefix(64)) + "…" : self }
@@ -149,6 +124,9 @@ extension Schema.StringRule {
         guard let string = value.string else { return "is not a string" }
         guard self.values.isEmpty || self.values.contains(where: string.isExactly) else {
             return "is none of \(self.values.joined(separator: ", "))"
+        }
+        guard string.unicodeScalars.count <= self.maximumLength else {
+            return "is longer than \(self.maximumLength) characters"
         }
         // An empty string where one is needed is as good as none.
         return string.unicodeScalars.count < self.minimumLength ? "is missing" : nil

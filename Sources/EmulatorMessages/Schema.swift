@@ -20,6 +20,7 @@ package indirect enum Schema: Sendable {
     /// What a string must be.
     package struct StringRule: Sendable {
         package var minimumLength = 0
+        package var maximumLength = Int.max
         /// The strings that there are; empty for any.
         package var values: [String] = []
         /// In the words of OpenAPI, such as `date-time`: a hint for readers, which is not checked.
@@ -35,6 +36,9 @@ package indirect enum Schema: Sendable {
         package let summary: String
         /// Whether this server alone has it, in a form that is otherwise a real server's.
         package private(set) var isOurs = false
+        /// What may stand here.
+        package let example: JSONValue?
+        package let unit: Unit?
 
         /// The same, as one that this server alone has.
         package var ours: Self {
@@ -43,20 +47,48 @@ package indirect enum Schema: Sendable {
             return member
         }
 
-        package init(_ name: String, _ schema: Schema, isRequired: Bool = false, _ summary: String) {
+        package init(
+            _ name: String,
+            _ schema: Schema,
+            isRequired: Bool = false,
+            _ summary: String,
+            example: JSONValue? = nil,
+            unit: Unit? = nil
+        ) {
             self.name = name
             self.schema = schema
             self.isRequired = isRequired
             self.summary = summary
+            self.example = example
+            self.unit = unit
         }
 
-        package static func required(_ name: String, _ schema: Schema, _ summary: String = "") -> Self {
-            Self(name, schema, isRequired: true, summary)
+        package static func required(
+            _ name: String,
+            _ schema: Schema,
+            _ summary: String = "",
+            example: JSONValue? = nil,
+            unit: Unit? = nil
+        ) -> Self {
+            Self(name, schema, isRequired: true, summary, example: example, unit: unit)
         }
 
-        package static func optional(_ name: String, _ schema: Schema, _ summary: String = "") -> Self {
-            Self(name, schema, summary)
+        package static func optional(
+            _ name: String,
+            _ schema: Schema,
+            _ summary: String = "",
+            example: JSONValue? = nil,
+            unit: Unit? = nil
+        ) -> Self {
+            Self(name, schema, summary, example: example, unit: unit)
         }
+    }
+
+    /// The unit of a number.
+    package enum Unit: String, Sendable {
+        case seconds
+        case bytesPerSecond = "bytes/second"
+        case steps
     }
 }
 
@@ -153,6 +185,25 @@ extension Schema {
         return ["minimum": .init(floatLiteral: range.lowerBound), "maximum": .init(floatLiteral: range.upperBound)]
     }
 
+    /// A value of this form, made of the examples of its members; `nil` where none has one.
+    package var example: JSONValue? {
+        switch self {
+        case .named(_, let schema), .tolerant(let schema): schema.example
+        case .list(let element): element.example.map { [$0] }
+        case .object(let members, _):
+            Self.example(
+                of: members.compactMap { member in
+                    (member.example ?? member.schema.example).map { .init(key: member.name, value: $0) }
+                }
+            )
+        default: nil
+        }
+    }
+
+    private static func example(of members: [JSONObject.Member]) -> JSONValue? {
+        members.isEmpty ? nil : .object(JSONObject(members))
+    }
+
     /// All named forms in this one, itself included.
     package var namedForms: [(name: String, schema: Schema)] {
         switch self {
@@ -169,6 +220,7 @@ extension Schema.StringRule {
     fileprivate var json: JSONObject {
         var object: JSONObject = ["type": "string"]
         if self.minimumLength > 0 { object["minLength"] = .number(JSONNumber(self.minimumLength)) }
+        if self.maximumLength < .max { object["maxLength"] = .number(JSONNumber(self.maximumLength)) }
         if !self.values.isEmpty { object["enum"] = .array(self.values.map { .string($0) }) }
         object["format"] = self.format.map { .string($0) }
         return object
@@ -182,6 +234,8 @@ extension Schema.Member {
         let description = words.filter { !$0.isEmpty }.joined(separator: " ")
         if !description.isEmpty { object["description"] = .string(description) }
         if self.isOurs { object["x-origin"] = .string(RouteDescription.Origin.emulator.rawValue) }
+        if let unit = self.unit { object["x-unit"] = .string(unit.rawValue) }
+        if let example = self.example { object["examples"] = [example] }
         return object
     }
 }

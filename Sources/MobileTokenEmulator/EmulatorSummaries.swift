@@ -40,45 +40,6 @@ extension Emulator {
         public var pushPlatform: String?
         /// The token that the device registered for push messages.
         public var pushToken: String?
-
-        /// Describes an activation.
-        public init(
-            id: String,
-            userID: String,
-            applicationID: String,
-            name: String?,
-            status: String,
-            version: String?,
-            counter: UInt64,
-            failedAttempts: Int,
-            maximumFailedAttempts: Int,
-            activationQRCode: String?,
-            created: Date,
-            pushPlatform: String? = nil,
-            pushToken: String? = nil,
-            fingerprint: String? = nil,
-            suite: AlgorithmSuite? = nil,
-            flags: [String] = [],
-            blockExpires: Date? = nil
-        ) {
-            self.id = id
-            self.userID = userID
-            self.applicationID = applicationID
-            self.name = name
-            self.status = status
-            self.version = version
-            self.counter = counter
-            self.failedAttempts = failedAttempts
-            self.maximumFailedAttempts = maximumFailedAttempts
-            self.activationQRCode = activationQRCode
-            self.created = created
-            self.pushPlatform = pushPlatform
-            self.pushToken = pushToken
-            self.fingerprint = fingerprint
-            self.suite = suite
-            self.flags = flags
-            self.blockExpires = blockExpires
-        }
     }
 
     /// An operation as the server sees it.
@@ -109,37 +70,6 @@ extension Emulator {
         public var expires: Date
         /// The one-time code of this moment, while an operation with a proximity check waits for a decision.
         public var proximityCode: String?
-
-        /// Describes an operation.
-        public init(
-            id: String,
-            userID: String?,
-            name: String,
-            title: String,
-            data: String,
-            status: String,
-            statusReason: String?,
-            rejectReason: String? = nil,
-            failureCount: Int,
-            maximumFailureCount: Int,
-            created: Date,
-            expires: Date,
-            proximityCode: String? = nil
-        ) {
-            self.id = id
-            self.userID = userID
-            self.name = name
-            self.title = title
-            self.data = data
-            self.status = status
-            self.statusReason = statusReason
-            self.rejectReason = rejectReason
-            self.failureCount = failureCount
-            self.maximumFailureCount = maximumFailureCount
-            self.created = created
-            self.expires = expires
-            self.proximityCode = proximityCode
-        }
     }
 
     /// Something an operation can be made from.
@@ -156,23 +86,6 @@ extension Emulator {
         public var lifetime: TimeInterval?
         /// Whether operations ask for a proximity check, unless a request says otherwise.
         public var demandsProximityCheck: Bool
-
-        /// Describes a template.
-        public init(
-            name: String,
-            title: String,
-            parameters: [String],
-            defaults: [String: String] = [:],
-            lifetime: TimeInterval? = nil,
-            demandsProximityCheck: Bool = false
-        ) {
-            self.name = name
-            self.title = title
-            self.parameters = parameters
-            self.defaults = defaults
-            self.lifetime = lifetime
-            self.demandsProximityCheck = demandsProximityCheck
-        }
     }
 
     /// A message in a user's inbox.
@@ -193,26 +106,5 @@ extension Emulator {
         public var isRead: Bool
         /// When it was made.
         public var created: Date
-
-        /// Describes a message.
-        public init(
-            id: String,
-            userID: String,
-            type: String,
-            subject: String,
-            summary: String,
-            body: String,
-            isRead: Bool,
-            created: Date
-        ) {
-            self.id = id
-            self.userID = userID
-            self.type = type
-            self.subject = subject
-            self.summary = summary
-            self.body = body
-            self.isRead = isRead
-            self.created = created
-        }
     }
 }

@@ -3,18 +3,12 @@ import Foundation
 import PowerAuthProtocol
 
 /// A part of a list, and how long the whole list is.
-struct SummaryPage<Summary: Encodable & Sendable>: Encodable, Sendable {
-    /// Which part.
-    struct Bounds {
-        var offset = 0
-        var limit = Int.max
-    }
-
-    private(set) var items: [Summary] = []
-    private(set) var total = 0
+struct SummaryPage<Summary: Sendable>: Sendable {
+    var items: [Summary] = []
+    var total = 0
 
     /// Only what is in the bounds is summarized.
-    init<Elements: Sequence>(_ elements: Elements, _ bounds: Bounds, _ summarize: (Elements.Element) -> Summary) {
+    init<Elements: Sequence>(_ elements: Elements, _ bounds: PageBounds, _ summarize: (Elements.Element) -> Summary) {
         for element in elements {
             if self.total >= bounds.offset, self.items.count < bounds.limit { self.items.append(summarize(element)) }
             self.total += 1
@@ -29,11 +23,11 @@ extension Backend {
     var activations: [Emulator.ActivationSummary] { self.activationPage(.init()).items }
 
     func activationPage(
-        status: String? = nil,
-        _ bounds: SummaryPage<Emulator.ActivationSummary>.Bounds
+        status: ServerActivation.Status? = nil,
+        _ bounds: PageBounds
     ) -> SummaryPage<Emulator.ActivationSummary> {
         let activations = self.state.activations.newestFirst.lazy.filter {
-            status == nil || $0.status.rawValue == status
+            status == nil || $0.status == status
         }
         return SummaryPage(activations, bounds, self.summary(of:))
     }
@@ -51,17 +45,17 @@ extension Backend {
             name: activation.name,
             status: activation.status.rawValue,
             version: activation.protocolVersion,
+            suite: activation.suite,
+            flags: self.statusFlags(of: activation),
+            blockExpires: activation.blockExpires.map(Date.init(milliseconds:)),
+            fingerprint: activation.fingerprint,
             counter: activation.steps,
             failedAttempts: activation.failedAttempts,
             maximumFailedAttempts: activation.maximumFailedAttempts,
             activationQRCode: activation.status == .created ? activation.offer?.qrCode : nil,
             created: Date(milliseconds: activation.created),
             pushPlatform: pushDevice?.platform,
-            pushToken: pushDevice?.token,
-            fingerprint: activation.fingerprint,
-            suite: activation.suite,
-            flags: self.statusFlags(of: activation),
-            blockExpires: activation.blockExpires.map(Date.init(milliseconds:))
+            pushToken: pushDevice?.token
         )
     }
 
@@ -70,11 +64,11 @@ extension Backend {
     func operations(at now: Date) -> [Emulator.OperationSummary] { self.operationPage(.init(), at: now).items }
 
     func operationPage(
-        status: String? = nil,
-        _ bounds: SummaryPage<Emulator.OperationSummary>.Bounds,
+        status: ServerOperation.Status? = nil,
+        _ bounds: PageBounds,
         at now: Date
     ) -> SummaryPage<Emulator.OperationSummary> {
-        let operations = self.state.operations.newestFirst.lazy.filter { status == nil || $0.status.rawValue == status }
+        let operations = self.state.operations.newestFirst.lazy.filter { status == nil || $0.status == status }
         return SummaryPage(operations, bounds) { self.summary(of: $0, at: now) }
     }
 
@@ -141,7 +135,7 @@ extension Backend {
 
     var messages: [Emulator.MessageSummary] { self.messagePage(.init()).items }
 
-    func messagePage(_ bounds: SummaryPage<Emulator.MessageSummary>.Bounds) -> SummaryPage<Emulator.MessageSummary> {
+    func messagePage(_ bounds: PageBounds) -> SummaryPage<Emulator.MessageSummary> {
         SummaryPage(self.state.inbox.newestFirst, bounds, Self.summary(of:))
     }
 

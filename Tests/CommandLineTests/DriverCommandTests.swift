@@ -108,12 +108,12 @@ import Testing
             let frozen = try await Self.drive(emulator, "clock", "--freeze", "--now", "2026-03-01T08:00:00Z")
             #expect(frozen.output == "2026-03-01T08:00:00.000Z  manual\n")
             let moved = try await Self.drive(emulator, "clock", "--advance", "-1.5", "--json")
-            #expect(moved.output == #"{"mode":"manual","now":"2026-03-01T07:59:58.500Z"}"# + "\n")
+            #expect(moved.output == #"{"now":"2026-03-01T07:59:58.500Z","mode":"manual"}"# + "\n")
             #expect(try await Self.drive(emulator, "clock").output == "2026-03-01T07:59:58.500Z  manual\n")
             try await Self.drive(emulator, "clock", "--freeze", "--resume", expecting: 2)
             try await Self.drive(emulator, "clock", "--advance", "soon", expecting: 2)
             let refused = try await Self.drive(emulator, "clock", "--now", "noon", expecting: 1)
-            #expect(refused.errors.contains("now: Not an ISO 8601 date"))
+            #expect(refused.errors.contains("'now' is not an ISO 8601 date"))
             #expect(await emulator.clock.isManual)
             try await Self.drive(emulator, "clock", "--resume")
             #expect(await emulator.clock.isManual == false)
@@ -139,7 +139,7 @@ import Testing
                 effect: .init(status: 503, retryAfter: 3)
             )
             #expect(await emulator.faults.rules == [rule])
-            #expect(try await Self.drive(emulator, "fault").output.contains(#"{"path":"/v2/**","nth":2}"#) == false)
+            #expect(try await Self.drive(emulator, "fault").output.contains(#"{"path":"/v2/**","nth":2}"#))
             #expect(try await Self.drive(emulator, "fault").lines.count == 1)
             for words in [
                 ["--name", "x"], ["--path", "/x"], ["--clear", "--status", "500"], ["--nth", "x", "--status", "1"],

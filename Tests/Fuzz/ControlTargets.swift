@@ -50,9 +50,9 @@ let controlTargets = [
         hold(backend.cloud("GET", "/v2/operations").status == 200, "its operation cannot be listed")
     },
     FuzzTarget("device-rule") { input in
-        let rule = try readTwice { try ControlJSON.decode(Emulator.DeviceRule.self, from: input) }
+        let rule = try readTwice { try Emulator.DeviceRule(json: JSONValue(parsing: input)) }
         try rule.check()
-        hold(try ControlJSON.decode(Emulator.DeviceRule.self, from: ControlJSON.encode(rule)) == rule, "another rule")
+        hold(try Emulator.DeviceRule(json: rule.json) == rule, "another rule")
         hold(FuzzServer.now.addingTimeInterval(rule.after) >= FuzzServer.now, "due before it was shown")
     },
     // The first byte chooses one of the endpoints that take a body, the rest is that body.

@@ -100,7 +100,7 @@ let version4Targets = [
         _ = try ActivationIdentity(object)
     },
     FuzzTarget("protocol-rules") { input in
-        let change = try ControlJSON.decode(ControlAPI.ProtocolChange.self, from: input)
+        let change = try ProtocolChange(json: JSONValue(parsing: input))
         hold((change.allowedSuites ?? []).count <= AlgorithmSuite.allCases.count, "suites that there are not")
     },
 ]

@@ -1,99 +1,114 @@
 import EmulatorBackend
 import EmulatorMessages
-import Foundation
+import ExactJSON
 import PowerAuthProtocol
 
+/// The rules of the protocol, and what they come to.
+struct ProtocolState: Described {
+    var minimumVersion: Int
+    /// As configured; empty for all.
+    var allowedSuites: [String]
+    /// What a new activation may have.
+    var offeredSuites: [String]
+    var upgradeOffers: [String]
+    var allowsRemovalByPossession: Bool
+    /// The release of real servers that the server behaves as, and whether strictly. They stay as long as it runs.
+    var server: EmulatorServerProfile.Release
+    var isStrict: Bool
+
+    static let fields = FieldTable(
+        "ProtocolRules",
+        ProtocolState.init,
+        .required("minimumVersion", \.minimumVersion, .count),
+        .required("allowedSuites", \.allowedSuites, .list(of: .string)),
+        .required("offeredSuites", \.offeredSuites, .list(of: .string)),
+        .required("upgradeOffers", \.upgradeOffers, .list(of: .string)),
+        .required("allowsRemovalByPossession", \.allowsRemovalByPossession, .boolean),
+        .required("server", \.server, .cases(), "The release of real servers that it behaves as."),
+        .required("isStrict", \.isStrict, .boolean, "Whether it does so where another way would help more.")
+    )
+}
+
+/// A change of the rules; what is left out stays.
+struct ProtocolChange: Described {
+    var minimumVersion: Int?
+    var allowedSuites: Set<AlgorithmSuite>?
+    var upgradeOffers: Set<String>?
+    var allowsRemovalByPossession: Bool?
+
+    static let fields = FieldTable(
+        "ProtocolChange",
+        ProtocolChange.init(minimumVersion:allowedSuites:upgradeOffers:allowsRemovalByPossession:),
+        .optional("minimumVersion", \.minimumVersion, .integer(3...4), example: 4),
+        .optional(
+            "allowedSuites",
+            \.allowedSuites,
+            .set(of: .cases()),
+            "None allows all.",
+            example: Set([AlgorithmSuite.p384])
+        ),
+        .optional(
+            "upgradeOffers",
+            \.upgradeOffers,
+            .set(of: .string),
+            "The applications whose activations are offered version 4."
+        ),
+        .optional(
+            "allowsRemovalByPossession",
+            \.allowsRemovalByPossession,
+            .boolean,
+            "Whether a device goes with one factor.",
+            example: true
+        )
+    )
+
+    func apply(to rules: inout EmulatorProtocolRules) {
+        rules.minimumVersion = self.minimumVersion ?? rules.minimumVersion
+        rules.allowedSuites = self.allowedSuites ?? rules.allowedSuites
+        rules.upgradeOffers = self.upgradeOffers ?? rules.upgradeOffers
+        rules.allowsRemovalByPossession = self.allowsRemovalByPossession ?? rules.allowsRemovalByPossession
+    }
+}
+
 extension ControlAPI {
-    private struct ProtocolState: Encodable {
-        var minimumVersion: Int
-        /// As configured; empty for all.
-        var allowedSuites: [String]
-        /// What a new activation may have.
-        var offeredSuites: [String]
-        var upgradeOffers: [String]
-        var allowsRemovalByPossession: Bool
-        /// The release of real servers that the server behaves as, and whether strictly. They stay as long as it runs.
-        var server: String
-        var isStrict: Bool
-    }
-
-    /// A change of the rules; what is left out stays.
-    struct ProtocolChange: Decodable {
-        private enum CodingKeys: String, CodingKey, CaseIterable {
-            case minimumVersion, allowedSuites, upgradeOffers, allowsRemovalByPossession
-        }
-
-        var minimumVersion: Int?
-        var allowedSuites: Set<AlgorithmSuite>?
-        var upgradeOffers: Set<String>?
-        var allowsRemovalByPossession: Bool?
-
-        init(from decoder: any Decoder) throws {
-            try decoder.refuseMembers(except: CodingKeys.self)
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            self.minimumVersion = try container.decodeIfPresent(Int.self, forKey: .minimumVersion)
-            self.upgradeOffers = try container.decodeIfPresent(Set<String>.self, forKey: .upgradeOffers)
-            self.allowsRemovalByPossession = try container.decodeIfPresent(
-                Bool.self,
-                forKey: .allowsRemovalByPossession
+    static let protocolRoutes = [
+        Route(
+            .control(
+                "GET",
+                "/protocol",
+                "Tells which versions of the protocol are accepted.",
+                gives: ProtocolState.form
             )
-            let names = try container.decodeIfPresent([String].self, forKey: .allowedSuites)
-            self.allowedSuites = try names.map { names in
-                Set(
-                    try names.map { name in
-                        if let suite = AlgorithmSuite(rawValue: name) { return suite }
-                        let known = AlgorithmSuite.allCases.map(\.rawValue).joined(separator: ", ")
-                        throw DecodingError.dataCorruptedError(
-                            forKey: .allowedSuites,
-                            in: container,
-                            debugDescription: "'\(name)' is none of \(known)"
-                        )
-                    }
-                )
-            }
-        }
-    }
+        ) { control, _ in await control.protocolRules },
+        Route(
+            .control(
+                "PUT",
+                "/protocol",
+                "Changes which versions of the protocol are accepted.",
+                takes: Call.body(ProtocolChange.form),
+                gives: ProtocolState.form
+            )
+        ) { control, change in
+            var rules = await control.core.protocolRules
+            change.apply(to: &rules)
+            try await control.core.setProtocolRules(rules)
+            return await control.protocolRules
+        },
+    ]
 
-    func protocolRules() async -> ServerResponse {
-        let rules = await self.core.protocolRules
-        let profile = self.core.configuration.profile
-        return .encoding(
-            ProtocolState(
+    private var protocolRules: ProtocolState {
+        get async {
+            let rules = await self.core.protocolRules
+            let profile = self.core.configuration.profile
+            return ProtocolState(
                 minimumVersion: rules.minimumVersion,
                 allowedSuites: rules.allowedSuites.map(\.rawValue).sorted(),
                 offeredSuites: rules.offeredSuites.map(\.rawValue),
                 upgradeOffers: rules.upgradeOffers.sorted(),
                 allowsRemovalByPossession: rules.allowsRemovalByPossession,
-                server: profile.release.rawValue,
+                server: profile.release,
                 isStrict: profile.isStrict
             )
-        )
-    }
-
-    func setProtocolRules(_ change: ProtocolChange) async throws {
-        var rules = await self.core.protocolRules
-        rules.minimumVersion = change.minimumVersion ?? rules.minimumVersion
-        rules.allowedSuites = change.allowedSuites ?? rules.allowedSuites
-        rules.upgradeOffers = change.upgradeOffers ?? rules.upgradeOffers
-        rules.allowsRemovalByPossession = change.allowsRemovalByPossession ?? rules.allowsRemovalByPossession
-        try await self.core.setProtocolRules(rules)
-    }
-
-    /// How long a block lasts.
-    struct TemporaryBlock: Decodable {
-        private enum CodingKeys: String, CodingKey, CaseIterable { case seconds }
-
-        var seconds: Double?
-
-        init(from decoder: any Decoder) throws {
-            try decoder.refuseMembers(except: CodingKeys.self)
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            self.seconds = try container.decodeIfPresent(Double.self, forKey: .seconds)
         }
-    }
-
-    func block(_ id: String, for seconds: Double?) async throws -> ServerResponse {
-        try await self.core.block(id, for: seconds)
-        return .encoding(try await self.activation(id))
     }
 }

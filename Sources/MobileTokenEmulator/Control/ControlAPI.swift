@@ -39,8 +39,6 @@ struct ControlAPI: Sendable {
                 if route.needsCredentials, let refusal = access.refusalWithoutCredentials(of: request) {
                     return refusal
                 }
-                try request.checkQuery(route.description.query)
-                if let body = route.description.request { try request.check(body) }
                 return try await route.handler(self, request, arguments)
             case .wrongMethod(let allowed): throw Refusal.wrongControlMethod(allowed: allowed)
             case .none: throw Refusal.unknownControlPath
@@ -52,76 +50,6 @@ struct ControlAPI: Sendable {
         } catch {
             return .error(500, code: "ERROR_GENERIC", message: "The state could not be written")
         }
-    }
-
-    // MARK: Clock
-
-    private struct ClockState: Encodable {
-        var now: Date
-        var mode: VirtualTime.Mode
-    }
-
-    struct ClockChange: Decodable {
-        private enum CodingKeys: String, CodingKey, CaseIterable { case now, mode, advance }
-
-        var now: Date?
-        var mode: VirtualTime.Mode?
-        /// In seconds.
-        var advance: Double?
-
-        init(from decoder: any Decoder) throws {
-            try decoder.refuseMembers(except: CodingKeys.self)
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            self.now = try container.decodeIfPresent(Date.self, forKey: .now)
-            self.mode = try container.decodeIfPresent(VirtualTime.Mode.self, forKey: .mode)
-            self.advance = try container.decodeIfPresent(Double.self, forKey: .advance)
-        }
-
-        func apply(to time: inout VirtualTime) {
-            switch self.mode ?? time.mode {
-            case .manual: time.freeze(at: self.now ?? time.now())
-            // A request for the machine's time, without another one, resets whatever the clock was moved by.
-            case .real where self.now != nil || self.mode != nil: time.resume(from: self.now)
-            case .real: break
-            }
-            if let seconds = self.advance { time.advance(bySeconds: seconds) }
-        }
-
-        /// The refusal where the clock cannot show what it would be set to.
-        var impossible: Refusal {
-            let name = self.advance == nil ? "now" : "advance"
-            return .invalidRequest("\(name): The clock shows the years 1 to 9998")
-        }
-    }
-
-    func clock() async -> ServerResponse {
-        .encoding(ClockState(now: await self.core.now, mode: await self.core.timeMode))
-    }
-
-    func setClock(_ change: ClockChange) async throws(Refusal) {
-        guard await self.core.changeTime({ change.apply(to: &$0) }) else { throw change.impossible }
-    }
-
-    // MARK: Faults
-
-    struct FaultRules: Codable {
-        var rules: [FaultRule]
-    }
-
-    func faults() async -> ServerResponse { .encoding(FaultRules(rules: await self.core.faultRules)) }
-
-    func setFaults(_ rules: [FaultRule]) async throws(Refusal) {
-        guard rules.count <= self.capacity.faultRules else { throw self.tooManyFaultRules }
-        await self.core.setFaults(rules)
-    }
-
-    func addFault(_ rule: FaultRule) async throws(Refusal) {
-        let isAdded = await self.core.addFault(rule, unlessThereAre: self.capacity.faultRules)
-        guard isAdded else { throw self.tooManyFaultRules }
-    }
-
-    private var tooManyFaultRules: Refusal {
-        .capacityExceeded("There is room for \(self.capacity.faultRules) fault rules")
     }
 
     var capacity: Emulator.Capacity { self.core.configuration.capacity }
@@ -172,16 +100,6 @@ struct ControlAPI: Sendable {
     }
 
     // MARK: Activations
-
-    struct CounterChange: Decodable {
-        /// How many steps the counter moves ahead.
-        var advance: UInt64
-    }
-
-    func administer(_ change: AdministrativeChange, _ id: String) async throws -> ServerResponse {
-        try await self.core.administer(change)
-        return .encoding(try await self.activation(id))
-    }
 
     func activation(_ id: String) async throws(Refusal) -> Emulator.ActivationSummary {
         guard let activation = await self.core.snapshot.backend.activation(id) else {

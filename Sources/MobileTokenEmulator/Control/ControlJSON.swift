@@ -1,5 +1,4 @@
 import EmulatorMessages
-import ExactJSON
 import Foundation
 
 /// The JSON of the control API: dates in ISO 8601 with milliseconds, members in a fixed order.
@@ -14,30 +13,6 @@ enum ControlJSON {
             try container.encode(date.formatted(Self.dates))
         }
         return Array(try encoder.encode(value))
-    }
-
-    static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
-        let decoder = JSONDecoder()
-        decoder.dateDecodingStrategy = .custom { decoder in
-            let container = try decoder.singleValueContainer()
-            let string = try container.decode(String.self)
-            for style in [Self.dates, Date.ISO8601FormatStyle()] {
-                if let date = try? style.parse(string) { return date }
-            }
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "Not an ISO 8601 date")
-        }
-        try self.refuseRepeatedMembers(in: JSONValue(parsing: bytes))
-        return try decoder.decode(type, from: Data(bytes))
-    }
-
-    // The meaning of a member that is given twice would depend on the reader.
-    private static func refuseRepeatedMembers(in value: JSONValue) throws {
-        if let name = value.object?.duplicateKeys.first {
-            throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "\(name) is given twice"))
-        }
-        for inner in value.array ?? value.object?.members.map(\.value) ?? [] {
-            try self.refuseRepeatedMembers(in: inner)
-        }
     }
 }
 

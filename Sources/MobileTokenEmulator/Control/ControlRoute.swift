@@ -1,3 +1,4 @@
+import Basics
 import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
@@ -30,10 +31,6 @@ extension ControlAPI {
             refuses refusals: [Int] = [],
             _ handler: @escaping Handler
         ) {
-            var statuses: Set = [400, 401, 403, 413, 500, 503]
-            statuses.formUnion(refusals)
-            if body != nil { statuses.insert(415) }
-            if path.utf8.contains(UInt8(ascii: "{")) { statuses.insert(404) }
             self.method = method
             self.path = "/_emulator" + path
             self.needsCredentials = needsCredentials
@@ -44,10 +41,21 @@ extension ControlAPI {
                 request: body,
                 status: status,
                 response: response,
-                refusals: statuses.sorted(),
+                refusals: Self.refusals(path, takesBody: body != nil, refusals),
                 origin: .emulator
             )
-            self.handler = handler
+            self.handler = { [description = self.description] control, request, arguments in
+                try request.check(description)
+                return try await handler(control, request, arguments)
+            }
+        }
+
+        static func refusals(_ path: String, takesBody: Bool, _ own: [Int]) -> [Int] {
+            var statuses: Set = [400, 401, 403, 413, 500, 503]
+            statuses.formUnion(own)
+            if takesBody { statuses.insert(415) }
+            if path.utf8.contains(UInt8(ascii: "{")) { statuses.insert(404) }
+            return statuses.sorted()
         }
 
         /// A route of the cloud API in the name of its user, whose credentials the control API otherwise stands in for.
@@ -64,7 +72,8 @@ extension ControlAPI {
             description.refusals = Set(description.refusals + [401, 403]).sorted()
             description.origin = .emulator
             self.description = description
-            self.handler = { control, request, _ in
+            self.handler = { [description] control, request, _ in
+                try request.check(description)
                 var relayed = request
                 relayed.path = "/v2" + String(Substring(request.path.utf8.dropFirst("/_emulator/cloud".utf8.count)))
                 return await control.core.relay(relayed)
@@ -74,8 +83,23 @@ extension ControlAPI {
 }
 
 extension ReceivedRequest {
-    /// Refuses a body of another form than a route takes.
-    func check(_ body: RouteDescription.Body) throws(Refusal) {
+    /// Refuses a query or a body of another form than a route takes.
+    func check(_ description: RouteDescription) throws(Refusal) {
+        try self.checkQuery(description.query)
+        if let body = description.request { try self.check(body) }
+    }
+
+    /// Refuses parameters that a route does not have, or not with these values: a filter that is misspelt would show everything.
+    private func checkQuery(_ known: [RouteDescription.Parameter]) throws(Refusal) {
+        let given = self.query.map { pair in
+            let schema = known.first { $0.name.isExactly(pair.name) }?.schema
+            return JSONObject.Member(key: pair.name, value: schema?.value(ofText: pair.value) ?? .null)
+        }
+        let form = Schema.object(known, others: nil)
+        if let objection = form.objection(to: .object(JSONObject(given))) { throw .invalidRequest(objection) }
+    }
+
+    private func check(_ body: RouteDescription.Body) throws(Refusal) {
         guard body.isRequired || !self.body.isEmpty else { return }
         try self.requireJSON()
         // A whole state, and what a person wrote, is read once: by what takes it over.

@@ -15,12 +15,15 @@ extension ControlAPI {
         ) { control, request, _ in
             .json(try await control.core.play(try Scenario(parsing: request.body)))
         },
-        Route("GET", "/templates", "Lists the templates of operations.", asks: .page, gives: .json(.templates)) {
-            control,
-            request,
-            _ in
-            .encoding(SummaryPage(await control.core.snapshot.backend.templates, try .init(request)) { $0 })
-        },
+        Route(
+            .control(
+                "GET",
+                "/templates",
+                "Lists the templates of operations.",
+                takes: Call.query(PageBounds.fields),
+                gives: SummaryPage<Emulator.TemplateSummary>.form("TemplateSummaries")
+            )
+        ) { control, bounds in SummaryPage(await control.core.snapshot.backend.templates, bounds) { $0 } },
         Route(
             "POST",
             "/templates",

@@ -1,3 +1,6 @@
+package import EmulatorMessages
+import ExactJSON
+
 /// Something that goes wrong on purpose: which requests it strikes, and what happens to them.
 ///
 /// The requests of the APIs are struck, never those of the control API. So are the callbacks that the server sends; their
@@ -115,108 +118,68 @@ public struct FaultRule: Sendable, Codable, Hashable {
     }
 }
 
-// Decoding is strict: a rule with a misspelt member would strike what it should not, or do nothing.
-extension FaultRule {
-    private enum CodingKeys: String, CodingKey, CaseIterable { case name, match, effect }
+// MARK: - Fields
 
+// Rules are kept, and matched with every request: their strings are of moderate length.
+extension FaultRule: Described {
+    package static let fields = FieldTable(
+        "FaultRule",
+        FaultRule.init(name:match:effect:),
+        .optional("name", \.name, .string(upTo: 1024), "What the journal calls it.", example: "outage"),
+        .preset("match", \.match, .described, or: Match(), "Which requests are struck; all by default."),
+        .required("effect", \.effect, .described)
+    )
+}
+
+extension FaultRule.Match: Described {
+    package static let fields = FieldTable(
+        "FaultMatch",
+        FaultRule.Match.init(method:path:activation:nth:first:probability:),
+        .optional("method", \.method, .string(upTo: 1024), example: "POST"),
+        .optional("path", \.path, .string(upTo: 1024), "* is anything but a slash, ** anything.", example: "/pa/v3/**"),
+        .optional("activation", \.activation, .string(upTo: 1024)),
+        .optional("nth", \.nth, .integer(1...Int.max)),
+        .optional("first", \.first, .integer(1...Int.max), example: 2),
+        .optional("probability", \.probability, .number(0...1))
+    ).refusing(\.objection)
+}
+
+extension FaultRule.Effect: Described {
+    package static let fields = FieldTable(
+        "FaultEffect",
+        FaultRule.Effect.init(delay:status:code:retryAfter:reset:body:contentType:drip:clockSkew:),
+        .optional("delay", \.delay, .number(0...3600), "Seconds.", example: 0.5, unit: .seconds),
+        .optional("status", \.status, .integer(200...599), example: 503),
+        .optional(
+            "code",
+            \.code,
+            .string(upTo: 1024),
+            "Of the error, with a status; ERROR_GENERIC if left out.",
+            example: "ERROR_GENERIC"
+        ),
+        .optional("retryAfter", \.retryAfter, .count, example: 30, unit: .seconds),
+        .optional("reset", \.reset, .cases()),
+        .optional("body", \.body, .cases()),
+        .optional("contentType", \.contentType, .string(upTo: 1024)),
+        .optional("drip", \.drip, .integer(1...Int.max), "Bytes a second.", unit: .bytesPerSecond),
+        .optional("clockSkew", \.clockSkew, .number(-1e9...1e9), "Seconds.", unit: .seconds)
+    ).refusing(\.objection)
+}
+
+// MARK: - Decoding
+
+// Strict: a rule with a misspelt member would strike what it should not, or do nothing.
+extension FaultRule {
     /// Refuses members that it does not know.
-    public init(from decoder: any Decoder) throws {
-        try decoder.refuseMembers(except: CodingKeys.self)
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        self.name = try container.decodeStringIfPresent(forKey: .name)
-        self.match = try container.decodeIfPresent(Match.self, forKey: .match) ?? Match()
-        self.effect = try container.decode(Effect.self, forKey: .effect)
-        if let objection = self.match.objection {
-            throw DecodingError.dataCorruptedError(forKey: .match, in: container, debugDescription: objection)
-        }
-        if let objection = self.effect.objection {
-            throw DecodingError.dataCorruptedError(forKey: .effect, in: container, debugDescription: objection)
-        }
-    }
+    public init(from decoder: any Decoder) throws { try self.init(json: JSONValue(from: decoder)) }
 }
 
 extension FaultRule.Match {
-    private enum CodingKeys: String, CodingKey, CaseIterable { case method, path, activation, nth, first, probability }
-
     /// Refuses members that it does not know, and numbers out of their range.
-    public init(from decoder: any Decoder) throws {
-        try decoder.refuseMembers(except: CodingKeys.self)
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        self.method = try container.decodeStringIfPresent(forKey: .method)
-        self.path = try container.decodeStringIfPresent(forKey: .path)
-        self.activation = try container.decodeStringIfPresent(forKey: .activation)
-        self.nth = try container.decodeIfPresent(Int.self, forKey: .nth, in: 1...Int.max)
-        self.first = try container.decodeIfPresent(Int.self, forKey: .first, in: 1...Int.max)
-        self.probability = try container.decodeIfPresent(Double.self, forKey: .probability, in: 0...1)
-    }
+    public init(from decoder: any Decoder) throws { try self.init(json: JSONValue(from: decoder)) }
 }
 
 extension FaultRule.Effect {
-    private enum CodingKeys: String, CodingKey, CaseIterable {
-        case delay, status, code, retryAfter, reset, body, contentType, drip, clockSkew
-    }
-
     /// Refuses members that it does not know, and numbers out of their range.
-    public init(from decoder: any Decoder) throws {
-        try decoder.refuseMembers(except: CodingKeys.self)
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        self.delay = try container.decodeIfPresent(Double.self, forKey: .delay, in: 0...3600)
-        self.status = try container.decodeIfPresent(Int.self, forKey: .status, in: 200...599)
-        self.code = try container.decodeStringIfPresent(forKey: .code)
-        guard self.code == nil || self.status != nil else {
-            throw DecodingError.dataCorruptedError(forKey: .code, in: container, debugDescription: "Without a status")
-        }
-        self.retryAfter = try container.decodeIfPresent(Int.self, forKey: .retryAfter, in: 0...Int.max)
-        self.reset = try container.decodeIfPresent(Reset.self, forKey: .reset)
-        self.body = try container.decodeIfPresent(Body.self, forKey: .body)
-        self.contentType = try container.decodeStringIfPresent(forKey: .contentType)
-        self.drip = try container.decodeIfPresent(Int.self, forKey: .drip, in: 1...Int.max)
-        self.clockSkew = try container.decodeIfPresent(Double.self, forKey: .clockSkew, in: -1e9...1e9)
-    }
-}
-
-/// Any member's name.
-private struct AnyKey: CodingKey {
-    var stringValue: String
-    var intValue: Int? { nil }
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
-}
-
-extension Decoder {
-    /// Throws when the object has a member of another name.
-    func refuseMembers<Keys: CodingKey & CaseIterable>(except keys: Keys.Type) throws {
-        let known = Set(keys.allCases.map(\.stringValue))
-        for key in try self.container(keyedBy: AnyKey.self).allKeys where !known.contains(key.stringValue) {
-            let context = DecodingError.Context(
-                codingPath: self.codingPath,
-                debugDescription: "Unknown member \(key.stringValue)"
-            )
-            throw DecodingError.dataCorrupted(context)
-        }
-    }
-}
-
-extension KeyedDecodingContainer {
-    /// Rules are kept, and matched with every request: their strings are of moderate length.
-    fileprivate func decodeStringIfPresent(forKey key: Key) throws -> String? {
-        guard let string = try self.decodeIfPresent(String.self, forKey: key) else { return nil }
-        guard string.utf8.count <= 1024 else {
-            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "Longer than 1024 bytes")
-        }
-        return string
-    }
-
-    fileprivate func decodeIfPresent<Number: Decodable & Comparable>(
-        _ type: Number.Type,
-        forKey key: Key,
-        in range: ClosedRange<Number>
-    ) throws -> Number? {
-        guard let value = try self.decodeIfPresent(type, forKey: key) else { return nil }
-        guard range.contains(value) else {
-            let description = "Not from \(range.lowerBound) to \(range.upperBound)"
-            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: description)
-        }
-        return value
-    }
+    public init(from decoder: any Decoder) throws { try self.init(json: JSONValue(from: decoder)) }
 }

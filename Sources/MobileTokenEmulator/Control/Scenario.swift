@@ -24,7 +24,7 @@ struct Scenario: Sendable {
         to state: inout EmulatorCore.Changeable,
         _ configuration: Emulator.Configuration
     ) throws(Refusal) -> (result: JSONValue, events: [BackendEvent]) {
-        if let (change, place) = try self.decoded("clock", as: ControlAPI.ClockChange.self) {
+        if let (change, place) = try self.value("clock", as: ClockChange.self) {
             change.apply(to: &state.time)
             guard Date.shownByClocks.contains(state.time.now()) else {
                 throw self.refusal(change.impossible, at: place)
@@ -47,9 +47,9 @@ struct Scenario: Sendable {
             for (body, place) in self.elements(name) {
                 let response =
                     if let path {
-                        try self.send(body, to: path, &state, configuration, &events, at: place)
+                        try self.send(body, to: path, &state, &events, at: place)
                     } else {
-                        try self.makeDevice(body, &state, configuration, &events, at: place)
+                        try self.makeDevice(body, &state, &events, at: place)
                     }
                 responses.append(response)
             }
@@ -70,16 +70,16 @@ struct Scenario: Sendable {
         _ body: JSONValue,
         to path: String,
         _ state: inout EmulatorCore.Changeable,
-        _ configuration: Emulator.Configuration,
         _ events: inout [BackendEvent],
         at place: [Int]
     ) throws(Refusal) -> JSONValue {
-        var headers = [(name: "Content-Type", value: "application/json")]
-        if let credentials = configuration.cloudCredentials {
-            headers.append(("Authorization", credentials.authorization))
-        }
-        let request = ReceivedRequest(method: "POST", path: path, headers: headers, body: body.serialized())
-        let reply = state.backend.reply(to: request, at: state.time.now())
+        let request = ReceivedRequest(
+            method: "POST",
+            path: path,
+            headers: [("Content-Type", "application/json")],
+            body: body.serialized()
+        )
+        let reply = state.backend.reply(to: request, from: .process, at: state.time.now())
         let response = (try? JSONValue(parsing: reply.body)) ?? .null
         guard reply.status < 300 else {
             let error = response["responseObject"]
@@ -99,7 +99,7 @@ struct Scenario: Sendable {
                 let message = "There is room for \(configuration.capacity.faultRules) fault rules"
                 throw self.refusal(.capacityExceeded(message), at: place)
             }
-            state.faults.append(try self.decode(value, as: FaultRule.self, at: place))
+            state.faults.append(try self.read(value, as: FaultRule.self, at: place))
         }
     }
 
@@ -112,26 +112,23 @@ struct Scenario: Sendable {
         return (self.source.value[name]?.array ?? []).enumerated().map { ($0.element, [position, $0.offset]) }
     }
 
-    private func decoded<Value: Decodable>(
+    private func value<Value: Described>(
         _ name: String,
         as type: Value.Type
     ) throws(Refusal) -> (value: Value, place: [Int])? {
         guard let position = self.position(of: name), let value = self.source.value[name], !value.isNull else {
             return nil
         }
-        return (try self.decode(value, as: type, at: [position]), [position])
+        return (try self.read(value, as: type, at: [position]), [position])
     }
 
-    func decode<Value: Decodable>(
+    func read<Value: Described>(
         _ value: JSONValue,
         as type: Value.Type,
         at place: [Int]
     ) throws(Refusal) -> Value {
-        do {
-            return try ControlJSON.decode(type, from: value.serialized())
-        } catch {
-            let message = (error as? DecodingError)?.explanation ?? "This cannot be read"
-            throw self.refusal(.invalidRequest(message), at: place)
+        do { return try Value(json: value) } catch {
+            throw self.refusal(.invalidRequest(error.message), at: place + error.place)
         }
     }
 
@@ -145,13 +142,13 @@ extension Schema {
     static let scenario = Self.object(
         "Scenario",
         [
-            .optional("clock", .clockChange, "What the clock is set to before anything is made."),
+            .optional("clock", ClockChange.schema, "What the clock is set to before anything is made."),
             .optional("templates", .list(of: .template)), .optional("callbacks", .list(of: .newCallback)),
             .optional("registrations", .list(of: .newRegistration.strict)),
-            .optional("devices", .list(of: .newDevice), "Virtual devices, which are active at once."),
+            .optional("devices", .list(of: Emulator.NewDevice.schema), "Virtual devices, which are active at once."),
             .optional("operations", .list(of: .newOperation.strict)),
             .optional("messages", .list(of: .newMessage.strict)),
-            .optional("faults", .list(of: .faultRule), "Rules that are added to those there are."),
+            .optional("faults", .list(of: FaultRule.schema), "Rules that are added to those there are."),
         ]
     )
 
@@ -159,7 +156,8 @@ extension Schema {
         "PlayedScenario",
         [
             .required("templates", .strings, "The names."), .required("callbacks", .list(of: .callback)),
-            .required("registrations", .list(of: .registration)), .required("devices", .list(of: .virtualDevice)),
+            .required("registrations", .list(of: .registration)),
+            .required("devices", .list(of: Emulator.VirtualDevice.schema)),
             .required("operations", .list(of: .operation)), .required("messages", .list(of: .message)),
         ]
     )

@@ -1,4 +1,3 @@
-import Basics
 import EmulatorBackend
 import EmulatorMessages
 import Foundation
@@ -43,13 +42,9 @@ extension EmulatorCore {
     func preview(of request: ReceivedRequest, language: String?) -> (preview: OperationPreview?, reply: Reply) {
         var request = request
         request.path = "/v2/operations"
-        request.headers.removeAll { $0.name.equalsIgnoringASCIICase("Authorization") }
-        if let credentials = self.configuration.cloudCredentials {
-            request.headers.append(("Authorization", credentials.authorization))
-        }
         // The state is a value: a copy can be asked and thrown away.
         var (trial, now) = self.snapshot
-        let reply = trial.reply(to: request, at: now)
+        let reply = trial.reply(to: request, from: .process, at: now)
         let made = reply.inspection.notes.first { $0.kind == .created }
         return (made.flatMap { trial.preview(ofOperation: $0.operationID, language: language) }, reply)
     }

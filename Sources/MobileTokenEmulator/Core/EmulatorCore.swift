@@ -91,9 +91,15 @@ actor EmulatorCore {
 
     /// Responds to a request of the APIs, faults included.
     ///
-    /// - Parameter deviceName: The virtual device that makes it.
-    func respond(to request: ReceivedRequest, ofDevice deviceName: String? = nil) async -> ServerResponse {
-        let fault = self.fault(for: request)
+    /// - Parameters:
+    ///   - caller: The origin of the request.
+    ///   - deviceName: The virtual device that makes it.
+    func respond(
+        to request: ReceivedRequest,
+        from caller: Backend.Caller = .network,
+        ofDevice deviceName: String? = nil
+    ) async -> ServerResponse {
+        let fault = self.fault(for: request, from: caller)
         let effect = fault?.effect ?? FaultRule.Effect()
         if let delay = effect.delay, delay > 0 {
             do { try await self.clock.sleep(for: Duration(boundedSeconds: delay)) } catch {
@@ -110,7 +116,7 @@ actor EmulatorCore {
                 because: "fault"
             )
         } else {
-            reply = self.backend.reply(to: request, at: now, clockSkew: effect.clockSkew ?? 0)
+            reply = self.backend.reply(to: request, from: caller, at: now, clockSkew: effect.clockSkew ?? 0)
         }
         let announcements = self.announcements(of: reply.events)
         let failure = await self.commit { [reply] core in
@@ -127,12 +133,15 @@ actor EmulatorCore {
         return effect.spoil(reply, self.clock)
     }
 
-    private func fault(for request: ReceivedRequest) -> (name: String, effect: FaultRule.Effect)? {
+    private func fault(
+        for request: ReceivedRequest,
+        from caller: Backend.Caller
+    ) -> (name: String, effect: FaultRule.Effect)? {
         var activationID: String?
         if self.faults.asksForActivation {
             // Only the backend knows whose a token is. It is a value: a copy can be asked and thrown away.
             var trial = self.backend
-            activationID = trial.reply(to: request, at: self.now).activationID
+            activationID = trial.reply(to: request, from: caller, at: self.now).activationID
         }
         return self.faults.fault(
             method: request.method,
@@ -144,12 +153,7 @@ actor EmulatorCore {
 
     /// Makes a request of the cloud API in the name of its user, for callers of the control API.
     func relay(_ request: ReceivedRequest) async -> ServerResponse {
-        var request = request
-        request.headers.removeAll { $0.name.equalsIgnoringASCIICase("Authorization") }
-        if let credentials = self.configuration.cloudCredentials {
-            request.headers.append(("Authorization", credentials.authorization))
-        }
-        return await self.respond(to: request)
+        await self.respond(to: request, from: .process)
     }
 
     // MARK: Time

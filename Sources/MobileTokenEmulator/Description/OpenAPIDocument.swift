@@ -108,7 +108,9 @@ struct OpenAPIDocument {
     }
 
     private static func requestBody(_ body: RouteDescription.Body) -> JSONValue {
-        let content = JSONObject([.init(key: body.type, value: ["schema": .object(body.schema.json)])])
+        var described: JSONObject = ["schema": .object(body.schema.json)]
+        described["example"] = body.schema.example
+        let content = JSONObject([.init(key: body.type, value: .object(described))])
         return ["required": .bool(body.isRequired), "content": .object(content)]
     }
 

@@ -1,7 +1,10 @@
+package import EmulatorMessages
+import ExactJSON
+
 extension Emulator {
     /// What a virtual device does about an operation. A struct, so that adding one breaks no `switch`.
     public struct DeviceDecision: Sendable, Codable, Hashable, CustomStringConvertible {
-        enum Base: String, Codable, CaseIterable {
+        enum Base: String, Codable, Sendable, CaseIterable {
             case approve, reject, wrongPassword, never
         }
 
@@ -49,18 +52,33 @@ extension Emulator {
             self.reason = reason
         }
 
-        private enum CodingKeys: CodingKey { case decision, after, reason }
-
         /// Reads a rule; what is left out has its default.
-        public init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            self.init(
-                try container.decodeIfPresent(DeviceDecision.self, forKey: .decision) ?? .approve,
-                after: try container.decodeIfPresent(Double.self, forKey: .after) ?? 0,
-                reason: try container.decodeIfPresent(String.self, forKey: .reason) ?? "UNKNOWN"
-            )
-        }
+        public init(from decoder: any Decoder) throws { try self.init(json: JSONValue(from: decoder)) }
     }
+}
+
+extension Form<Emulator.DeviceDecision> {
+    static func decision(_ bases: [Emulator.DeviceDecision.Base] = Emulator.DeviceDecision.Base.allCases) -> Self {
+        Form<Emulator.DeviceDecision.Base>.cases(of: bases).map(Emulator.DeviceDecision.init(base:), from: \.base)
+    }
+}
+
+extension Emulator.DeviceRule: Described {
+    package static let fields = FieldTable(
+        "DeviceRule",
+        Emulator.DeviceRule.init(_:after:reason:),
+        .preset("decision", \.decision, .decision(), or: .approve, "approve by default.", example: .approve),
+        .preset(
+            "after",
+            \.after,
+            .number(Self.delays),
+            or: 0,
+            "Seconds after it was first shown the operation, by the server's clock; 0 by default.",
+            example: 3,
+            unit: .seconds
+        ),
+        .preset("reason", \.reason, .word, or: "UNKNOWN", "That of a rejection; UNKNOWN by default.")
+    )
 }
 
 extension Emulator.DeviceRule {

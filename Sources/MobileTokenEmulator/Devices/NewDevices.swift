@@ -47,13 +47,10 @@ extension Scenario {
     func makeDevice(
         _ body: JSONValue,
         _ state: inout EmulatorCore.Changeable,
-        _ configuration: Emulator.Configuration,
         _ events: inout [BackendEvent],
         at place: [Int]
     ) throws(Refusal) -> JSONValue {
-        let document = try self.decode(body, as: ControlAPI.NewDeviceBody.self, at: place)
-        let request: Emulator.NewDevice
-        do { request = try document.newDevice() } catch { throw self.refusal(error, at: place) }
+        let request = try self.read(body, as: Emulator.NewDevice.self, at: place)
         do {
             try request.check()
             try state.devices.requireRoom()
@@ -70,11 +67,11 @@ extension Scenario {
                 "userId": .string(userID), "protocolVersion": .string(request.version.rawValue),
             ]
             let path = "/v2/registrations"
-            let registration = try self.send(content, to: path, &state, configuration, &own, at: place)
+            let registration = try self.send(content, to: path, &state, &own, at: place)
             let code = registration["activationCode"]?.string ?? ""
             session = try self.activate(request, with: code, &state, &own, at: place)
             let commit = "\(path)/\(session.activationID)/commit"
-            _ = try self.send([:], to: commit, &state, configuration, &own, at: place)
+            _ = try self.send([:], to: commit, &state, &own, at: place)
         }
         // What happens at once is told once: as it is afterwards.
         let last = own.lastIndex { $0.isOfActivation(session.activationID) }
@@ -106,8 +103,7 @@ extension Scenario {
         roster.add(id, name: device.name, version: version, device.rule, at: state.time.now().milliseconds)
         return roster[id].flatMap { entry in
             let activation = state.backend.activation(id)
-            let summary = Emulator.VirtualDevice(entry, userID: activation?.userID, status: activation?.status)
-            return try? JSONValue(parsing: ControlJSON.encode(summary))
+            return Emulator.VirtualDevice(entry, userID: activation?.userID, status: activation?.status).json
         } ?? .null
     }
 }

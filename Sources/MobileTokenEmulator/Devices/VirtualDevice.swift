@@ -1,4 +1,6 @@
 import EmulatorBackend
+package import EmulatorMessages
+import ExactJSON
 public import Foundation
 
 extension Emulator {
@@ -42,6 +44,40 @@ extension Emulator {
         /// The operations that it is to decide, and the last 100 that it has decided; oldest first.
         public var tasks: [Task]
     }
+}
+
+extension Emulator.VirtualDevice.Task: Described {
+    package static let fields = FieldTable(
+        "DeviceTask",
+        Self.init(operationID:decision:isByHand:state:due:failure:),
+        .required("operationID", \.operationID, .string),
+        .required("decision", \.decision, .decision()),
+        .required("isByHand", \.isByHand, .boolean),
+        .required("state", \.state, .string(oneOf: DeviceRoster.Task.State.allCases.map(\.rawValue))),
+        .required("due", \.due, .date, "When it decides, or has decided."),
+        .optional("failure", \.failure, .string, "What the server said, or that there was no response.")
+    )
+}
+
+extension Emulator.VirtualDevice: Described {
+    package static let fields = FieldTable(
+        "VirtualDevice",
+        Self.init(id:name:version:userID:status:rule:created:failure:tasks:),
+        .required("id", \.id, .string, "That of its activation."),
+        .required("name", \.name, .string),
+        .required("version", \.version, .string),
+        .optional("userID", \.userID, .string),
+        .optional("status", \.status, .string(oneOf: ServerActivation.Status.allCases.map(\.rawValue))),
+        .required("rule", \.rule, .described),
+        .required("created", \.created, .date),
+        .optional("failure", \.failure, .string, "Why it could not look what there is to decide."),
+        .required(
+            "tasks",
+            \.tasks,
+            .list(of: .described),
+            "What it is to decide, and has decided; oldest first."
+        )
+    )
 }
 
 extension Emulator.VirtualDevice {
@@ -126,4 +162,75 @@ extension Emulator {
             try DeviceRule.check(reason: self.reason)
         }
     }
+}
+
+extension Emulator.NewDevice: Described {
+    static let fields = FieldTable(
+        "NewDevice",
+        Emulator.NewDevice.init(userID:activationCode:name:version:rule:),
+        .optional(
+            "userId",
+            \.origin.userID,
+            .word,
+            "Registers, activates and commits it for this user.",
+            example: "alice"
+        ),
+        .optional(
+            "activationCode",
+            \.origin.activationCode,
+            .word,
+            "Activates it with this code; who registered it commits it."
+        ),
+        .optional(
+            "name",
+            \.name,
+            .word,
+            "What it calls itself, also in the journal; 255 bytes at most.",
+            example: "Alice's phone"
+        ),
+        .preset("version", \.version, .cases(), or: .version3, "3.3 by default.", example: .version4),
+        .preset(
+            "rule",
+            \.rule,
+            .described,
+            or: Emulator.DeviceRule(),
+            "How it decides; by default it approves at once."
+        )
+    )
+
+    private init(
+        userID: String?,
+        activationCode: String?,
+        name: String?,
+        version: Version,
+        rule: Emulator.DeviceRule
+    ) throws(Schema.Objection) {
+        switch (userID, activationCode) {
+        case (let userID?, nil): self.origin = .user(userID)
+        case (nil, let code?): self.origin = .activationCode(code)
+        default: throw .init(member: "", hint: "needs either 'userId' or 'activationCode'")
+        }
+        (self.name, self.version, self.rule) = (name, version, rule)
+    }
+}
+
+extension Emulator.NewDevice.Origin {
+    fileprivate var userID: String? { if case .user(let id) = self { id } else { nil } }
+    fileprivate var activationCode: String? { if case .activationCode(let code) = self { code } else { nil } }
+}
+
+extension Emulator.DecisionRequest: Described {
+    static let fields = FieldTable(
+        "DeviceDecision",
+        Emulator.DecisionRequest.init(operationID:decision:reason:proximityCode:),
+        .required(
+            "operationId",
+            \.operationID,
+            .word,
+            example: "0f038bac-6c94-45eb-b3a9-f92e809e8ea4"
+        ),
+        .required("decision", \.decision, .decision([.approve, .reject, .wrongPassword]), example: .approve),
+        .preset("reason", \.reason, .word, or: "UNKNOWN", "That of a rejection; UNKNOWN by default."),
+        .optional("proximityCode", \.proximityCode, .word, "The one-time code that the user has scanned.")
+    )
 }

@@ -1,48 +1,62 @@
 import EmulatorBackend
 import EmulatorHTTP
 import EmulatorMessages
+import ExactJSON
 
 extension ControlAPI {
     static let spaceRoutes: [Route] = [
         Route(
-            "GET",
-            "/spaces",
-            "Lists the spaces.",
-            asks: .page,
-            gives: .json(.spaceSummaries),
-            refuses: [404]
-        ) { control, request, _ in
-            .encoding(SummaryPage(try control.spaceDirectory.newestFirst, try .init(request), \.summary))
+            .control(
+                "GET",
+                "/spaces",
+                "Lists the spaces.",
+                takes: Call.query(PageBounds.fields),
+                gives: SummaryPage<Emulator.SpaceSummary>.form("SpaceSummaries"),
+                refuses: [404]
+            )
+        ) { control, bounds in SummaryPage(try control.spaceDirectory.newestFirst, bounds, \.summary) },
+        Route(
+            .control(
+                "POST",
+                "/spaces",
+                "Makes a space: a server of its own below its own URL, with its own state, clock, faults and journal.",
+                takes: Call.body(NewSpace.form, or: NewSpace()),
+                gives: Emulator.SpaceSummary.form,
+                refuses: [404, 507]
+            )
+        ) { control, space in
+            try control.spaceDirectory.make(
+                named: space.name,
+                seed: space.seed,
+                at: await control.core.now,
+                below: control.address.origin
+            ).summary
+        },
+        Route(.control("DELETE", "/spaces", "Removes all spaces.", gives: Form.done, refuses: [404])) { control, _ in
+            await (try control.spaceDirectory).removeAll()
         },
         Route(
-            "POST",
-            "/spaces",
-            "Makes a space: a server of its own below its own URL, with its own state, clock, faults and journal.",
-            takes: .optional(.newSpace),
-            gives: .json(.spaceSummary),
-            refuses: [404, 507]
-        ) { control, request, _ in
-            try await control.makeSpace(request.body.isEmpty ? NewSpace() : request.decoded())
+            .control(
+                "GET",
+                "/spaces/{id}",
+                "Shows a space.",
+                takes: Call.segment("id"),
+                gives: Emulator.SpaceSummary.form
+            )
+        ) { control, id in
+            guard let space = try control.spaceDirectory[id] else { throw Refusal.unknownSpace }
+            return space.summary
         },
-        Route("DELETE", "/spaces", "Removes all spaces.", refuses: [404]) { control, _, _ in
-            await (try control.spaceDirectory).removeAll()
-            return .ok
-        },
-        Route("GET", "/spaces/{id}", "Shows a space.", gives: .json(.spaceSummary)) { control, _, arguments in
-            guard let space = try control.spaceDirectory[arguments[0]] else { throw Refusal.unknownSpace }
-            return .encoding(space.summary)
-        },
-        Route("DELETE", "/spaces/{id}", "Removes a space with all that is in it.") { control, _, arguments in
-            try await control.spaceDirectory.remove(arguments[0])
-            return .ok
-        },
+        Route(
+            .control(
+                "DELETE",
+                "/spaces/{id}",
+                "Removes a space with all that is in it.",
+                takes: Call.segment("id"),
+                gives: Form.done
+            )
+        ) { control, id in try await control.spaceDirectory.remove(id) },
     ]
-
-    /// What a space is made with.
-    struct NewSpace: Decodable {
-        var name: String?
-        var seed: UInt64?
-    }
 
     private var spaceDirectory: SpaceDirectory {
         get throws(Refusal) {
@@ -52,43 +66,21 @@ extension ControlAPI {
             return spaces
         }
     }
+}
 
-    private func makeSpace(_ request: NewSpace) async throws -> ServerResponse {
-        let space = try self.spaceDirectory.make(
-            named: request.name,
-            seed: request.seed,
-            at: await self.core.now,
-            below: self.address.origin
-        )
-        return .encoding(space.summary)
-    }
+/// The name and the randomness that a space is made with.
+struct NewSpace: Described {
+    var name: String?
+    var seed: UInt64?
+
+    static let fields = FieldTable(
+        "NewSpace",
+        NewSpace.init(name:seed:),
+        .optional("name", \.name, .word, "What to call it in lists; 255 bytes at most.", example: "checkout tests"),
+        .optional("seed", \.seed, .count, "Fixes its identifiers, keys and nonces.", example: UInt64(1))
+    )
 }
 
 extension Refusal {
     static let unknownSpace = Self(404, "ERROR_NOT_FOUND", "There is no such space")
-}
-
-extension Schema {
-    fileprivate static let newSpace = Self.object(
-        "NewSpace",
-        [
-            .optional("name", .word, "What to call it in lists; 255 bytes at most."),
-            .optional("seed", .count, "Fixes its identifiers, keys and nonces."),
-        ]
-    )
-
-    fileprivate static let spaceSummary = Self.object(
-        "SpaceSummary",
-        [
-            .required("id", .string), .optional("name", .string),
-            .required("url", .string, "All that is described here is found below it, too."),
-            .required("baseURL", .string, "What its clients are configured with."),
-            .required("created", .date),
-        ]
-    )
-
-    fileprivate static let spaceSummaries = Self.object(
-        "SpaceSummaries",
-        [.required("items", .list(of: .spaceSummary)), .required("total", .count)]
-    )
 }

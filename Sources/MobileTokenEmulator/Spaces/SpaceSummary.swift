@@ -1,3 +1,4 @@
+package import EmulatorMessages
 public import Foundation
 
 extension Emulator {
@@ -30,4 +31,16 @@ extension Emulator.SpaceSummary {
             throw EmulatorError(.invalidConfiguration, message)
         }
     }
+}
+
+extension Emulator.SpaceSummary: Described {
+    package static let fields = FieldTable(
+        "SpaceSummary",
+        Self.init(id:name:url:baseURL:created:),
+        .required("id", \.id, .string),
+        .optional("name", \.name, .string),
+        .required("url", \.url, .string, "All that is described here is found below it, too."),
+        .required("baseURL", \.baseURL, .string, "What its clients are configured with."),
+        .required("created", \.created, .date)
+    )
 }

@@ -92,15 +92,30 @@ import WireFacts
     }
 
     @Test(arguments: [
-        (#"{"effect":{}}"#, "Nothing would happen"),
-        (#"{"match":{"nth":3,"first":2},"effect":{"status":500}}"#, "Request 3 is never among the first 2"),
-        (#"{"match":{"probability":0},"effect":{"status":500}}"#, "With the probability 0 no request is struck"),
+        (#"{"effect":{}}"#, "'effect' does nothing"),
+        (
+            #"{"match":{"nth":3,"first":2},"effect":{"status":500}}"#,
+            "'match.nth' is 3, which is never among the first 2"
+        ),
+        (
+            #"{"match":{"probability":0},"effect":{"status":500}}"#,
+            "'match.probability' is 0: no request would be struck"
+        ),
         (#"{"match":{"method":"PSOT"},"effect":{"status":500}}"#, "did you mean 'POST'?"),
-        (#"{"match":{"path":"pa/v3/**"},"effect":{"status":500}}"#, "No path begins as 'pa/v3/**'"),
-        (#"{"match":{"path":"/_emulator/clock"},"effect":{"status":500}}"#, "The control API is never struck"),
-        (#"{"effect":{"reset":"after","status":500}}"#, "'status' does nothing where the connection is reset"),
-        (#"{"effect":{"reset":"before","body":"garbage"}}"#, "'body' does nothing where the connection is reset"),
-        (#"{"effect":{"status":500,"clockSkew":1}}"#, "'clockSkew' does nothing where the request is not looked at"),
+        (#"{"match":{"path":"pa/v3/**"},"effect":{"status":500}}"#, "'match.path' begins with neither a slash nor"),
+        (
+            #"{"match":{"path":"/_emulator/clock"},"effect":{"status":500}}"#,
+            "'match.path' is one of the control API, which is never struck"
+        ),
+        (#"{"effect":{"reset":"after","status":500}}"#, "'effect.status' does nothing where the connection is reset"),
+        (
+            #"{"effect":{"reset":"before","body":"garbage"}}"#,
+            "'effect.body' does nothing where the connection is reset"
+        ),
+        (
+            #"{"effect":{"status":500,"clockSkew":1}}"#,
+            "'effect.clockSkew' does nothing where the request is not looked at"
+        ),
     ])
     func aRuleThatCannotWorkIsRefused(rule: String, reason: String) async throws {
         try await withEmulator { emulator async throws in
@@ -140,7 +155,7 @@ import WireFacts
     @Test func rulesAreSetAddedAndRemovedOverHTTP() async throws {
         try await withEmulator { emulator async throws in
             let rule =
-                #"{"effect":{"retryAfter":3,"status":503},"match":{"method":"GET","path":"/a/**"},"name":"busy"}"#
+                #"{"name":"busy","match":{"method":"GET","path":"/a/**"},"effect":{"status":503,"retryAfter":3}}"#
             try await emulator.send("PUT", "/_emulator/faults", body: #"{"rules":[\#(rule)]}"#)
             #expect(try await emulator.send("GET", "/_emulator/faults").text == #"{"rules":[\#(rule)]}"#)
             let response = try await emulator.send("GET", "/a/b")

@@ -114,9 +114,23 @@ import WireFacts
             )
         )
         let json = try JSONValue(parsing: ControlJSON.encode(rule))
-        #expect(Schema.faultRule.objection(to: json) == nil)
+        #expect(FaultRule.schema.objection(to: json) == nil)
         let names = try #require(json.object).members.flatMap { [$0.key] + ($0.value.object?.keys ?? []) }
         #expect(names.count == 3 + 6 + 8)
+    }
+
+    @Test func everyExampleIsOfItsForm() throws {
+        var count = 0
+        for route in Site.allRoutes {
+            for member in route.description.query + (route.description.request?.schema.allMembers ?? []) {
+                guard let example = member.example else { continue }
+                count += 1
+                #expect(member.schema.objection(to: example) == nil, "\(route.path): \(member.name)")
+            }
+            guard let schema = route.description.request?.schema, let example = schema.example else { continue }
+            #expect(schema.objection(to: example) == nil, "\(route.path)")
+        }
+        #expect(count > 20)
     }
 
     // MARK: - Over HTTP
@@ -198,6 +212,12 @@ import WireFacts
                     "'effect.reset' is none of before, after"
                 ),
                 ("PUT", "/_emulator/protocol", #"{"minimumVersion":5}"#, "'minimumVersion' is not 3 to 4"),
+                (
+                    "GET", "/_emulator/operations?stauts=PENDING", "",
+                    "'stauts' is not known here; did you mean 'status'?"
+                ),
+                ("GET", "/_emulator/operations?limit=5000", "", "'limit' is not 1 to 1000"),
+                ("GET", "/_emulator/clock?zone=UTC", "", "'zone' is not known here"),
             ]
             for (method, path, body, message) in wrong {
                 let response = try await emulator.send(method, path, body: body)
@@ -289,5 +309,16 @@ import WireFacts
     @Test func aDeviceMaySendWhatIsNotKnown() throws {
         var fixture = try BackendFixture()
         #expect(fixture.send("/pa/v3/status", json: ["more": 1]).status == 200)
+    }
+}
+
+extension Schema {
+    /// The members of this form and of all inside it.
+    fileprivate var allMembers: [Member] {
+        switch self {
+        case .named(_, let schema), .tolerant(let schema), .list(let schema): schema.allMembers
+        case .object(let members, _): members + members.flatMap(\.schema.allMembers)
+        default: []
+        }
     }
 }

@@ -40,9 +40,9 @@ import Testing
     private typealias WrongRequest = (method: String, path: String, body: String?, status: Int, message: String)
 
     private static let wrongDevices: [(String, String)] = [
-        ("[]", "The body is not an object"), ("{", "not JSON"), ("{}", "Either 'userId' or 'activationCode'"),
-        (#"{"userId":"a","activationCode":"b"}"#, "Either 'userId' or 'activationCode'"),
-        (#"{"userId":null}"#, "Either 'userId' or 'activationCode'"), (#"{"userId":""}"#, "'userId' is missing"),
+        ("[]", "The body is not an object"), ("{", "not JSON"), ("{}", "either 'userId' or 'activationCode'"),
+        (#"{"userId":"a","activationCode":"b"}"#, "either 'userId' or 'activationCode'"),
+        (#"{"userId":null}"#, "either 'userId' or 'activationCode'"), (#"{"userId":""}"#, "'userId' is missing"),
         (#"{"userId":1}"#, "'userId' is not a string"), (#"{"userID":"a"}"#, "did you mean 'userId'"),
         (#"{"userId":"a","userId":"b"}"#, "'userId'"), (#"{"userId":"a","version":"3.2"}"#, "none of 3.3, 4.0"),
         (#"{"userId":"a","name":""}"#, "'name'"),

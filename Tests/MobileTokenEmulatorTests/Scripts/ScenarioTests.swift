@@ -82,7 +82,7 @@ import Testing
         ),
         (
             "{\"registrations\": [{\"userId\": \"eve\"}],\n\"clock\":\n{\"now\": \"yesterday\"}}",
-            "line 2: now: Not an ISO 8601 date"
+            "line 3: 'now' is not an ISO 8601 date"
         ),
         (
             "{\"registrations\": [{\"userId\": \"eve\"}],\n\"clock\": {\"advance\": 1e300}}",
@@ -114,7 +114,7 @@ import Testing
         ),
         (
             "{\"devices\": [{\"userId\": \"eve\"},\n{\"name\": \"phone\"}]}",
-            "line 2: Either 'userId' or 'activationCode' must be given"
+            "line 2: The body needs either 'userId' or 'activationCode'"
         ),
         (
             "{\"devices\": [{\"userId\": \"eve\"},\n{\"userId\": \"eve\", \"rule\": {\"after\": 86401}}]}",

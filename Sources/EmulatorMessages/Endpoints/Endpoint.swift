@@ -1,0 +1,53 @@
+/// One call, described once: how it is made, who may make it, what it takes and gives.
+///
+/// A server handles it, and a client can send it: neither states any of it again. Callers within the process pass an `Input`.
+package struct Endpoint<Input: Sendable, Output: Sendable>: Routable {
+    package let method: String
+    package let path: String
+    package let description: RouteDescription
+    /// Reads what the call was given.
+    package let input: @Sendable (Call) throws(Schema.Objection) -> Input
+    /// Writes a call that gives this.
+    package let call: @Sendable (Input) -> Call
+    package let output: Form<Output>
+
+    /// - Parameters:
+    ///   - parts: What it takes, in the order of `Input`.
+    ///   - description: What callers are told beside that.
+    package init<each Part: Sendable>(
+        _ method: String,
+        _ path: String,
+        takes parts: repeat Call.Part<each Part>,
+        gives output: Form<Output>,
+        _ description: RouteDescription
+    ) where Input == (repeat each Part) {
+        var description = description
+        for part in repeat each parts {
+            description.query += part.query
+            description.request = part.body ?? description.request
+        }
+        let takesQuery = !description.query.isEmpty
+        (self.method, self.path, self.description, self.output) = (method, path, description, output)
+        self.input = { (call) throws(Schema.Objection) in
+            if !takesQuery, let pair = call.query.first {
+                throw Schema.Objection(member: pair.name.beginning, hint: "is not known here")
+            }
+            do throws(Schema.Objection) {
+                return (repeat try (each parts).read(call))
+            } catch {
+                throw error
+            }
+        }
+        self.call = { input in
+            var call = Call()
+            for (part, value) in repeat (each parts, each input) { part.write(value, &call) }
+            return call
+        }
+    }
+
+    /// - Parameter arguments: What stands in place of the segments in braces, in their order.
+    package func arguments(_ arguments: [String]) -> [String: String] {
+        let names = self.path.split(separator: "/").filter { $0.utf8.first == UInt8(ascii: "{") }
+        return Dictionary(zip(names.map { String($0.dropFirst().dropLast()) }, arguments)) { first, _ in first }
+    }
+}

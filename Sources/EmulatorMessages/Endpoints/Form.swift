@@ -1,0 +1,151 @@
+package import ExactJSON
+
+/// The form of a value: its schema, and the ways between it and JSON.
+package struct Form<Value: Sendable>: Sendable {
+    package typealias Read = @Sendable (JSONValue, Schema.Place) throws(Schema.Objection) -> Value
+
+    package let schema: Schema
+    /// Reads what the schema has let pass; objects to what no schema can state.
+    let convert: Read
+    /// Writes a value.
+    package let json: @Sendable (Value) -> JSONValue
+
+    package init(_ schema: Schema, read: @escaping Read, write: @escaping @Sendable (Value) -> JSONValue) {
+        (self.schema, self.convert, self.json) = (schema, read, write)
+    }
+
+    /// - Throws: The first mistake in what was given.
+    package func read(_ value: JSONValue) throws(Schema.Objection) -> Value {
+        if let mistake = self.schema.mistake(in: value) { throw mistake }
+        return try self.convert(value, Schema.Place())
+    }
+}
+
+// MARK: - Common forms
+
+extension Form {
+    /// A form whose values are what `read` finds in JSON, and `nil` where the schema says all but not quite.
+    private init(
+        _ schema: Schema,
+        _ hint: String,
+        read: @escaping @Sendable (JSONValue) -> Value?,
+        write: @escaping @Sendable (Value) -> JSONValue
+    ) {
+        self.init(
+            schema,
+            read: { (value, place) throws(Schema.Objection) in
+                guard let found = read(value) else { throw place.objection(hint, value) }
+                return found
+            },
+            write: write
+        )
+    }
+
+    /// The same form of a value that stands for another one.
+    package func map<Other>(
+        _ make: @escaping @Sendable (Value) -> Other,
+        from value: @escaping @Sendable (Other) -> Value
+    ) -> Form<Other> {
+        let (convert, json) = (self.convert, self.json)
+        return Form<Other>(
+            self.schema,
+            read: { (given, place) throws(Schema.Objection) in make(try convert(given, place)) },
+            write: { json(value($0)) }
+        )
+    }
+
+    /// A list of values of this form.
+    package static func list<Element>(of element: Form<Element>) -> Self where Value == [Element] {
+        Self(
+            .list(of: element.schema),
+            read: { (value, place) throws(Schema.Objection) in
+                var elements: [Element] = []
+                for (index, value) in (value.array ?? []).enumerated() {
+                    elements.append(try element.convert(value, place.element(index)))
+                }
+                return elements
+            },
+            write: { .array($0.map(element.json)) }
+        )
+    }
+
+    /// The raw value of a case.
+    package static func cases(of values: [Value] = Array(Value.allCases)) -> Self
+    where Value: CaseIterable & RawRepresentable<String> {
+        let schema = Schema.oneOf(values.map(\.rawValue))
+        return Self(schema, "is not known", read: { $0.string.flatMap(Value.init) }, write: { .string($0.rawValue) })
+    }
+
+    /// The raw values of some cases, in any order.
+    package static func set<Element: Hashable>(of element: Form<Element>) -> Self where Value == Set<Element> {
+        Form<[Element]>.list(of: element).map(Set.init) { Array($0) }
+    }
+}
+
+extension Form<String> {
+    package static var string: Self { Self(.string) }
+    /// A string that is not empty.
+    package static var word: Self { Self(.word) }
+    /// One of some strings.
+    package static func string(oneOf values: [String]) -> Self { Self(.oneOf(values)) }
+    /// A string of so many characters at most.
+    package static func string(upTo maximum: Int) -> Self { Self(.string(.init(maximumLength: maximum))) }
+
+    private init(_ schema: Schema) {
+        self.init(schema, "is not a string", read: \.string, write: { .string($0) })
+    }
+}
+
+extension Form<Void> {
+    /// A response that says no more than that it was done.
+    package static var done: Self { Self(.done, "", read: { _ in () }, write: { ["status": "OK"] }) }
+}
+
+extension Form<Bool> {
+    package static var boolean: Self { Self(.boolean, "is not true or false", read: \.bool, write: { .bool($0) }) }
+}
+
+extension Form where Value: FixedWidthInteger {
+    package static func integer(_ range: ClosedRange<Value>) -> Self {
+        let bounds = Int64(clamping: range.lowerBound)...Int64(clamping: range.upperBound)
+        let read: @Sendable (JSONValue) -> Value? = { $0.int64.flatMap(Value.init(exactly:)) }
+        return Self(.integer(bounds), "is out of range", read: read, write: { .number(JSONNumber($0)) })
+    }
+
+    /// A number that counts something.
+    package static var count: Self { .integer(0...Value.max) }
+}
+
+extension Form<Double> {
+    package static var number: Self { .number(-Double.greatestFiniteMagnitude...Double.greatestFiniteMagnitude) }
+
+    package static func number(_ range: ClosedRange<Double>) -> Self {
+        Self(
+            .number(range),
+            "is not a number",
+            read: { $0.number?.double },
+            write: { Int64(exactly: $0).map { .number(JSONNumber($0)) } ?? .init(floatLiteral: $0) }
+        )
+    }
+}
+
+extension Form<[String: String]> {
+    /// Strings by name.
+    package static var strings: Self {
+        Self(
+            .object([], others: .string),
+            "is not an object of strings",
+            read: { $0.object?.members.reduce(into: [:]) { $0[$1.key] = $1.value.string } },
+            write: { strings in
+                .object(
+                    JSONObject(strings.sorted { $0.key < $1.key }.map { .init(key: $0.key, value: .string($0.value)) })
+                )
+            }
+        )
+    }
+}
+
+extension Form<JSONValue> {
+    /// Anything of a schema, as it came.
+    package static func json(_ schema: Schema) -> Self { Self(schema, "", read: { $0 }, write: { $0 }) }
+}

@@ -1,0 +1,64 @@
+import EmulatorBackend
+import EmulatorMessages
+import ExactJSON
+
+extension Endpoint {
+    /// A call of the control API.
+    ///
+    /// - Parameters:
+    ///   - needsCredentials: Whether it asks for the credentials on loopback too: what is read there holds keys or passwords.
+    ///   - refusals: Statuses beside those that every call of its kind may have.
+    static func control<each Part: Sendable>(
+        _ method: String,
+        _ path: String,
+        needsCredentials: Bool = false,
+        _ summary: String,
+        takes parts: repeat Call.Part<each Part>,
+        gives output: Form<Output>,
+        refuses refusals: [Int] = []
+    ) -> Self where Input == (repeat each Part) {
+        var takesBody = false
+        for part in repeat each parts { takesBody = takesBody || part.takesBody }
+        let description = RouteDescription(
+            summary,
+            access: needsCredentials ? .credentials : .credentialsBeyondLoopback,
+            response: .json(output.schema),
+            refusals: ControlAPI.Route.refusals(path, takesBody: takesBody, refusals),
+            origin: .emulator
+        )
+        return Self(method, "/_emulator" + path, takes: repeat each parts, gives: output, description)
+    }
+}
+
+extension ControlAPI.Route {
+    /// A call that is described once. Its bytes are known here and nowhere else.
+    init<Input, Output>(
+        _ endpoint: Endpoint<Input, Output>,
+        _ handle: @escaping @Sendable (ControlAPI, Input) async throws -> Output
+    ) {
+        self.method = endpoint.method
+        self.path = endpoint.path
+        self.needsCredentials = endpoint.description.access == .credentials
+        self.description = endpoint.description
+        self.handler = { control, request, arguments in
+            let input = try request.input(of: endpoint, arguments)
+            return .json(endpoint.output.json(try await handle(control, input)))
+        }
+    }
+}
+
+extension ReceivedRequest {
+    /// Reads what a request gives to a call.
+    func input<Input, Output>(
+        of endpoint: Endpoint<Input, Output>,
+        _ arguments: [String]
+    ) throws(Refusal) -> Input {
+        var call = Call(arguments: endpoint.arguments(arguments), query: self.query)
+        if let body = endpoint.description.request, body.isRequired || !self.body.isEmpty {
+            try self.requireJSON()
+            guard let value = try? JSONValue(parsing: self.body) else { throw .invalidRequest("The body is not JSON") }
+            call.body = value
+        }
+        do { return try endpoint.input(call) } catch { throw .invalidRequest(error.message) }
+    }
+}

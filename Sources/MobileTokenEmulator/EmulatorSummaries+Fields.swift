@@ -1,0 +1,109 @@
+import EmulatorBackend
+package import EmulatorMessages
+
+// The summaries as the control API shows them.
+
+extension Emulator.ActivationSummary: Described {
+    package static let fields = FieldTable(
+        "ActivationSummary",
+        Self.init,
+        .required("id", \.id, .string),
+        .required("userID", \.userID, .string),
+        .required("applicationID", \.applicationID, .string),
+        .optional("name", \.name, .string),
+        .required("status", \.status, .string(oneOf: ServerActivation.Status.allCases.map(\.rawValue))),
+        .optional("version", \.version, .string),
+        .optional("suite", \.suite, .cases()),
+        .required("flags", \.flags, .list(of: .string)),
+        .optional("blockExpires", \.blockExpires, .date),
+        .optional("fingerprint", \.fingerprint, .string, "Eight digits that the device shows too."),
+        .required("counter", \.counter, .count),
+        .required("failedAttempts", \.failedAttempts, .count),
+        .required("maximumFailedAttempts", \.maximumFailedAttempts, .count),
+        .optional("activationQRCode", \.activationQRCode, .string),
+        .required("created", \.created, .date),
+        .optional("pushPlatform", \.pushPlatform, .string),
+        .optional("pushToken", \.pushToken, .string)
+    )
+}
+
+extension Emulator.OperationSummary: Described {
+    package static let fields = FieldTable(
+        "OperationSummary",
+        Self.init,
+        .required("id", \.id, .string),
+        .optional("userID", \.userID, .string),
+        .required("name", \.name, .string),
+        .required("title", \.title, .string),
+        .required("data", \.data, .string),
+        .required("status", \.status, .string(oneOf: ServerOperation.Status.allCases.map(\.rawValue))),
+        .optional("statusReason", \.statusReason, .string),
+        .optional("rejectReason", \.rejectReason, .string),
+        .required("failureCount", \.failureCount, .count),
+        .required("maximumFailureCount", \.maximumFailureCount, .count),
+        .required("created", \.created, .date),
+        .required("expires", \.expires, .date),
+        .optional("proximityCode", \.proximityCode, .string)
+    )
+}
+
+extension Emulator.TemplateSummary: Described {
+    package static let fields = FieldTable(
+        "TemplateSummary",
+        Self.init,
+        .required("name", \.name, .string),
+        .required("title", \.title, .string),
+        .required("parameters", \.parameters, .list(of: .string)),
+        .required("defaults", \.defaults, .strings),
+        .optional("lifetime", \.lifetime, .number, unit: .seconds),
+        .required("demandsProximityCheck", \.demandsProximityCheck, .boolean)
+    )
+}
+
+extension Emulator.MessageSummary: Described {
+    package static let fields = FieldTable(
+        "MessageSummary",
+        Self.init,
+        .required("id", \.id, .string),
+        .required("userID", \.userID, .string),
+        .required("type", \.type, .string),
+        .required("subject", \.subject, .string),
+        .required("summary", \.summary, .string),
+        .required("body", \.body, .string),
+        .required("isRead", \.isRead, .boolean),
+        .required("created", \.created, .date)
+    )
+}
+
+extension Emulator.DeliverySummary: Described {
+    package static let fields = FieldTable(
+        "DeliverySummary",
+        Self.init,
+        .required("id", \.id, .count),
+        .optional("callbackID", \.callbackID, .string),
+        .required("url", \.url, .string),
+        .required("body", \.body, .string),
+        .required("state", \.state, .string(oneOf: Outbox.Delivery.State.allCases.map(\.rawValue))),
+        .required("attempts", \.attempts, .count),
+        .optional("status", \.status, .count, "That of the last response."),
+        .optional("failure", \.failure, .string, "Why there was no response."),
+        .required("created", \.created, .date),
+        .optional("due", \.due, .date, "When it is tried next.")
+    )
+}
+
+extension Emulator.PushSummary: Described {
+    package static let fields = FieldTable(
+        "PushSummary",
+        Self.init,
+        .required("id", \.id, .count),
+        .required("type", \.type, .string(oneOf: PushMessage.Kind.allCases.map(\.rawValue))),
+        .required("activationID", \.activationID, .string),
+        .required("userID", \.userID, .string),
+        .required("platform", \.platform, .string),
+        .required("token", \.token, .string),
+        .optional("environment", \.environment, .string),
+        .required("payload", \.payload, .string, "What the device gets, as JSON."),
+        .required("created", \.created, .date)
+    )
+}
