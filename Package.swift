@@ -71,9 +71,13 @@ let package = Package(
         // The development server shares the protocol's arithmetic with the SDK, and nothing else. Its bank knows neither
         // sockets nor clocks, its HTTP server knows nothing of the bank; requests and responses are all they share.
         .target(name: "EmulatorMessages", dependencies: ["Basics", "ExactJSON"]),
+        // The calls of PowerAuth Cloud as values: the server answers them, a client can send them.
+        .target(name: "CloudCalls", dependencies: ["EmulatorMessages", "ExactJSON"]),
         .target(
             name: "EmulatorBackend",
-            dependencies: ["EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto", "Basics", "ExactJSON"],
+            dependencies: [
+                "CloudCalls", "EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto", "Basics", "ExactJSON",
+            ],
             resources: [.embedInCode("Templates/BuiltIn")]
         ),
         .target(
@@ -83,7 +87,8 @@ let package = Package(
         .target(
             name: "MobileTokenEmulator",
             dependencies: [
-                "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto",
+                "CloudCalls", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "PowerAuthProtocol",
+                "PowerAuthCrypto",
                 "HTTPClientTransport", "CQREncode", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ],
             resources: [.embedInCode("Console/Page")]
@@ -192,7 +197,8 @@ let package = Package(
                 "MobileTokenReceipts", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
                 "MobileTokenTesting",
                 "CSQLite", "SQLiteDatabase",
-                "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "TestSupport", "StoreTesting",
+                "MobileTokenEmulator", "CloudCalls", "EmulatorBackend", "EmulatorMessages", "TestSupport",
+                "StoreTesting",
                 "StoreExerciser",
                 "Coordination", "Basics", "ExactJSON", "WireFacts",
             ]
@@ -218,7 +224,8 @@ let package = Package(
         .testTarget(
             name: "MobileTokenEmulatorTests",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
+                "MobileToken", "MobileTokenEmulator", "CloudCalls", "EmulatorBackend", "EmulatorHTTP",
+                "EmulatorMessages",
                 "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "HeadlessBrowser",
                 "TestSupport", "Coordination", "ExactJSON", "WireFacts", "SQLiteDatabase",
             ]

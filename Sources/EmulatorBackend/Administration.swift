@@ -1,3 +1,4 @@
+import CloudCalls
 import EmulatorMessages
 package import Foundation
 import PowerAuthCrypto

@@ -1,4 +1,5 @@
 import Basics
+import CloudCalls
 package import EmulatorMessages
 import ExactJSON
 package import Foundation

@@ -1,3 +1,4 @@
+import CloudCalls
 package import EmulatorMessages
 package import ExactJSON
 import PowerAuthProtocol

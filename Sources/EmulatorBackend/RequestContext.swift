@@ -1,4 +1,5 @@
 import Basics
+import CloudCalls
 import EmulatorMessages
 import ExactJSON
 import PowerAuthProtocol
@@ -10,6 +11,8 @@ struct RequestContext {
     let now: Milliseconds
     /// The identifiers in the path, for routes that have some.
     var pathArguments: [String] = []
+    /// The body of a call of the cloud API, without members that a real server ignores; `nil` where none was sent or taken.
+    private(set) var content: JSONValue?
     var activationID: String?
     var counterBefore: UInt64?
     var counterAfter: UInt64?
@@ -69,6 +72,7 @@ struct RequestContext {
             content = known
             self.inspection.noteIgnored(unknown)
         }
+        self.content = content
         guard let mistake = body.schema.mistake(in: content) else { return }
         // What seems to be missing may stand there under another name.
         throw .invalid(mistake, beside: self.inspection.warnings.map(\.message))

@@ -1,3 +1,4 @@
+import CloudCalls
 import EmulatorBackend
 import EmulatorMessages
 import Foundation
@@ -67,12 +68,14 @@ extension Emulator {
             flags: [String] = [],
             protocolVersion: String? = nil
         ) async throws(EmulatorError) -> Registration {
-            var body: JSONObject = ["userId": .string(userID), "flags": .array(flags.map { .string($0) })]
-            body["protocolVersion"] = protocolVersion.map { .string($0) }
-            let response = try await self.call("POST", "/v2/registrations", .object(body))
-            let qrCode = try response.string("activationQrCodeData")
+            var request = NewCloudRegistration(userID: userID)
+            request.flags = flags
+            request.protocolVersion = protocolVersion
+            let check = CloudAPI.RegistrationCheck(refusesOthersInProgress: false)
+            let registration = try await self.call(CloudAPI.register, (check, request))
+            let qrCode = registration.activationQRCode ?? ""
             return Registration(
-                id: try response.string("registrationId"),
+                id: registration.id,
                 activationCode: String(qrCode.prefix { $0 != "#" }),
                 activationQRCode: qrCode
             )
@@ -80,7 +83,7 @@ extension Emulator {
 
         /// Lets a registration become active, after its device has activated.
         public func commit(_ registrationID: String) async throws(EmulatorError) {
-            _ = try await self.call("POST", "/v2/registrations/\(registrationID)/commit", [:])
+            _ = try await self.call(CloudAPI.commitRegistration, (registrationID, CloudAPI.RegistrationCommit()))
         }
 
         /// Creates an operation from a template.
@@ -99,10 +102,10 @@ extension Emulator {
             lifetime: Duration? = nil,
             demandsProximityCheck: Bool? = nil
         ) async throws(EmulatorError) -> Operation {
-            var body: JSONObject = ["template": .string(template)]
-            let members = parameters.sorted { $0.key < $1.key }.map { JSONObject.Member(key: $0.key, value: $0.value) }
-            body["parameters"] = .object(JSONObject(members))
-            return try await self.createOperation(body, userID, lifetime, demandsProximityCheck)
+            var request = NewCloudOperation(userID: userID)
+            request.template = template
+            request.parameters = parameters
+            return try await self.create(request, lifetime, demandsProximityCheck)
         }
 
         /// Creates an operation without a template.
@@ -136,45 +139,41 @@ extension Emulator {
             lifetime: Duration? = nil,
             demandsProximityCheck: Bool? = nil
         ) async throws(EmulatorError) -> Operation {
-            var body: JSONObject = ["operationType": .string(name), "data": .string(data), "formData": formData]
+            var request = NewCloudOperation(userID: userID)
+            request.operationType = name
+            request.data = data
+            request.formData = formData
             if !variants.isEmpty {
                 let isOneFactor = !variants.contains { $0.utf8.contains(UInt8(ascii: "_")) }
-                body["allowedSignatureType"] = [
+                request.allowedSignatureType = [
                     "type": isOneFactor ? "1FA" : "2FA", "variants": .array(variants.map { .string($0) }),
                 ]
             }
-            body["ui"] = ui
-            return try await self.createOperation(body, userID, lifetime, demandsProximityCheck)
+            request.ui = ui
+            return try await self.create(request, lifetime, demandsProximityCheck)
         }
 
-        private func createOperation(
-            _ body: JSONObject,
-            _ userID: String?,
+        private func create(
+            _ request: NewCloudOperation,
             _ lifetime: Duration?,
             _ demandsProximityCheck: Bool?
         ) async throws(EmulatorError) -> Operation {
-            var body = body
-            if let userID { body["userId"] = .string(userID) }
-            if let demandsProximityCheck { body["proximityCheckEnabled"] = .bool(demandsProximityCheck) }
+            var request = request
+            request.demandsProximityCheck = demandsProximityCheck
             if let lifetime {
-                let expires = await self.core.now.addingTimeInterval(lifetime / .seconds(1))
-                body["timestampExpires"] = .number(JSONNumber(expires.milliseconds))
+                request.expires = await self.core.now.addingTimeInterval(lifetime / .seconds(1)).milliseconds
             }
-            return try Operation(await self.call("POST", "/v2/operations", .object(body)))
+            return Operation(try await self.call(CloudAPI.createOperation, request))
         }
 
         /// An operation as it is now.
         public func operation(_ id: String) async throws(EmulatorError) -> Operation {
-            try Operation(await self.call("GET", "/v2/operations/\(id)"))
+            Operation(try await self.call(CloudAPI.showOperation, id))
         }
 
         /// Cancels an operation that waits for a decision.
         public func cancelOperation(_ id: String, reason: String? = nil) async throws(EmulatorError) {
-            _ = try await self.call(
-                "DELETE",
-                "/v2/operations/\(id)",
-                query: reason.map { [("statusReason", $0)] } ?? []
-            )
+            _ = try await self.call(CloudAPI.cancelOperation, (id, CloudAPI.Cancellation(reason: reason)))
         }
 
         /// The content of the QR code that approves an operation without a network, and the nonce to verify its code with.
@@ -187,9 +186,9 @@ extension Emulator {
             operationID: String,
             registrationID: String?
         ) async throws(EmulatorError) -> (content: String, nonce: String) {
-            let query = registrationID.map { [("registrationId", $0)] } ?? []
-            let response = try await self.call("GET", "/v2/operations/\(operationID)/offline/qr", query: query)
-            return (try response.string("operationQrCodeData"), try response.string("nonce"))
+            let signer = CloudAPI.OfflineSigner(registrationID: registrationID)
+            let code = try await self.call(CloudAPI.makeOfflineCode, (operationID, signer))
+            return (code.content, code.nonce)
         }
 
         /// Approves an operation with the code that a person typed in.
@@ -199,15 +198,9 @@ extension Emulator {
             operationID: String,
             registrationID: String
         ) async throws(EmulatorError) -> OfflineVerdict {
-            let response = try await self.call(
-                "POST",
-                "/v2/operations/\(operationID)/offline/otp",
-                ["otp": .string(code), "nonce": .string(nonce), "registrationId": .string(registrationID)]
-            )
-            return OfflineVerdict(
-                isValid: response["otpValid"]?.bool ?? false,
-                remainingAttempts: Int(response["remainingAttempts"]?.int64 ?? 0)
-            )
+            let offline = CloudAPI.OfflineCode(code: code, nonce: nonce, registrationID: registrationID)
+            let verdict = try await self.call(CloudAPI.verifyOfflineCode, (operationID, offline))
+            return OfflineVerdict(isValid: verdict.isValid, remainingAttempts: verdict.remainingAttempts)
         }
 
         /// Puts a message into a user's inbox; returns its identifier.
@@ -253,6 +246,21 @@ extension Emulator {
             _ = try await self.call("DELETE", "/v2/oidc/providers/\(id)")
         }
 
+        private func call<Input, Output>(
+            _ endpoint: Endpoint<Input, Output>,
+            _ input: Input
+        ) async throws(EmulatorError) -> Output {
+            let call = endpoint.call(input)
+            let path = endpoint.path(of: call)
+            let response = try await self.call(endpoint.method, path, query: call.query, call.body)
+            do { return try endpoint.output.readTolerantly(response) } catch {
+                throw EmulatorError(
+                    .refused,
+                    "The response to \(endpoint.method) \(path) cannot be read: \(error.message)"
+                )
+            }
+        }
+
         func call(
             _ method: String,
             _ path: String,
@@ -286,16 +294,16 @@ extension Emulator {
 }
 
 extension Emulator.Cloud.Operation {
-    fileprivate init(_ response: JSONValue) throws(EmulatorError) {
+    fileprivate init(_ operation: CloudOperation) {
         self.init(
-            id: try response.string("operationId"),
-            userID: response["userId"]?.string,
-            status: try response.string("status"),
-            statusReason: response["statusReason"]?.string,
-            rejectReason: response["additionalData"]?["rejectReason"]?.string,
-            failureCount: Int(response["failureCount"]?.int64 ?? 0),
-            proximityCode: response["proximityOtp"]?.string,
-            mobileTokenData: response["additionalData"]?["mobileTokenData"]
+            id: operation.id,
+            userID: operation.userID,
+            status: operation.status,
+            statusReason: operation.statusReason,
+            rejectReason: operation.additionalData?["rejectReason"]?.string,
+            failureCount: operation.failures,
+            proximityCode: operation.proximityCode,
+            mobileTokenData: operation.additionalData?["mobileTokenData"]
         )
     }
 }

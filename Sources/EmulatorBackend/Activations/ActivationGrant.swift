@@ -1,4 +1,5 @@
 import Basics
+import CloudCalls
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto

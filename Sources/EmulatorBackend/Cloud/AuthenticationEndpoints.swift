@@ -1,4 +1,5 @@
 import Basics
+import CloudCalls
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
@@ -102,9 +103,9 @@ extension RequestContext {
 
 extension Backend {
     /// The application of an activation as the verdicts show it.
-    func shownApplication(of activation: ServerActivation) -> JSONValue {
+    func verifiedApplication(of activation: ServerActivation) -> CloudAPI.VerifiedApplication {
         let roles = self.state.applications[activation.applicationID]?.roles ?? []
-        return ["id": .string(activation.applicationID), "roles": .strings(roles)]
+        return CloudAPI.VerifiedApplication(id: activation.applicationID, roles: roles)
     }
 
     fileprivate func codeVerdict(
@@ -158,7 +159,7 @@ extension Backend {
             "userId": .string(activation.userID), "registrationId": .string(activation.id),
             "registrationStatus": .string(activation.status.rawValue),
             "signatureType": .string(type.rawValue.uppercased()), "flags": .strings(activation.flags),
-            "application": self.shownApplication(of: activation),
+            "application": self.verifiedApplication(of: activation).json,
         ]
     }
 }

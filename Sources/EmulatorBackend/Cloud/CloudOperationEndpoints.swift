@@ -1,4 +1,5 @@
 import Basics
+import CloudCalls
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
@@ -7,68 +8,37 @@ import PowerAuthProtocol
 /// Operations, for the bank that asks.
 enum CloudOperationEndpoints {
     static let routes: [Backend.Route] = [
-        .cloud("GET", "/v2/operations", "Lists operations.", asks: [.userID], gives: .operations, Self.list),
-        .cloud(
-            "POST",
-            "/v2/operations",
-            of: .powerAuthCloud,
-            adds: .operation,
-            "Creates an operation.",
-            takes: .required(.newOperation),
-            gives: .operation,
-            Self.create
-        ),
-        .cloud(
-            "DELETE",
-            "/v2/operations/{id}",
-            of: .powerAuthCloud,
-            adds: .contents,
-            "Cancels an operation.",
-            asks: [.statusReason],
-            gives: .operation,
-            Self.cancel
-        ),
-        .cloud(
-            "GET",
-            "/v2/operations/{id}",
-            of: .powerAuthCloud,
-            "Shows an operation.",
-            gives: .operation,
-            Self.show
-        ),
+        .cloud(CloudAPI.listOperations, Self.list),
+        .cloud(CloudAPI.createOperation, adds: .operation, Self.create),
+        .cloud(CloudAPI.cancelOperation, adds: .contents, Self.cancel),
+        .cloud(CloudAPI.showOperation) { (bank, id, context) throws(Refusal) in
+            CloudOperation(bank, try bank.operation(id), at: context.now)
+        },
     ]
 
-    static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let request = try context.json()
+    private static func create(
+        _ bank: inout Backend,
+        _ request: NewCloudOperation,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> CloudOperation {
         let draft = try OperationDraft(bank, of: request)
-        if request["template"]?.string != nil, request["operationType"]?.string != nil {
+        if request.template != nil, request.operationType != nil {
             context.inspection.noteIgnored("operationType", because: "the template says it")
         }
-        let application = try bank.application(namedIn: request)
+        let application = try bank.application(named: request.applicationID)
         let activation = try Self.boundRegistration(bank, of: request)
-        let userID = try request.optionalString("userId").flatMap { $0.isEmpty ? nil : $0 } ?? activation?.userID
         let expires = try Self.expiration(bank, of: request, draft, context.now)
-        let maximumFailures = try request.optionalInteger("maxFailureCount").map(Int.init(clamping:))
-        guard maximumFailures.map({ (1...255).contains($0) }) ?? true else {
-            throw .invalid("maxFailureCount", "is not 1 to 255")
-        }
-        let proximityCheck = try request.optionalBool("proximityCheckEnabled") ?? draft.demandsProximityCheck
-        let activationFlag = try request.optionalString("flag", or: "activationFlag")
-        let externalID = try request.optionalString("externalId")
-        let callbackURL = try request.optionalString("callbackUrl")
-        if let callbackURL { try CallbackMessage.check(url: callbackURL, named: "callbackUrl") }
-        let language = try request.optionalString("language")
-        let isSilent = try request.optionalBool("silent")
+        if let url = request.callbackURL { try CallbackMessage.check(url: url, named: "callbackUrl") }
         let operation = ServerOperation(
             id: bank.state.randomness.identifier(),
-            userID: userID,
+            userID: request.userID.flatMap { $0.isEmpty ? nil : $0 } ?? activation?.userID,
             applicationID: application.id,
             activationID: activation?.id,
-            activationFlag: activationFlag,
-            externalID: externalID,
-            callbackURL: callbackURL,
-            language: language,
-            isSilent: isSilent,
+            activationFlag: request.flag ?? request.activationFlag,
+            externalID: request.externalID,
+            callbackURL: request.callbackURL,
+            language: request.language,
+            isSilent: request.isSilent,
             content: draft.content,
             type: draft.type,
             data: draft.data,
@@ -77,98 +47,100 @@ enum CloudOperationEndpoints {
             warnsOfFraud: draft.warnsOfFraud,
             created: context.now,
             expires: expires,
-            maximumFailures: maximumFailures ?? draft.maximumFailures ?? bank.limits.operationFailures,
-            proximitySeed: proximityCheck ? ExportableSecret(bank.state.randomness.secret(16)) : nil
+            maximumFailures: request.maximumFailures ?? draft.maximumFailures ?? bank.limits.operationFailures,
+            proximitySeed: request.demandsProximityCheck ?? draft.demandsProximityCheck
+                ? ExportableSecret(bank.state.randomness.secret(16)) : nil
         )
         bank.state.operations.insert(operation)
         context.inspection.note(.created, operation.id)
         context.report(operation, isNew: true)
-        return .json(Self.cloudJSON(bank, of: operation, at: context.now))
+        return CloudOperation(bank, operation, at: context.now)
     }
 
     /// The registration that alone may decide, if the request names one.
     private static func boundRegistration(
         _ bank: Backend,
-        of request: JSONObject
+        of request: NewCloudOperation
     ) throws(Refusal) -> ServerActivation? {
-        guard let id = try request.optionalString("registrationId") else { return nil }
+        guard let id = request.registrationID else { return nil }
         guard let activation = bank.state.activations[id] else { throw .unknownRegistration }
-        if let userID = try request.optionalString("userId"), !activation.userID.isExactly(userID) {
+        if let userID = request.userID, !activation.userID.isExactly(userID) {
             throw .invalid("registrationId", "is none of the user's registrations", value: .string(id))
         }
         return activation
     }
 
-    static func show(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        .json(Self.cloudJSON(bank, of: try Self.addressedOperation(bank, context), at: context.now))
-    }
-
-    static func list(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let userID = context.request.queryValue("userId")
+    private static func list(
+        _ bank: inout Backend,
+        _ filter: UserFilter,
+        _ context: inout RequestContext
+    ) -> CloudOperations {
+        let now = context.now
         let listed = bank.state.operations.newestFirst.lazy
-            .filter { operation in userID.map { operation.userID?.isExactly($0) == true } ?? true }
+            .filter { operation in filter.userID.map { operation.userID?.isExactly($0) == true } ?? true }
             .prefix(1_000)
-        return .json(["operations": .array(listed.map { Self.cloudJSON(bank, of: $0, at: context.now) })])
+        return CloudOperations(operations: listed.map { [bank] in CloudOperation(bank, $0, at: now) })
     }
 
-    static func cancel(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let operation = try Self.addressedOperation(bank, context)
+    private static func cancel(
+        _ bank: inout Backend,
+        _ input: (String, CloudAPI.Cancellation),
+        _ context: inout RequestContext
+    ) throws(Refusal) -> CloudOperation {
+        let (id, cancellation) = input
+        let operation = try bank.operation(id)
         guard operation.status == .pending else { throw .operationStateChange(operation.status) }
-        let reason = context.request.queryValue("statusReason")
+        let reason = cancellation.reason
         bank.update(operation.id, &context) { $0.cancel(reason: reason, at: $1) }
         context.inspection.note(.canceled, operation.id, because: reason)
-        return .json(Self.cloudJSON(bank, of: try Self.addressedOperation(bank, context), at: context.now))
-    }
-
-    static func addressedOperation(_ bank: Backend, _ context: RequestContext) throws(Refusal) -> ServerOperation {
-        guard let id = context.pathArguments.first, let operation = bank.state.operations[id] else {
-            throw .unknownOperation
-        }
-        return operation
-    }
-
-    /// An operation as the cloud API shows it. The proximity code is the one of this moment.
-    static func cloudJSON(_ bank: Backend, of operation: ServerOperation, at now: Milliseconds) -> JSONValue {
-        var object: JSONObject = ["operationId": .string(operation.id)]
-        object["userId"] = operation.userID.map { .string($0) }
-        object["appId"] = .string(operation.applicationID)
-        object["registrationId"] = operation.activationID.map { .string($0) }
-        object["externalId"] = operation.externalID.map { .string($0) }
-        object["callbackUrl"] = operation.callbackURL.map { .string($0) }
-        object["status"] = .string(operation.status.rawValue)
-        object["statusReason"] = operation.statusReason.map { .string($0) }
-        object["operationType"] = .string(operation.type)
-        if case .template(let name) = operation.content { object["template"] = .string(name) }
-        object["data"] = .string(operation.data)
-        object["parameters"] = .object(JSONObject(byName: operation.parameters))
-        object["failureCount"] = .number(JSONNumber(operation.failures))
-        object["maxFailureCount"] = .number(JSONNumber(operation.maximumFailures))
-        object["language"] = operation.language.map { .string($0) }
-        object["flag"] = operation.activationFlag.map { .string($0) }
-        object["silent"] = operation.isSilent.map { .bool($0) }
-        object["timestampCreated"] = .number(JSONNumber(operation.created))
-        object["timestampExpires"] = .number(JSONNumber(operation.expires))
-        object["timestampFinalized"] = operation.finalized.map { .number(JSONNumber($0)) }
-        if operation.status == .pending, let code = bank.proximityCode(of: operation) {
-            object["proximityOtp"] = .string(code.string(at: now))
-        }
-        if !operation.additionalData.isEmpty {
-            object["additionalData"] = .object(operation.shownAdditionalData)
-        }
-        return .object(object)
+        return CloudOperation(bank, try bank.operation(id), at: context.now)
     }
 
     private static func expiration(
         _ bank: Backend,
-        of request: JSONObject,
+        of request: NewCloudOperation,
         _ draft: OperationDraft,
         _ now: Milliseconds
     ) throws(Refusal) -> Milliseconds {
-        if let expires = try request.optionalTime("timestampExpires", after: now) { return expires }
-        if let seconds = try request.optionalInteger("expiresIn") {
-            guard (1...31_536_000).contains(seconds) else { throw .invalid("expiresIn", "is out of range") }
-            return now + seconds * 1000
-        }
+        if let expires = try request.expires?.checked(as: "timestampExpires", after: now) { return expires }
+        if let seconds = request.lifetime { return now + seconds * 1000 }
         return now + (draft.lifetime ?? bank.limits.operationLifetime).inMilliseconds
+    }
+}
+
+extension Backend {
+    /// The operation of a call.
+    func operation(_ id: String) throws(Refusal) -> ServerOperation {
+        guard let operation = self.state.operations[id] else { throw .unknownOperation }
+        return operation
+    }
+}
+
+extension CloudOperation {
+    /// An operation as the cloud API shows it. The proximity code is the one of this moment.
+    init(_ bank: Backend, _ operation: ServerOperation, at now: Milliseconds) {
+        self.init(
+            id: operation.id,
+            status: operation.status.rawValue,
+            operationType: operation.type,
+            failures: (operation.failures, operation.maximumFailures),
+            created: operation.created,
+            expires: operation.expires
+        )
+        self.userID = operation.userID
+        self.applicationID = operation.applicationID
+        self.registrationID = operation.activationID
+        self.externalID = operation.externalID
+        self.callbackURL = operation.callbackURL
+        self.statusReason = operation.statusReason
+        if case .template(let name) = operation.content { self.template = name }
+        self.data = operation.data
+        self.language = operation.language
+        self.flag = operation.activationFlag
+        self.isSilent = operation.isSilent
+        self.parameters = operation.parameters.mapValues(\.value)
+        self.finalized = operation.finalized
+        if operation.status == .pending { self.proximityCode = bank.proximityCode(of: operation)?.string(at: now) }
+        if !operation.additionalData.isEmpty { self.additionalData = .object(operation.shownAdditionalData) }
     }
 }

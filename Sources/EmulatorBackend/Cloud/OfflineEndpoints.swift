@@ -1,3 +1,4 @@
+import CloudCalls
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
@@ -6,35 +7,23 @@ import PowerAuthProtocol
 /// Approval without a network: the QR code, and the code that comes back.
 enum OfflineEndpoints {
     static let routes: [Backend.Route] = [
-        .cloud(
-            "GET",
-            "/v2/operations/{id}/offline/qr",
-            of: .powerAuthCloud,
-            "Makes the QR code of an offline approval.",
-            asks: [.registrationID, .protocolVersion],
-            gives: .offlineQRCode,
-            Self.qrCode
-        ),
-        .cloud(
-            "POST",
-            "/v2/operations/{id}/offline/otp",
-            of: .powerAuthCloud,
-            "Verifies the code of an offline approval.",
-            takes: .required(.offlineCode),
-            gives: .offlineVerdict,
-            Self.verify
-        ),
+        .cloud(CloudAPI.makeOfflineCode, Self.qrCode), .cloud(CloudAPI.verifyOfflineCode, Self.verify),
     ]
 
     /// Returns the content of a QR code that lets a device without a network approve an operation.
-    static func qrCode(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let operation = try CloudOperationEndpoints.addressedOperation(bank, context)
+    private static func qrCode(
+        _ bank: inout Backend,
+        _ input: (String, CloudAPI.OfflineSigner),
+        _ context: inout RequestContext
+    ) throws(Refusal) -> CloudAPI.OfflineQRCode {
+        let (id, signer) = input
+        let operation = try bank.operation(id)
         guard operation.status == .pending else { throw .operationStateChange(operation.status) }
         _ = try Self.offlineTypes(of: operation)
         if let objection = OfflineText.objection(toData: operation.data) {
             throw .invalidRequest("The operation cannot be approved offline: \(objection)")
         }
-        let sign = try Self.offlineSignature(bank, for: operation, &context)
+        let sign = try Self.offlineSignature(bank, for: operation, signer, &context)
         let language = context.request.header("Accept-Language") ?? operation.language
         guard let (formData, ui) = bank.operationTemplates.content(of: operation, acceptLanguage: language) else {
             throw .invalidRequest("The operation's template is not known to this server")
@@ -53,7 +42,7 @@ enum OfflineEndpoints {
         do {
             let signature = try sign(content)
             context.inspection.note(.offlineCodeMade, operation.id)
-            return .json(["operationQrCodeData": .string(content + signature), "nonce": .string(nonce)])
+            return CloudAPI.OfflineQRCode(content: content + signature, nonce: nonce)
         } catch {
             throw .invalidRequest("The code cannot be signed")
         }
@@ -63,13 +52,14 @@ enum OfflineEndpoints {
     private static func offlineSignature(
         _ bank: Backend,
         for operation: ServerOperation,
+        _ signer: CloudAPI.OfflineSigner,
         _ context: inout RequestContext
     ) throws(Refusal) -> (String) throws -> String {
-        guard let id = context.request.queryValue("registrationId") else {
+        guard let id = signer.registrationID else {
             guard let application = bank.state.applications[operation.applicationID] else {
                 throw .unknownApplication("appId", operation.applicationID)
             }
-            let version = try bank.majorVersion(named: context.request.queryValue("protocolVersion"))
+            let version = try bank.majorVersion(named: signer.protocolVersion)
             return { "0" + Base64.encode(try application.masterSignature(of: Array("\($0)0".utf8), version)) }
         }
         let activation = try Self.offlineActivation(bank, id, operation, &context)
@@ -106,14 +96,18 @@ enum OfflineEndpoints {
     }
 
     /// Verifies the code that a person carried over from the device, and decides the operation by it.
-    static func verify(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let operation = try CloudOperationEndpoints.addressedOperation(bank, context)
-        let request = try context.json()
-        let (code, nonce) = (try request.string("otp"), try request.string("nonce"))
-        let activation = try Self.offlineActivation(bank, try request.string("registrationId"), operation, &context)
+    private static func verify(
+        _ bank: inout Backend,
+        _ input: (String, CloudAPI.OfflineCode),
+        _ context: inout RequestContext
+    ) throws(Refusal) -> CloudAPI.OfflineVerdict {
+        let (id, offline) = input
+        let operation = try bank.operation(id)
+        let code = offline.code
+        let activation = try Self.offlineActivation(bank, offline.registrationID, operation, &context)
         guard Self.isOfflineCode(code) else { throw .malformedOfflineCode }
-        guard let nonce = Base64.decode(nonce), nonce.count == 16 else {
-            throw .invalid("nonce", "is not 16 bytes in Base64", value: .string(nonce))
+        guard let nonce = Base64.decode(offline.nonce), nonce.count == 16 else {
+            throw .invalid("nonce", "is not 16 bytes in Base64", value: .string(offline.nonce))
         }
         guard operation.status == .pending else { throw .operationStateChange(operation.status) }
         let allowed = try Self.offlineTypes(of: operation)
@@ -211,17 +205,16 @@ enum OfflineEndpoints {
         _ activation: ServerActivation,
         type: SignatureType,
         isValid: Bool
-    ) -> ServerResponse {
-        .json([
-            "otpValid": .bool(isValid),
-            "userId": .string(activation.userID),
-            "registrationId": .string(activation.id),
-            "registrationStatus": .string(activation.status.rawValue),
-            "signatureType": .string(type.rawValue.uppercased()),
-            "remainingAttempts": .number(JSONNumber(activation.remainingAttempts)),
-            "flags": .strings(activation.flags),
-            "application": bank.shownApplication(of: activation),
-        ]
+    ) -> CloudAPI.OfflineVerdict {
+        CloudAPI.OfflineVerdict(
+            isValid: isValid,
+            userID: activation.userID,
+            registrationID: activation.id,
+            registrationStatus: activation.status.rawValue,
+            signatureType: type.rawValue.uppercased(),
+            remainingAttempts: activation.remainingAttempts,
+            flags: activation.flags,
+            application: bank.verifiedApplication(of: activation)
         )
     }
 }

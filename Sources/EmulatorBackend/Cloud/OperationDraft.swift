@@ -1,4 +1,5 @@
 import Basics
+import CloudCalls
 import EmulatorMessages
 import ExactJSON
 import PowerAuthProtocol
@@ -18,8 +19,8 @@ struct OperationDraft {
 
 extension OperationDraft {
     /// Reads what a request asks for: an operation from a template, or one with a body of its own.
-    init(_ bank: Backend, of request: JSONObject) throws(Refusal) {
-        guard let name = try request.optionalString("template") else {
+    init(_ bank: Backend, of request: NewCloudOperation) throws(Refusal) {
+        guard let name = request.template else {
             self = try Self.custom(request)
             return
         }
@@ -28,7 +29,7 @@ extension OperationDraft {
             let question = hint.map { "; did you mean '\($0)'?" } ?? ""
             throw .invalid("template", "names no template: there is no '\(name)'\(question)", value: .string(name))
         }
-        let given = try request.valuesByName(of: "parameters")
+        let given = request.parameters ?? [:]
         if let objection = template.objection(to: given) { throw .invalid(objection) }
         let parameters = template.completing(given)
         do {
@@ -54,29 +55,32 @@ extension OperationDraft {
     }
 
     /// An operation with a body of its own in place of a template.
-    private static func custom(_ request: JSONObject) throws(Refusal) -> Self {
-        let type = try request.string("operationType", or: "name")
-        let data = try request.string("data")
-        guard let formData = try request.optionalObject("formData") else { throw .invalid("formData", "is missing") }
-        _ = try (formData.string("title"), formData.string("message"))
+    private static func custom(_ request: NewCloudOperation) throws(Refusal) -> Self {
+        let type = try (request.operationType ?? request.name).required("operationType")
+        let data = try request.data.required("data")
+        guard let formData = request.formData else { throw .invalid("formData", "is missing") }
         var allowed = AllowedSignature(kind: .twoFactors, variants: [.possessionKnowledge, .possessionBiometry])
-        if let asked = try request.optionalObject("allowedSignatureType") {
-            guard let known = AllowedSignature(.object(asked)) else {
-                throw .invalid("allowedSignatureType", "is not known", value: .object(asked))
+        if let asked = request.allowedSignatureType {
+            guard let known = AllowedSignature(asked) else {
+                throw .invalid("allowedSignatureType", "is not known", value: asked)
             }
             allowed = known
         }
-        let ui = try request.optionalObject("ui")
         return Self(
-            content: .custom(
-                formData: ExportableJSON(.object(formData)),
-                ui: ui.map { ExportableJSON(.object($0)) }
-            ),
+            content: .custom(formData: ExportableJSON(formData), ui: request.ui.map(ExportableJSON.init)),
             type: type,
             data: data,
-            parameters: try request.valuesByName(of: "parameters"),
+            parameters: request.parameters ?? [:],
             allowedSignature: allowed
         )
+    }
+}
+
+extension String? {
+    /// A member that must be a string that is not empty.
+    fileprivate func required(_ name: String) throws(Refusal) -> String {
+        guard let self, !self.isEmpty else { throw .invalid(name, "is missing") }
+        return self
     }
 }
 

@@ -1,3 +1,4 @@
+import CloudCalls
 import EmulatorMessages
 
 // What the cloud API takes and gives: headers of devices, and what they are worth.
@@ -20,7 +21,7 @@ extension Schema {
             .required("signatureValid", .boolean), .optional("userId", .string), .required("registrationId", .string),
             .required("registrationStatus", .oneOf(ServerActivation.Status.self)), .optional("signatureType", .string),
             .optional("remainingAttempts", .count), .optional("flags", .strings),
-            .optional("application", .verifiedApplication),
+            .optional("application", CloudAPI.VerifiedApplication.schema),
         ]
     )
 
@@ -34,12 +35,7 @@ extension Schema {
         [
             .required("tokenValid", .boolean), .optional("userId", .string), .optional("registrationId", .string),
             .optional("registrationStatus", .oneOf(ServerActivation.Status.self)), .optional("signatureType", .string),
-            .optional("flags", .strings), .optional("application", .verifiedApplication),
+            .optional("flags", .strings), .optional("application", CloudAPI.VerifiedApplication.schema),
         ]
-    )
-
-    static let verifiedApplication = Self.object(
-        "VerifiedApplication",
-        [.required("id", .string), .required("roles", .strings)]
     )
 }

@@ -1,3 +1,4 @@
+import CloudCalls
 import EmulatorMessages
 
 // What the Mobile Token API, push registration and the inbox take and give.

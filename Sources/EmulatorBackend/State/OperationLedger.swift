@@ -1,3 +1,5 @@
+import CloudCalls
+
 /// All operations, found by identifier, by user, and by what has become due.
 package struct OperationLedger: Sendable, Codable, Equatable {
     /// For the data file, which then calls ``restoreOrder()``.

@@ -1,4 +1,5 @@
 import Basics
+package import CloudCalls
 import PowerAuthCrypto
 package import PowerAuthProtocol
 
@@ -9,24 +10,8 @@ package import PowerAuthProtocol
 ///    └────────────── expired or removed, from every state ──────────────▶ REMOVED
 /// ```
 package struct ServerActivation: Sendable, Codable, Identifiable {
-    package enum Status: String, Sendable, Codable, CaseIterable {
-        case created = "CREATED"
-        case pendingCommit = "PENDING_COMMIT"
-        case active = "ACTIVE"
-        case blocked = "BLOCKED"
-        case removed = "REMOVED"
-
-        /// As a status blob tells it.
-        var state: ActivationState {
-            switch self {
-            case .created: .created
-            case .pendingCommit: .pendingCommit
-            case .active: .active
-            case .blocked: .blocked
-            case .removed: .removed
-            }
-        }
-    }
+    package typealias Status = CloudRegistrationStatus
+    typealias CommitPhase = NewCloudRegistration.CommitPhase
 
     /// The code that a device may activate with.
     package struct Offer: Sendable, Codable, Equatable {
@@ -37,14 +22,6 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
 
         /// The content of the QR code that a device scans.
         package var qrCode: String { "\(self.code)#\(self.signature)" }
-    }
-
-    /// What makes an activation active, beside its keys.
-    enum CommitPhase: String, Sendable, Codable, CaseIterable {
-        /// The server side says that it is sure of the user.
-        case onCommit = "ON_COMMIT"
-        /// Nothing.
-        case onKeyExchange = "ON_KEY_EXCHANGE"
     }
 
     package let id: String
@@ -288,9 +265,6 @@ struct ActivationOTP: Sendable, Codable, Equatable {
         case keyExchange, commit
     }
 
-    /// What a request may say of when the code is checked.
-    static let validations = ["NONE", "ON_KEY_EXCHANGE", "ON_COMMIT"]
-
     static let maximumFailures = 5
 
     let value: String
@@ -301,4 +275,17 @@ struct ActivationOTP: Sendable, Codable, Equatable {
 /// Why an activation does not change as asked.
 package struct ActivationStateError: Error {
     let reason: String
+}
+
+extension ServerActivation.Status {
+    /// As a status blob tells it.
+    var state: ActivationState {
+        switch self {
+        case .created: .created
+        case .pendingCommit: .pendingCommit
+        case .active: .active
+        case .blocked: .blocked
+        case .removed: .removed
+        }
+    }
 }

@@ -1,17 +1,11 @@
 import Basics
+package import CloudCalls
 import ExactJSON
 import PowerAuthProtocol
 
 /// An operation on the server: what a user is asked to decide, and the decision.
 package struct ServerOperation: Sendable, Codable, Equatable {
-    package enum Status: String, Sendable, Codable, CaseIterable {
-        case pending = "PENDING"
-        case approved = "APPROVED"
-        case rejected = "REJECTED"
-        case canceled = "CANCELED"
-        case expired = "EXPIRED"
-        case failed = "FAILED"
-    }
+    package typealias Status = CloudOperationStatus
 
     /// Where title, message and data come from.
     package enum Content: Sendable, Codable, Equatable {

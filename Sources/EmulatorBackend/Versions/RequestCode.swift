@@ -1,3 +1,4 @@
+import CloudCalls
 import PowerAuthCrypto
 import PowerAuthProtocol
 

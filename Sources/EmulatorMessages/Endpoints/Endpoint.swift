@@ -1,3 +1,5 @@
+import Basics
+
 /// One call, described once: how it is made, who may make it, what it takes and gives.
 ///
 /// A server handles it, and a client can send it: neither states any of it again. Callers within the process pass an `Input`.
@@ -42,6 +44,14 @@ package struct Endpoint<Input: Sendable, Output: Sendable>: Routable {
             var call = Call()
             for (part, value) in repeat (each parts, each input) { part.write(value, &call) }
             return call
+        }
+    }
+
+    /// Returns the path of a call, percent-encoded.
+    package func path(of call: Call) -> String {
+        self.path.split(separator: "/").reduce(into: "") { path, segment in
+            let name = segment.utf8.first == UInt8(ascii: "{") ? String(segment.dropFirst().dropLast()) : nil
+            path += "/" + (name.map { PercentEncoding.encode(call.arguments[$0] ?? "") } ?? String(segment))
         }
     }
 

@@ -11,6 +11,9 @@ package struct Field<Root, Value: Sendable>: Sendable {
     /// Writes the member; `nil` leaves it out.
     let write: @Sendable (Value) -> JSONValue?
 
+    /// The same, as one that this server alone has.
+    package var ours: Self { Self(member: self.member.ours, path: self.path, read: self.read, write: self.write) }
+
     /// A member that must be given.
     package static func required(
         _ name: String,
@@ -48,6 +51,17 @@ package struct Field<Root, Value: Sendable>: Sendable {
             },
             write: { $0.map(form.json) }
         )
+    }
+
+    /// A member that this server always gives, and others may leave out.
+    package static func promised<Given>(
+        _ name: String,
+        _ path: Path<Value>,
+        _ form: Form<Given>,
+        _ summary: String = ""
+    ) -> Self where Value == Given? {
+        let field = Self.optional(name, path, form)
+        return Self(member: .required(name, form.schema, summary), path: path, read: field.read, write: field.write)
     }
 
     /// A member that has a value of its own where it is left out.

@@ -19,7 +19,8 @@ package struct FieldTable<Root: Sendable>: Sendable {
     /// The name in the description of the API.
     package let name: String
     package let members: [Schema.Member]
-    private let make: @Sendable (JSONObject, Schema.Place) throws(Schema.Objection) -> Root
+    private var isTolerant = false
+    private var make: @Sendable (JSONObject, Schema.Place) throws(Schema.Objection) -> Root
     private let write: @Sendable (Root) -> JSONObject
 
     /// - Parameters:
@@ -56,24 +57,28 @@ package struct FieldTable<Root: Sendable>: Sendable {
         }
     }
 
-    private init(_ table: Self, _ objection: @escaping @Sendable (Root) -> Schema.Objection?) {
-        (self.name, self.members, self.write) = (table.name, table.members, table.write)
-        self.make = { (object, place) throws(Schema.Objection) in
-            let root = try table.make(object, place)
+    /// The same table, which refuses what no single member shows to be wrong.
+    package func refusing(_ objection: @escaping @Sendable (Root) -> Schema.Objection?) -> Self {
+        var table = self
+        table.make = { [make = self.make] (object, place) throws(Schema.Objection) in
+            let root = try make(object, place)
             if let objection = objection(root) { throw place.objection(objection) }
             return root
         }
+        return table
     }
 
-    /// The same table, which refuses what no single member shows to be wrong.
-    package func refusing(_ objection: @escaping @Sendable (Root) -> Schema.Objection?) -> Self {
-        Self(self, objection)
+    /// The same table, of a struct whose readers ignore members that they do not know.
+    package var tolerant: Self {
+        var table = self
+        table.isTolerant = true
+        return table
     }
 
     /// The form of the struct.
     package var form: Form<Root> {
         Form(
-            .object(self.name, self.members),
+            self.isTolerant ? .tolerant(self.name, self.members) : .object(self.name, self.members),
             read: { (value, place) throws(Schema.Objection) in try self.make(value.object ?? [:], place) },
             write: { .object(self.write($0)) }
         )

@@ -21,6 +21,15 @@ package struct Form<Value: Sendable>: Sendable {
     }
 }
 
+extension Form {
+    /// Reads what another server wrote, which may be of a later release: members and words that are not known are no mistake.
+    ///
+    /// - Throws: The first member that is missing, or cannot be read.
+    package func readTolerantly(_ value: JSONValue) throws(Schema.Objection) -> Value {
+        try self.convert(value, Schema.Place())
+    }
+}
+
 // MARK: - Common forms
 
 extension Form {
@@ -84,6 +93,7 @@ extension Form {
 
 extension Form<String> {
     package static var string: Self { Self(.string) }
+    package static var base64: Self { Self(.base64) }
     /// A string that is not empty.
     package static var word: Self { Self(.word) }
     /// One of some strings.
@@ -143,6 +153,30 @@ extension Form<[String: String]> {
             }
         )
     }
+}
+
+extension Form<[String: JSONValue]> {
+    /// Anything by name.
+    package static var values: Self {
+        Self(
+            .open(),
+            read: { (value, place) throws(Schema.Objection) in
+                let object = value.object ?? [:]
+                if let name = object.duplicateKeys.first {
+                    throw place.objection("gives '\(name.beginning)' twice", value)
+                }
+                return object.members.reduce(into: [:]) { $0[$1.key] = $1.value }
+            },
+            write: { values in
+                .object(JSONObject(values.sorted { $0.key < $1.key }.map { .init(key: $0.key, value: $0.value) }))
+            }
+        )
+    }
+}
+
+extension Form<Int64> {
+    /// Milliseconds since 1970.
+    package static var timestamp: Self { .integer(Int64.min...Int64.max) }
 }
 
 extension Form<JSONValue> {

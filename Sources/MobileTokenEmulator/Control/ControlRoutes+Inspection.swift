@@ -1,3 +1,4 @@
+import CloudCalls
 import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
@@ -41,7 +42,7 @@ extension ControlAPI {
             "/operations/preview",
             "Shows an operation as a device would, without making it.",
             asks: [.language],
-            takes: .required(.newOperation.strict),
+            takes: .required(NewCloudOperation.schema.strict),
             gives: .json(.operationPreview),
             refuses: [404, 507]
         ) { control, request, _ in

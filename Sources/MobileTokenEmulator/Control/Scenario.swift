@@ -1,3 +1,4 @@
+import CloudCalls
 import Basics
 import EmulatorBackend
 import EmulatorMessages
@@ -144,9 +145,9 @@ extension Schema {
         [
             .optional("clock", ClockChange.schema, "What the clock is set to before anything is made."),
             .optional("templates", .list(of: .template)), .optional("callbacks", .list(of: .newCallback)),
-            .optional("registrations", .list(of: .newRegistration.strict)),
+            .optional("registrations", .list(of: NewCloudRegistration.schema.strict)),
             .optional("devices", .list(of: Emulator.NewDevice.schema), "Virtual devices, which are active at once."),
-            .optional("operations", .list(of: .newOperation.strict)),
+            .optional("operations", .list(of: NewCloudOperation.schema.strict)),
             .optional("messages", .list(of: .newMessage.strict)),
             .optional("faults", .list(of: FaultRule.schema), "Rules that are added to those there are."),
         ]
@@ -156,9 +157,9 @@ extension Schema {
         "PlayedScenario",
         [
             .required("templates", .strings, "The names."), .required("callbacks", .list(of: .callback)),
-            .required("registrations", .list(of: .registration)),
+            .required("registrations", .list(of: CloudRegistration.schema)),
             .required("devices", .list(of: Emulator.VirtualDevice.schema)),
-            .required("operations", .list(of: .operation)), .required("messages", .list(of: .message)),
+            .required("operations", .list(of: CloudOperation.schema)), .required("messages", .list(of: .message)),
         ]
     )
 }

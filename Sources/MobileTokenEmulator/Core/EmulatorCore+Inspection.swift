@@ -1,3 +1,4 @@
+import CloudCalls
 import EmulatorBackend
 import EmulatorMessages
 import Foundation

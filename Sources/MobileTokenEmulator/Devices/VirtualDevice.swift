@@ -1,3 +1,4 @@
+import CloudCalls
 import EmulatorBackend
 package import EmulatorMessages
 import ExactJSON

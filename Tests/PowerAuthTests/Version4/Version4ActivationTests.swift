@@ -1,4 +1,5 @@
 @testable import EmulatorBackend
+import CloudCalls
 import ExactJSON
 import HTTPClientTransport
 import StoreTesting

@@ -1,0 +1,137 @@
+package import EmulatorMessages
+
+extension CloudAPI {
+    package static let makeOfflineCode = Self.endpoint(
+        "GET",
+        "/operations/{id}/offline/qr",
+        "Makes the QR code of an offline approval.",
+        takes: Call.segment("id"),
+        Call.query(OfflineSigner.fields),
+        gives: OfflineQRCode.form
+    )
+
+    package static let verifyOfflineCode = Self.endpoint(
+        "POST",
+        "/operations/{id}/offline/otp",
+        "Verifies the code of an offline approval.",
+        takes: Call.segment("id"),
+        Call.body(OfflineCode.form),
+        gives: OfflineVerdict.form
+    )
+
+    /// The keys that sign an offline QR code.
+    package struct OfflineSigner: Described {
+        package var registrationID: String?
+        package var protocolVersion: String?
+
+        package static let fields = FieldTable(
+            "OfflineSigner",
+            Self.init(registrationID:protocolVersion:),
+            .optional("registrationId", \.registrationID, .string, "The registration whose device the code is for."),
+            .optional(
+                "protocolVersion",
+                \.protocolVersion,
+                .protocolVersion,
+                "The version whose master key signs, where no registration is named."
+            ).ours
+        )
+
+        package init(registrationID: String?, protocolVersion: String? = nil) {
+            (self.registrationID, self.protocolVersion) = (registrationID, protocolVersion)
+        }
+    }
+
+    /// A QR code with which a device without a network approves an operation.
+    package struct OfflineQRCode: Described {
+        package var content: String
+        package var nonce: String
+
+        package static let fields = FieldTable(
+            "OfflineQrCode",
+            Self.init(content:nonce:),
+            .required("operationQrCodeData", \.content, .string),
+            .required("nonce", \.nonce, .base64, "To verify the code with.")
+        )
+
+        package init(content: String, nonce: String) { (self.content, self.nonce) = (content, nonce) }
+    }
+
+    /// A code that a person carried over from a device.
+    package struct OfflineCode: Described {
+        package var code: String
+        package var nonce: String
+        package var registrationID: String
+
+        package static let fields = FieldTable(
+            "OfflineCode",
+            Self.init(code:nonce:registrationID:),
+            .required("otp", \.code, .word, "What the device shows."),
+            .required("nonce", \.nonce, .word, "That of the QR code."),
+            .required("registrationId", \.registrationID, .word)
+        ).tolerant
+
+        package init(code: String, nonce: String, registrationID: String) {
+            (self.code, self.nonce, self.registrationID) = (code, nonce, registrationID)
+        }
+    }
+
+    /// The server's verdict on an offline code.
+    package struct OfflineVerdict: Described {
+        package var isValid: Bool
+        package var userID: String
+        package var registrationID: String
+        package var registrationStatus: String
+        package var signatureType: String
+        package var remainingAttempts: Int
+        package var flags: [String]
+        package var application: VerifiedApplication
+
+        package static let fields = FieldTable(
+            "OfflineVerdict",
+            Self.init,
+            .required("otpValid", \.isValid, .boolean),
+            .required("userId", \.userID, .string),
+            .required("registrationId", \.registrationID, .string),
+            .required("registrationStatus", \.registrationStatus, .registrationStatus),
+            .required("signatureType", \.signatureType, .string),
+            .required("remainingAttempts", \.remainingAttempts, .count),
+            .required("flags", \.flags, .list(of: .string)),
+            .required("application", \.application, .described)
+        )
+
+        package init(
+            isValid: Bool,
+            userID: String,
+            registrationID: String,
+            registrationStatus: String,
+            signatureType: String,
+            remainingAttempts: Int,
+            flags: [String],
+            application: VerifiedApplication
+        ) {
+            self.isValid = isValid
+            self.userID = userID
+            self.registrationID = registrationID
+            self.registrationStatus = registrationStatus
+            self.signatureType = signatureType
+            self.remainingAttempts = remainingAttempts
+            self.flags = flags
+            self.application = application
+        }
+    }
+
+    /// The application of an activation whose code was verified.
+    package struct VerifiedApplication: Described {
+        package var id: String
+        package var roles: [String]
+
+        package static let fields = FieldTable(
+            "VerifiedApplication",
+            Self.init(id:roles:),
+            .required("id", \.id, .string),
+            .required("roles", \.roles, .list(of: .string))
+        )
+
+        package init(id: String, roles: [String]) { (self.id, self.roles) = (id, roles) }
+    }
+}

@@ -1,0 +1,390 @@
+package import EmulatorMessages
+
+extension CloudAPI {
+    package static let listRegistrations = Self.endpoint(
+        "GET",
+        "/registrations",
+        "Lists registrations.",
+        takes: Call.query(RegistrationFilter.fields),
+        gives: CloudRegistrations.form
+    )
+
+    package static let register = Self.endpoint(
+        "POST",
+        "/registrations",
+        fills: true,
+        "Registers a device for a user.",
+        takes: Call.query(RegistrationCheck.fields),
+        Call.body(NewCloudRegistration.form),
+        gives: CloudRegistration.form
+    )
+
+    package static let removeRegistration = Self.endpoint(
+        "DELETE",
+        "/registrations/{id}",
+        "Removes a registration.",
+        takes: Call.segment("id"),
+        gives: ChangedRegistration.form
+    )
+
+    package static let showRegistration = Self.endpoint(
+        "GET",
+        "/registrations/{id}",
+        "Shows a registration.",
+        takes: Call.segment("id"),
+        gives: CloudRegistration.form
+    )
+
+    package static let changeRegistration = Self.endpoint(
+        "PUT",
+        "/registrations/{id}",
+        "Blocks or unblocks a registration.",
+        takes: Call.segment("id"),
+        Call.body(RegistrationChange.form),
+        gives: ChangedRegistration.form
+    )
+
+    package static let commitRegistration = Self.endpoint(
+        "POST",
+        "/registrations/{id}/commit",
+        fills: true,
+        "Lets a registration become active.",
+        takes: Call.segment("id"),
+        Call.body(RegistrationCommit.form, or: RegistrationCommit()),
+        gives: ChangedRegistration.form
+    )
+
+    package static let removeFlags = Self.endpoint(
+        "DELETE",
+        "/registrations/{id}/flags",
+        isOurs: true,
+        "Removes flags; all of them, when none are named.",
+        takes: Call.segment("id"),
+        Call.body(FlagList.form, or: FlagList()),
+        gives: RegistrationFlags.form
+    )
+
+    package static let showFlags = Self.endpoint(
+        "GET",
+        "/registrations/{id}/flags",
+        isOurs: true,
+        "Lists flags.",
+        takes: Call.segment("id"),
+        gives: RegistrationFlags.form
+    )
+
+    package static let addFlags = Self.endpoint(
+        "POST",
+        "/registrations/{id}/flags",
+        isOurs: true,
+        fills: true,
+        "Adds flags.",
+        takes: Call.segment("id"),
+        Call.body(FlagList.form, or: FlagList()),
+        gives: RegistrationFlags.form
+    )
+
+    /// Of the registrations, those that are listed.
+    package struct RegistrationFilter: Described {
+        package var userID: String?
+        package var showsRemoved: Bool
+
+        package static let fields = FieldTable(
+            "RegistrationFilter",
+            Self.init(userID:showsRemoved:),
+            .optional("userId", \.userID, .string, "Lists those of this user only."),
+            .preset(
+                "removed",
+                \.showsRemoved,
+                .boolean,
+                or: false,
+                "Whether to list removed ones too; not by default."
+            )
+        )
+    }
+
+    /// A question that a registration may depend on.
+    package struct RegistrationCheck: Described {
+        package var refusesOthersInProgress: Bool
+
+        package static let fields = FieldTable(
+            "RegistrationCheck",
+            Self.init(refusesOthersInProgress:),
+            .preset(
+                "incompleteStatusCheck",
+                \.refusesOthersInProgress,
+                .boolean,
+                or: false,
+                "Whether to refuse while another registration of the user waits for its device or its commit; not by default."
+            )
+        )
+
+        package init(refusesOthersInProgress: Bool) { self.refusesOthersInProgress = refusesOthersInProgress }
+    }
+
+    /// A change of a registration's state.
+    package struct RegistrationChange: Described {
+        package enum Change: String, Sendable, CaseIterable {
+            case block = "BLOCK"
+            case unblock = "UNBLOCK"
+        }
+
+        package var change: Change
+
+        package static let fields = FieldTable(
+            "RegistrationChange",
+            Self.init(change:),
+            .required("change", \.change, .cases())
+        ).tolerant
+    }
+
+    /// The commit of a registration.
+    package struct RegistrationCommit: Described {
+        package var externalUserID: String?
+        package var otp: String?
+        package var activationOTP: String?
+
+        package static let fields = FieldTable(
+            "RegistrationCommit",
+            Self.init(externalUserID:otp:activationOTP:),
+            .optional("externalUserId", \.externalUserID, .string),
+            .optional("otp", \.otp, .string, "The code, where it is asked for at the commit."),
+            .optional("activationOtp", \.activationOTP, .string, "Another name of otp.").ours
+        ).tolerant
+
+        package init(externalUserID: String? = nil, otp: String? = nil, activationOTP: String? = nil) {
+            (self.externalUserID, self.otp, self.activationOTP) = (externalUserID, otp, activationOTP)
+        }
+    }
+
+    /// A registration after a change.
+    package struct ChangedRegistration: Described {
+        private var done = "OK"
+        package var id: String
+        package var status: String
+
+        /// `status` is what callers of the commit look for, `registrationStatus` the name of it elsewhere.
+        package static let fields = FieldTable(
+            "ChangedRegistration",
+            Self.init(done:id:status:),
+            .required("status", \.done, .string(oneOf: ["OK"])),
+            .required("registrationId", \.id, .string),
+            .required("registrationStatus", \.status, .registrationStatus)
+        )
+
+        private init(done: String, id: String, status: String) { (self.id, self.status) = (id, status) }
+
+        package init(id: String, status: String) { (self.id, self.status) = (id, status) }
+    }
+
+    /// Flags to add or to remove.
+    package struct FlagList: Described {
+        package var flags: [String]?
+
+        package static let fields = FieldTable(
+            "Flags",
+            Self.init(flags:),
+            .optional("flags", \.flags, .list(of: .string))
+        )
+    }
+
+    /// The flags of a registration.
+    package struct RegistrationFlags: Described {
+        package var id: String
+        package var flags: [String]
+
+        package static let fields = FieldTable(
+            "RegistrationFlags",
+            Self.init(id:flags:),
+            .required("registrationId", \.id, .string),
+            .required("flags", \.flags, .list(of: .string))
+        )
+
+        package init(id: String, flags: [String]) { (self.id, self.flags) = (id, flags) }
+    }
+}
+
+/// The state of a registration.
+package enum CloudRegistrationStatus: String, Sendable, Codable, CaseIterable {
+    case created = "CREATED"
+    case pendingCommit = "PENDING_COMMIT"
+    case active = "ACTIVE"
+    case blocked = "BLOCKED"
+    case removed = "REMOVED"
+}
+
+extension Form<String> {
+    /// The name of a registration's state.
+    static var registrationStatus: Self { .string(oneOf: CloudRegistrationStatus.allCases.map(\.rawValue)) }
+}
+
+/// A registration of a device that a bank asks for.
+package struct NewCloudRegistration: Described {
+    /// The time at which the one-time password is checked.
+    package enum OTPValidation: String, Sendable, CaseIterable {
+        case none = "NONE"
+        case onKeyExchange = "ON_KEY_EXCHANGE"
+        case onCommit = "ON_COMMIT"
+    }
+
+    /// The step that makes an activation active, beside its keys.
+    package enum CommitPhase: String, Sendable, Codable, CaseIterable {
+        /// The server side says that it is sure of the user.
+        case onCommit = "ON_COMMIT"
+        /// Nothing.
+        case onKeyExchange = "ON_KEY_EXCHANGE"
+    }
+
+    package var userID: String
+    package var applicationID: String?
+    package var flags: [String]?
+    package var otp: String?
+    package var activationOTP: String?
+    package var otpValidation: OTPValidation?
+    package var activationOTPValidation: OTPValidation?
+    package var commitPhase: CommitPhase?
+    /// In milliseconds since 1970.
+    package var expires: Int64?
+    package var protocolVersion: String?
+
+    package static let fields = FieldTable(
+        "NewRegistration",
+        Self.init,
+        .required("userId", \.userID, .word, "Whose device it will be."),
+        .optional("appId", \.applicationID, .string, "The application; the server's own if left out."),
+        .optional("flags", \.flags, .list(of: .string)),
+        .optional("otp", \.otp, .string, "A code that the user must know beside the activation code."),
+        .optional("activationOtp", \.activationOTP, .string, "Another name of otp.").ours,
+        .optional("otpValidation", \.otpValidation, .cases(), "When the code is checked."),
+        .optional("activationOtpValidation", \.activationOTPValidation, .cases(), "Another name of otpValidation.")
+            .ours,
+        .optional(
+            "commitPhase",
+            \.commitPhase,
+            .cases(),
+            "Whether the server side commits the registration, or the exchange of keys does."
+        ),
+        .optional("timestampRegistrationExpire", \.expires, .timestamp, "Until when the activation code can be used."),
+        .optional(
+            "protocolVersion",
+            \.protocolVersion,
+            .protocolVersion,
+            "The version whose master key signs the QR code."
+        ).ours
+    ).tolerant
+}
+
+extension NewCloudRegistration {
+    package init(userID: String) { self.userID = userID }
+}
+
+extension Form<String> {
+    /// The full name of a version of the protocol.
+    static var protocolVersion: Self { .string(oneOf: ["3.1", "3.2", "3.3", "4.0"]) }
+}
+
+/// A registration as the API shows it.
+package struct CloudRegistration: Described {
+    package var id: String
+    package var registrationStatus: String
+    package var status: String?
+    package var userID: String
+    package var applicationID: String?
+    package var appID: String?
+    package var flags: [String]?
+    package var failedAttempts: Int?
+    package var maximumFailedAttempts: Int?
+    /// In milliseconds since 1970, like all times.
+    package var created: Int64
+    package var lastUsed: Int64?
+    package var activationCode: String?
+    package var activationCodeSignature: String?
+    package var activationQRCode: String?
+    package var expires: Int64?
+    package var name: String?
+    package var platform: String?
+    package var deviceInfo: String?
+    package var externalUserID: String?
+    package var protocolVersion: String?
+    package var algorithm: String?
+    package var fingerprint: String?
+    package var blockedReason: String?
+    package var blockExpires: Int64?
+    package var push: PushTarget?
+
+    package static let fields = FieldTable(
+        "Registration",
+        Self.init,
+        .required("registrationId", \.id, .string, "Also the identifier of the activation."),
+        .required("registrationStatus", \.registrationStatus, .registrationStatus),
+        .promised("status", \.status, .registrationStatus, "The same once more.").ours,
+        .required("userId", \.userID, .string),
+        .promised("applicationId", \.applicationID, .string),
+        .promised("appId", \.appID, .string, "The same as applicationId.").ours,
+        .promised("flags", \.flags, .list(of: .string)),
+        .promised("failedAttempts", \.failedAttempts, .count).ours,
+        .promised("maxFailedAttempts", \.maximumFailedAttempts, .count).ours,
+        .required("timestampCreated", \.created, .timestamp),
+        .promised(
+            "timestampLastUsed",
+            \.lastUsed,
+            .timestamp,
+            "When its keys were last used; at first, when it was created."
+        ),
+        .optional("activationCode", \.activationCode, .string, "What the user types in."),
+        .optional("activationCodeSignature", \.activationCodeSignature, .base64),
+        .optional("activationQrCodeData", \.activationQRCode, .string, "The content of the QR code, CODE#SIGNATURE."),
+        .optional("timestampExpires", \.expires, .timestamp, "Until when the code can be used.").ours,
+        .optional("name", \.name, .string),
+        .optional("platform", \.platform, .string),
+        .optional("deviceInfo", \.deviceInfo, .string),
+        .optional("externalUserId", \.externalUserID, .string),
+        .optional("protocolVersion", \.protocolVersion, .string).ours,
+        .optional("algorithm", \.algorithm, .string).ours,
+        .optional("activationFingerprint", \.fingerprint, .string, "Eight digits that the device shows too."),
+        .optional("blockedReason", \.blockedReason, .string),
+        .optional("timestampBlockExpire", \.blockExpires, .timestamp, "When a block ends by itself.").ours,
+        .optional("push", \.push, .described).ours
+    )
+
+    /// The address that pushes to a device go to.
+    package struct PushTarget: Described {
+        package var platform: String
+        package var token: String
+        package var environment: String?
+        package var registered: Int64
+
+        package static let fields = FieldTable(
+            "PushDevice",
+            Self.init(platform:token:environment:registered:),
+            .required("platform", \.platform, .string),
+            .required("token", \.token, .string),
+            .optional("environment", \.environment, .string),
+            .required("timestampRegistered", \.registered, .timestamp)
+        )
+
+        package init(platform: String, token: String, environment: String?, registered: Int64) {
+            (self.platform, self.token, self.environment, self.registered) = (platform, token, environment, registered)
+        }
+    }
+}
+
+extension CloudRegistration {
+    /// A registration of which nothing is known but what every server says.
+    package init(id: String, status: String, userID: String, created: Int64) {
+        (self.id, self.registrationStatus, self.userID, self.created) = (id, status, userID, created)
+    }
+}
+
+/// The registrations that were asked for.
+package struct CloudRegistrations: Described {
+    package var registrations: [CloudRegistration]
+
+    package static let fields = FieldTable(
+        "Registrations",
+        Self.init(registrations:),
+        .required("registrations", \.registrations, .list(of: .described))
+    )
+
+    package init(registrations: [CloudRegistration]) { self.registrations = registrations }
+}
