@@ -3,7 +3,7 @@ package import EmulatorMessages
 extension CloudAPI {
     package static let makeOfflineCode = Self.endpoint(
         "GET",
-        "/operations/{id}/offline/qr",
+        "/v2/operations/{id}/offline/qr",
         "Makes the QR code of an offline approval.",
         takes: Call.segment("id"),
         Call.query(OfflineSigner.fields),
@@ -12,7 +12,7 @@ extension CloudAPI {
 
     package static let verifyOfflineCode = Self.endpoint(
         "POST",
-        "/operations/{id}/offline/otp",
+        "/v2/operations/{id}/offline/otp",
         "Verifies the code of an offline approval.",
         takes: Call.segment("id"),
         Call.body(OfflineCode.form),

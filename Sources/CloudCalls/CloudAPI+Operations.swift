@@ -4,7 +4,7 @@ package import ExactJSON
 extension CloudAPI {
     package static let listOperations = Self.endpoint(
         "GET",
-        "/operations",
+        "/v2/operations",
         isOurs: true,
         "Lists operations.",
         takes: Call.query(UserFilter.fields),
@@ -13,7 +13,7 @@ extension CloudAPI {
 
     package static let createOperation = Self.endpoint(
         "POST",
-        "/operations",
+        "/v2/operations",
         fills: true,
         "Creates an operation.",
         takes: Call.body(NewCloudOperation.form),
@@ -22,7 +22,7 @@ extension CloudAPI {
 
     package static let cancelOperation = Self.endpoint(
         "DELETE",
-        "/operations/{id}",
+        "/v2/operations/{id}",
         fills: true,
         "Cancels an operation.",
         takes: Call.segment("id"),
@@ -32,7 +32,7 @@ extension CloudAPI {
 
     package static let showOperation = Self.endpoint(
         "GET",
-        "/operations/{id}",
+        "/v2/operations/{id}",
         "Shows an operation.",
         takes: Call.segment("id"),
         gives: CloudOperation.form

@@ -3,7 +3,7 @@ package import EmulatorMessages
 extension CloudAPI {
     package static let listRegistrations = Self.endpoint(
         "GET",
-        "/registrations",
+        "/v2/registrations",
         "Lists registrations.",
         takes: Call.query(RegistrationFilter.fields),
         gives: CloudRegistrations.form
@@ -11,7 +11,7 @@ extension CloudAPI {
 
     package static let register = Self.endpoint(
         "POST",
-        "/registrations",
+        "/v2/registrations",
         fills: true,
         "Registers a device for a user.",
         takes: Call.query(RegistrationCheck.fields),
@@ -21,7 +21,7 @@ extension CloudAPI {
 
     package static let removeRegistration = Self.endpoint(
         "DELETE",
-        "/registrations/{id}",
+        "/v2/registrations/{id}",
         "Removes a registration.",
         takes: Call.segment("id"),
         gives: ChangedRegistration.form
@@ -29,7 +29,7 @@ extension CloudAPI {
 
     package static let showRegistration = Self.endpoint(
         "GET",
-        "/registrations/{id}",
+        "/v2/registrations/{id}",
         "Shows a registration.",
         takes: Call.segment("id"),
         gives: CloudRegistration.form
@@ -37,7 +37,7 @@ extension CloudAPI {
 
     package static let changeRegistration = Self.endpoint(
         "PUT",
-        "/registrations/{id}",
+        "/v2/registrations/{id}",
         "Blocks or unblocks a registration.",
         takes: Call.segment("id"),
         Call.body(RegistrationChange.form),
@@ -46,7 +46,7 @@ extension CloudAPI {
 
     package static let commitRegistration = Self.endpoint(
         "POST",
-        "/registrations/{id}/commit",
+        "/v2/registrations/{id}/commit",
         fills: true,
         "Lets a registration become active.",
         takes: Call.segment("id"),
@@ -56,7 +56,7 @@ extension CloudAPI {
 
     package static let removeFlags = Self.endpoint(
         "DELETE",
-        "/registrations/{id}/flags",
+        "/v2/registrations/{id}/flags",
         isOurs: true,
         "Removes flags; all of them, when none are named.",
         takes: Call.segment("id"),
@@ -66,7 +66,7 @@ extension CloudAPI {
 
     package static let showFlags = Self.endpoint(
         "GET",
-        "/registrations/{id}/flags",
+        "/v2/registrations/{id}/flags",
         isOurs: true,
         "Lists flags.",
         takes: Call.segment("id"),
@@ -75,7 +75,7 @@ extension CloudAPI {
 
     package static let addFlags = Self.endpoint(
         "POST",
-        "/registrations/{id}/flags",
+        "/v2/registrations/{id}/flags",
         isOurs: true,
         fills: true,
         "Adds flags.",

@@ -30,7 +30,7 @@ package enum CloudAPI {
             refusals: refusals.sorted(),
             origin: isOurs ? .emulator : .powerAuthCloud
         )
-        return Endpoint(method, "/v2" + path, takes: repeat each parts, gives: output, description)
+        return Endpoint(method, path, takes: repeat each parts, gives: output, description)
     }
 }
 

@@ -137,20 +137,6 @@ extension JSONObject {
         return string
     }
 
-    /// Returns a string under the first of two names that is there, or nil.
-    func optionalString(_ name: String, or otherName: String) throws(Refusal) -> String? {
-        if let string = try self.optionalString(name) { return string }
-        return try self.optionalString(otherName)
-    }
-
-    /// Returns a nonempty string under the first of two names that is there.
-    func string(_ name: String, or otherName: String) throws(Refusal) -> String {
-        guard let string = try self.optionalString(name, or: otherName), !string.isEmpty else {
-            throw .invalidRequest("'\(name)' is missing")
-        }
-        return string
-    }
-
     /// Returns a whole number, or nil when the member is missing or null.
     func optionalInteger(_ name: String) throws(Refusal) -> Int64? {
         guard let value = try self.present(name) else { return nil }

@@ -211,14 +211,15 @@ extension Emulator {
             body: String,
             isHTML: Bool = false
         ) async throws(EmulatorError) -> String {
-            try await self.call(
-                "POST",
-                "/v2/inbox/messages",
-                [
-                    "userId": .string(userID), "subject": .string(subject), "summary": .string(summary),
-                    "body": .string(body), "type": isHTML ? "html" : "text", "silent": true,
-                ]
-            ).string("id")
+            let message = NewCloudMessage(
+                userID: userID,
+                subject: subject,
+                summary: summary,
+                body: body,
+                format: isHTML ? .html : .text,
+                isSilent: true
+            )
+            return try await self.call(CloudAPI.createMessage, message).id
         }
 
         /// The OpenID providers, by their identifiers.

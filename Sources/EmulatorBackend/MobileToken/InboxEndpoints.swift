@@ -1,3 +1,4 @@
+import CloudCalls
 import EmulatorMessages
 import ExactJSON
 import Foundation

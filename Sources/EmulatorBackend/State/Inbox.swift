@@ -1,11 +1,10 @@
 import Basics
+package import CloudCalls
 import PowerAuthProtocol
 
 /// A message in a user's inbox.
 package struct InboxMessage: Sendable, Codable, Equatable {
-    package enum Format: String, Sendable, Codable, CaseIterable {
-        case text, html
-    }
+    package typealias Format = CloudMessageFormat
 
     package let id: String
     package let userID: String

@@ -148,7 +148,7 @@ extension Schema {
             .optional("registrations", .list(of: NewCloudRegistration.schema.strict)),
             .optional("devices", .list(of: Emulator.NewDevice.schema), "Virtual devices, which are active at once."),
             .optional("operations", .list(of: NewCloudOperation.schema.strict)),
-            .optional("messages", .list(of: .newMessage.strict)),
+            .optional("messages", .list(of: NewCloudMessage.schema.strict)),
             .optional("faults", .list(of: FaultRule.schema), "Rules that are added to those there are."),
         ]
     )
@@ -159,7 +159,8 @@ extension Schema {
             .required("templates", .strings, "The names."), .required("callbacks", .list(of: .callback)),
             .required("registrations", .list(of: CloudRegistration.schema)),
             .required("devices", .list(of: Emulator.VirtualDevice.schema)),
-            .required("operations", .list(of: CloudOperation.schema)), .required("messages", .list(of: .message)),
+            .required("operations", .list(of: CloudOperation.schema)),
+            .required("messages", .list(of: CloudMessage.schema)),
         ]
     )
 }
