@@ -64,24 +64,44 @@ final class ServerConnection: Sendable {
     var observer: (any MobileTokenObserver)? { self.configuration.observer }
     var derivations: DerivationQueue { self.configuration.derivations }
 
-    /// Posts a JSON body and returns the body of a success with its status; see ``ResponseEnvelope``.
+    /// Posts a JSON body once a request may be sent, and returns the body of a success with its status; see ``ResponseEnvelope``.
     ///
     /// - Parameters:
     ///   - activationID: The activation that asks, for the observer; `nil` where there is none.
     ///   - isRepeatable: Whether the server may see the request twice without harm, for the transport to know what to do
     ///     when a kept connection breaks.
-    ///   - timeout: The longest that it may take, where that is less than for others.
-    ///   - notAfter: The moment from which on it must not leave any more.
-    ///   - permit: The one that the caller has waited for; without it, this call waits for its own.
     func post(
         _ path: String,
         for activationID: String?,
         headers: HTTPHeaders = [:],
         body: [UInt8],
+        isRepeatable: Bool = false
+    ) async throws -> ChannelResponse {
+        try await self.post(
+            path,
+            for: activationID,
+            headers: headers,
+            body: body,
+            isRepeatable: isRepeatable,
+            with: try await self.permit()
+        )
+    }
+
+    /// Posts a JSON body at once.
+    ///
+    /// - Parameters:
+    ///   - timeout: The longest that it may take, where that is less than for others.
+    ///   - notAfter: The moment from which on it must not leave any more.
+    ///   - permit: The one that the caller has waited for; `nil` when nothing limited requests then.
+    func post(
+        _ path: String,
+        for activationID: String?,
+        headers: HTTPHeaders,
+        body: [UInt8],
         isRepeatable: Bool = false,
         timeout: Duration? = nil,
         notAfter: ContinuousClock.Instant? = nil,
-        with permit: RequestPermit? = nil
+        with permit: RequestPermit?
     ) async throws -> ChannelResponse {
         var request = HTTPRequest(
             .post,
@@ -95,10 +115,16 @@ final class ServerConnection: Sendable {
         request.headers.add(name: "Content-Type", value: "application/json")
         request.headers.add(name: "Accept", value: "application/json")
         request.headers.add(name: "User-Agent", value: self.userAgent)
-        var permit = permit
-        if permit == nil { permit = try await self.permit() }
-        guard let permit else { return try await self.sendObserved(request, to: path, for: activationID).get() }
-        return try await self.send(request, to: path, for: activationID, with: permit)
+        permit?.begin()
+        let exchange: Exchange
+        do {
+            exchange = try await self.send(request, to: path, for: activationID)
+            permit?.end(RequestOutcome(exchange.response, now: self.clocks.reading.wall))
+        } catch {
+            permit?.end(RequestOutcome(error))
+            throw error
+        }
+        return try exchange.get()
     }
 
     /// Waits until one request may be sent, for no longer than requests may take.
@@ -153,29 +179,8 @@ final class ServerConnection: Sendable {
         }
     }
 
-    private func send(
-        _ request: HTTPRequest,
-        to path: String,
-        for activationID: String?,
-        with permit: RequestPermit
-    ) async throws -> ChannelResponse {
-        permit.begin()
-        let exchange: Exchange
-        do {
-            exchange = try await self.sendObserved(request, to: path, for: activationID)
-            permit.end(RequestOutcome(exchange.response, now: self.clocks.reading.wall))
-        } catch {
-            permit.end(RequestOutcome(error))
-            throw error
-        }
-        return try exchange.get()
-    }
-
-    private func sendObserved(
-        _ request: HTTPRequest,
-        to path: String,
-        for activationID: String?
-    ) async throws -> Exchange {
+    /// Sends a request, and reports it to the observer.
+    private func send(_ request: HTTPRequest, to path: String, for activationID: String?) async throws -> Exchange {
         guard let observer = self.observer else { return try await self.sendUnobserved(request) }
         let observation = Observed.Request(of: activationID, to: path)
         let start = self.clocks.monotonic

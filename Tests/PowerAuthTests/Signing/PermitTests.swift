@@ -80,6 +80,27 @@ import TestSupport
         #expect(fixture.server.state.value.accepted == ["a"])
     }
 
+    /// A value that is spent must not wait: nothing limited requests when its permit was asked for.
+    @Test func aLimiterThatIsSetWhileARequestIsSignedDelaysOnlyLaterOnes() async throws {
+        final class Observer: MobileTokenObserver {
+            let sign = Shared<@Sendable () -> Void>({})
+            func signatureMade(_ signature: Observed.Signature) { self.sign.value() }
+        }
+        let observer = Observer()
+        let fixture = try Fixture(store: self.store) { $0.observer = observer }
+        let activation = try await fixture.activate()
+        let gate = NarrowLimiter(width: 1)
+        let permit = try await self.fill(gate)
+        observer.sign.value = { [client = fixture.client] in _ = client.setLimiter(gate) }
+        let deciding = Task { try await self.decide("a", with: activation) }
+        await until { gate.waitingCount == 1 || !fixture.server.state.value.accepted.isEmpty }
+        #expect(gate.waitingCount == 0)
+        gate.leave(permit, .answered)
+        try await deciding.value
+        #expect(gate.outcomes == [.answered])
+        #expect(try await self.receipts().map(\.outcome?.result) == [.accepted])
+    }
+
     /// The one whose turn it is asks for the status, too.
     @Test func thoseWhoWaitForTheirTurnHoldNoPermit() async throws {
         let (fixture, first) = try await self.makeActivation()
