@@ -18,7 +18,7 @@ extension Activation {
         do {
             try await self.send(with: authentication) { keys in
                 try SignedRequest(request, keys: keys)
-            } receive: { response in
+            } receive: { response, _ in
                 let renamed = try self.detail(in: response, of: request.endpoint)
                 try await self.updateRecord { $0.name = renamed.activationName }
             }

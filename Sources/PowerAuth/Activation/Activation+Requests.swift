@@ -60,7 +60,7 @@ extension Activation {
             let path = try request.endpoint.path(in: dialect.version)
             return try await self.send(with: authentication, in: dialect) { keys in
                 try SignedRequest(request, keys: keys)
-            } receive: { response in
+            } receive: { response, _ in
                 try Wire.decode(RecoveryConfirmed.self, from: response, of: path).alreadyConfirmed
             }
         }

@@ -120,7 +120,7 @@ public actor Activation: AuthenticatedChannel {
     public func remove(with authentication: Authentication) async throws {
         try await self.send(with: authentication) { keys in
             try SignedRequest(EndpointRequest(.activationRemove, in: keys.dialect.version), keys: keys)
-        } receive: { response in
+        } receive: { response, _ in
             let subject = Acknowledgement.Subject(member: "activationId", value: self.activationID)
             try Acknowledgement.check(response, of: "activation/remove", about: subject)
             try await self.removeLocally()

@@ -40,8 +40,8 @@ extension Activation {
             do {
                 var response = try await self.send(with: authentication) { keys in
                     try SignedRequest(request, keys: keys, headers: headers, decision: ticket)
-                } receive: {
-                    $0
+                } receive: { response, _ in
+                    response
                 }
                 response.decision = ticket?.signed
                 return response

@@ -28,8 +28,8 @@ extension Activation {
     func validate(_ authentication: Authentication, reason: ValidationReason) async throws {
         try await self.send(with: authentication) { keys in
             try SignedRequest(keys.dialect.validation(for: reason), keys: keys)
-        } receive: {
-            try Acknowledgement.check($0, of: "validate")
+        } receive: { response, _ in
+            try Acknowledgement.check(response, of: "validate")
         }
     }
 

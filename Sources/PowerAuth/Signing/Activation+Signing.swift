@@ -15,27 +15,12 @@ extension Activation {
         with authentication: Authentication,
         in dialect: (any ActivationDialect)? = nil,
         _ makeRequest: @Sendable (SigningKeys) throws -> SignedRequest,
-        receive: @escaping @Sendable (ChannelResponse) async throws -> Value
-    ) async throws -> Value {
-        try await self.send(
-            with: authentication,
-            in: dialect,
-            makeRequest,
-            receiveInTurn: { response, _, _ in try await receive(response) }
-        )
-    }
-
-    /// Signs and sends a request when its turn comes, and hands the response to `receive` with the keys that signed and the turn.
-    nonisolated func send<Value: Sendable>(
-        with authentication: Authentication,
-        in dialect: (any ActivationDialect)? = nil,
-        _ makeRequest: @Sendable (SigningKeys) throws -> SignedRequest,
-        receiveInTurn receive: @escaping @Sendable (ChannelResponse, SigningKeys, SigningTurn) async throws -> Value
+        receive: @escaping @Sendable (ChannelResponse, SigningTurn) async throws -> Value
     ) async throws -> Value {
         try await self.withSigningKeys(for: authentication, in: dialect) { keys in
             let request = try makeRequest(keys)
             return try await self.withSigningTurn { turn, caller in
-                try await receive(try await self.exchange(request, in: turn, for: caller), keys, turn)
+                try await receive(try await self.exchange(request, in: turn, for: caller), turn)
             }
         }
     }

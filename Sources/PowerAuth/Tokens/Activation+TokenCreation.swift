@@ -56,7 +56,7 @@ extension Activation {
         if let token = self.cachedToken(demand, otherThan: replaced) { return token }
         return try await self.send(with: authentication) { keys in
             try SignedRequest(EndpointRequest(.tokenCreate, in: keys.dialect.version), keys: keys)
-        } receive: { response in
+        } receive: { response, _ in
             let token = try self.readToken(response, madeWith: SignatureType(authentication))
             // Kept even when the caller no longer waits: the server has it now, and the next request can use it.
             let kept = try await self.updateRecord { $0.keep(token, as: demand.name, replacing: replaced) }

@@ -44,7 +44,7 @@ extension Activation {
         let request = try EndpointRequest(.tokenRemove, TokenRemoval(tokenId: token.id))
         try await self.send(with: .possession) { keys in
             try SignedRequest(request, keys: keys)
-        } receive: { response in
+        } receive: { response, _ in
             let subject = Acknowledgement.Subject(member: "tokenId", value: token.id)
             try Acknowledgement.check(response, of: "token/remove", about: subject)
             try await self.forgetToken(name, token)

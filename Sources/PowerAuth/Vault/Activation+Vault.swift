@@ -123,7 +123,7 @@ extension Activation {
         let path = try request.endpoint.path(in: dialect.version)
         return try await self.send(with: authentication, in: dialect) { keys in
             try SignedRequest(request, keys: keys)
-        } receiveInTurn: { response, _, turn in
+        } receive: { response, turn in
             let vaultKey = try response.read { try dialect.vaultKey(in: $0, of: path) }
             return try await use(vaultKey, try await self.storedRecord(), turn)
         }

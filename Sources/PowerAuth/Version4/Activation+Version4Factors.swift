@@ -46,7 +46,7 @@ extension Activation {
     func removeBiometryFactor(_ dialect: Version4Dialect) async throws {
         try await self.send(with: .possession, in: dialect) { keys in
             try SignedRequest(EndpointRequest(.biometryRemove, in: dialect.version), keys: keys)
-        } receiveInTurn: { response, _, turn in
+        } receive: { response, turn in
             try Acknowledgement.check(response, of: "biometry/remove")
             try await self.updateRecord(in: turn) { record in
                 record.version4?.wrappedBiometryKey = nil
