@@ -195,12 +195,13 @@ extension Subject {
                 shown: [UInt8](repeating: UInt8(ascii: "x"), count: 1_000),
                 signed: "A1*A100CZK*ICZ2730300000001165254011"
             )
-            try await store(lane).withSigningTurn(of: ids[lane]) { turn in
+            let store = store(lane)
+            try await store.withSigningTurn(of: ids[lane]) { turn in
                 let moves = try await turn.update(recording: intent) { record in
                     record.counter = record.counter.next()
                     return record.counterMoves
                 }
-                _ = await turn.record(outcome, of: turn.written(intent, moves: moves))
+                try await store.record(outcome, ofMove: moves, of: ids[lane])
             }
         }
     }

@@ -21,20 +21,4 @@ extension Activation {
     nonisolated func observeIntent() {
         self.observer?.receiptWritten(Observed.Receipt(activationID: self.activationID, kind: .intentWritten))
     }
-
-    /// An outcome was written, unless there is an error.
-    nonisolated func observeOutcome(
-        _ result: DecisionOutcome.Result,
-        _ kind: Observed.Receipt.Kind,
-        _ error: MobileTokenError?
-    ) {
-        self.observer?.receiptWritten(
-            Observed.Receipt(
-                activationID: self.activationID,
-                kind: error == nil ? kind : .outcomeNotWritten,
-                result: result,
-                error: error
-            )
-        )
-    }
 }

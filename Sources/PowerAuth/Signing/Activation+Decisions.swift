@@ -10,24 +10,24 @@ extension Activation {
         of request: SignedRequest,
         deciding intent: DecisionIntent?,
         signedWith reservation: CounterLedger.Reservation,
-        in turn: SigningTurn,
         _ deliver: () async throws -> ChannelResponse
     ) async throws -> ChannelResponse {
         guard let ticket = request.decision, let intent else { return try await deliver() }
-        let decision = turn.written(intent, moves: reservation.moves)
+        let tag = self.server.store.tag(ofMove: reservation.moves, of: self.activationID)
+        let decision = OpenDecision(intent, moves: reservation.moves, tag: tag)
         do {
             let response = try await deliver()
             let isSuccess = Acknowledgement.isOK(response)
             let result: DecisionOutcome.Result =
                 isSuccess ? .accepted : .unanswered(code: MobileTokenError.Code.invalidResponse.description)
-            ticket.ended(await self.ended(decision, result, in: turn))
+            ticket.ended(await self.end(decision, result))
             return response
         } catch let error as MobileTokenError where error.mayBeOfSecondCopy {
             let refusal = await self.judged(error, of: request, signedWith: reservation, decision)
-            ticket.ended(await self.ended(decision, refusal.result, in: turn))
+            ticket.ended(await self.end(decision, refusal.result))
             throw refusal
         } catch {
-            ticket.ended(await self.ended(decision, DecisionOutcome.Result(error), in: turn))
+            ticket.ended(await self.end(decision, DecisionOutcome.Result(error)))
             throw error
         }
     }
@@ -53,24 +53,43 @@ extension Activation {
     }
 
     /// A later signature of the same decision was accepted: the earlier one, which the server had followed, decided nothing.
-    func settle(_ earlier: OpenDecision?, by ticket: DecisionTicket?, in turn: SigningTurn) async {
+    func settle(_ earlier: OpenDecision?, by ticket: DecisionTicket?) async {
         guard let earlier, ticket?.signed?.result == .accepted else { return }
-        _ = await self.ended(earlier, .notFollowed, in: turn)
+        _ = await self.end(earlier, .notFollowed)
     }
 
-    private nonisolated func ended(
-        _ decision: OpenDecision,
-        _ result: DecisionOutcome.Result,
-        in turn: SigningTurn
-    ) async -> SignedDecision {
-        let error = await turn.record(self.outcome(result), of: decision)
-        self.observer?.decisionEnded(Observed.Decision(decision.intent, result))
-        self.observeOutcome(result, .outcomeRecorded, error)
+    private nonisolated func end(_ decision: OpenDecision, _ result: DecisionOutcome.Result) async -> SignedDecision {
+        await self.record(result, of: decision, .outcomeRecorded, Observed.Decision(decision.intent, result))
         return SignedDecision(decision, result)
     }
 
-    private nonisolated func outcome(_ result: DecisionOutcome.Result) -> DecisionOutcome {
-        DecisionOutcome(result, localDate: self.server.clocks.reading.wall, serverDate: self.measuredServerDate)
+    /// Writes what became of a decision, and reports it.
+    ///
+    /// Does not throw: the decision is made. A row that lacks its outcome is open, and resolved like that of a process which
+    /// was killed here.
+    private nonisolated func record(
+        _ result: DecisionOutcome.Result,
+        of decision: OpenDecision,
+        _ kind: Observed.Receipt.Kind,
+        _ report: Observed.Decision
+    ) async {
+        let date = self.server.clocks.reading.wall
+        let outcome = DecisionOutcome(result, localDate: date, serverDate: self.measuredServerDate)
+        var failure: MobileTokenError?
+        do {
+            try await MobileTokenError.mapStoreErrors { try await self.server.store.record(outcome, of: decision) }
+        } catch {
+            failure = error as? MobileTokenError ?? MobileTokenError(.storeFailed, "The outcome was not written")
+        }
+        self.observer?.decisionEnded(report)
+        self.observer?.receiptWritten(
+            Observed.Receipt(
+                activationID: self.activationID,
+                kind: failure == nil ? kind : .outcomeNotWritten,
+                result: result,
+                error: failure
+            )
+        )
     }
 }
 
@@ -175,18 +194,13 @@ extension Activation {
 
     /// Writes what became of a decision whose answer was lost, where the store keeps receipts.
     package nonisolated func resolve(_ decision: OpenDecision, as result: DecisionOutcome.Result) async {
-        let turn = SigningTurn(of: self.activationID, in: self.server.store)
-        let error = await turn.record(self.outcome(result), of: decision)
-        let intent = decision.intent
-        self.observer?.decisionEnded(
-            Observed.Decision(
-                activationID: self.activationID,
-                operationID: intent.operationID,
-                verdict: intent.verdict,
-                result: result
-            )
+        let report = Observed.Decision(
+            activationID: self.activationID,
+            operationID: decision.intent.operationID,
+            verdict: decision.intent.verdict,
+            result: result
         )
-        self.observeOutcome(result, .openRowResolved, error)
+        await self.record(result, of: decision, .openRowResolved, report)
     }
 
     /// Returns the decisions whose fate is not known.

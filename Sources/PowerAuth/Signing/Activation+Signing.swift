@@ -72,7 +72,7 @@ extension Activation {
                     settled: .ifSettled(at: self.counterKnowledge.settled)
                 )
                 await self.keepProven(request.keys, in: turn)
-                await self.settle(doubtful, by: request.decision, in: turn)
+                await self.settle(doubtful, by: request.decision)
                 return response
             } catch let obstacle as AwaitingConfirmation {
                 guard obstacle.step == .upgrade else { throw MobileTokenError.activationNotConfirmed }
@@ -162,7 +162,7 @@ extension Activation {
         guard let reservation else { throw Unsettled() }
         self.counterKnowledge.signed(with: reservation)
         if request.decision != nil { self.observeIntent() }
-        return try await self.recordingOutcome(of: request, deciding: intent, signedWith: reservation, in: turn) {
+        return try await self.recordingOutcome(of: request, deciding: intent, signedWith: reservation) {
             let limits = (intent == nil ? nil : window, notAfter: notAfter)
             return try await self.deliver(request, body, signedWith: reservation, within: limits, with: permit)
         }

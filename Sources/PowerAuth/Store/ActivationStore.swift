@@ -299,7 +299,7 @@ public final class ActivationStore: Sendable {
         let slot = self.memory.withLock { $0.row(of: activationID)?.slot }
         return try await Self.$turns.withValue(Self.turns.union([activationID])) {
             try await self.driver.withTurn(of: activationID, slot: slot) { turn in
-                try await body(SigningTurn(of: activationID, in: self, turn))
+                try await body(SigningTurn(activationID: activationID, store: self, turn: turn))
             }
         }
     }
