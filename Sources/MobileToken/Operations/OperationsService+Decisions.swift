@@ -170,7 +170,8 @@ extension OperationsService {
                 authentication: authentication,
                 decision: decision
             )
-            _ = try response.read { try SuccessResponse(parsing: $0) }
+            // What the receipt calls a success is not judged again.
+            if response.decision?.result != .accepted { _ = try response.read { try SuccessResponse(parsing: $0) } }
         } catch {
             self.mayHaveOpenDecisions = true
             if let error = error as? MobileTokenError, error.code == .invalidOperation {

@@ -32,7 +32,6 @@ enum Acknowledgement {
 
     private static func successRoot(of response: ChannelResponse) -> JSONView? {
         guard let root = try? JSONDocument(parsing: response.bytes).root else { return nil }
-        let states = root.members.filter { $0.name.string?.isExactly("status") == true }
-        return states.count == 1 && states.first?.value.string?.isExactly("OK") == true ? root : nil
+        return root["status"]?.string?.isExactly("OK") == true ? root : nil
     }
 }
