@@ -76,7 +76,7 @@ extension ActivationStore {
             let prepared: Prepared<Result>
             do {
                 try found.row.check(turn, intent)
-                prepared = try await self.prepare(found, recording: intent, in: turn, change)
+                prepared = try self.prepare(found, recording: intent, in: turn, change)
             } catch  where isKept {
                 continue
             }
@@ -131,6 +131,8 @@ extension ActivationStore {
     /// An activation with what is known of it outside of the store.
     struct Found {
         let row: LoadedRow
+        /// The key that its fields are sealed with.
+        let sealing: Sealing
         let opened: Sealing.Opened
         /// The record, brought up to its mark.
         let record: ActivationRecord
@@ -169,13 +171,14 @@ extension ActivationStore {
     /// - Returns: `nil` when the row is behind its mark, and may have been overtaken since it was read.
     private func restore(_ row: LoadedRow, isLatest: Bool, in open: Open) async throws -> Found? {
         self.noteDecryption()
-        let opened = try await self.sealing(row.key).opened(row.sealed)
+        let sealing = try await self.sealing(row.key)
+        let opened = try sealing.opened(row.sealed)
         var record = opened.record
         let mark = open.facts.marks?.moves(of: row.slot, activationID: record.activationID) ?? 0
         guard record.counterMoves >= mark || row.wasPutBack || isLatest else { return nil }
         if row.wasPutBack { record.ledger.notePutBack() }
         record.ledger.catchUp(to: mark)
-        return Found(row: row, opened: opened, record: record)
+        return Found(row: row, sealing: sealing, opened: opened, record: record)
     }
 
     // MARK: Preparing
@@ -194,8 +197,8 @@ extension ActivationStore {
         recording intent: DecisionIntent?,
         in turn: Turn?,
         _ change: @Sendable (inout ActivationRecord) throws -> Result
-    ) async throws -> Prepared<Result> {
-        let (row, sealing) = (found.row, try await self.sealing(found.row.key))
+    ) throws -> Prepared<Result> {
+        let (row, sealing) = (found.row, found.sealing)
         var record = found.record
         let result = try change(&record)
         let hasMoved = record.counterMoves != found.record.counterMoves
@@ -239,11 +242,6 @@ extension LoadedRow {
         // A turn is for one slot: an activation of the same identifier that was added since has another.
         guard self.slot == turn.slot, turn.fence == nil || turn.fence == self.holder else { throw .turnLost }
     }
-}
-
-extension DecisionIntent {
-    /// The same, with the number of the lease under which it is signed, where there is one.
-    fileprivate func fenced(by lease: Int64?) -> Self { lease.map { self.fenced(by: UInt64(clamping: $0)) } ?? self }
 }
 
 extension MobileTokenError {

@@ -139,10 +139,10 @@ public struct DecisionIntent: Sendable, Hashable {
         self.personalData[keyPath: member]
     }
 
-    /// The same, signed under a membership, unless it names one already.
-    package func fenced(by number: UInt64) -> Self {
+    /// The same, signed under the lease of this number, if there is one, unless it names one already.
+    func fenced(by lease: Int64?) -> Self {
         var intent = self
-        intent.facts.fence = self.facts.fence ?? number
+        intent.facts.fence = self.facts.fence ?? lease.map { UInt64(clamping: $0) }
         return intent
     }
 
