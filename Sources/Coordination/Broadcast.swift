@@ -8,6 +8,8 @@ package protocol SubscriptionBuffer: Sendable {
     /// Why subscriptions may end.
     associatedtype EndReason: Sendable = Never
 
+    /// Returns whether an input is of interest to the subscriber.
+    func accepts(_ input: Input) -> Bool
     mutating func append(_ input: Input)
     mutating func removeFirst() -> Element?
     /// Indicates whether an input had no room. The subscription then ends after what was kept; nothing more is appended.
@@ -15,6 +17,7 @@ package protocol SubscriptionBuffer: Sendable {
 }
 
 extension SubscriptionBuffer {
+    package func accepts(_ input: Input) -> Bool { true }
     package var hasOverflowed: Bool { false }
 }
 
@@ -32,8 +35,8 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
         var isFinished = false
         var endReason: Buffer.EndReason?
 
-        mutating func join() -> Place {
-            let mailbox = Mailbox(self.start, isFinished: self.isFinished)
+        mutating func join(_ adapt: (Buffer) -> Buffer) -> Place {
+            let mailbox = Mailbox(adapt(self.start), isFinished: self.isFinished)
             self.nextID += 1
             if !self.isFinished { self.mailboxes[self.nextID] = mailbox }
             return Place(
@@ -68,13 +71,15 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
     package var endReason: Buffer.EndReason? { self.state.withLock { $0.endReason } }
 
     /// Begins a subscription; one that ends after what it starts with when the broadcast is finished.
-    package func subscribe() -> Subscription<Buffer> {
-        self.subscription(self.state.withLock { $0.join() })
+    ///
+    /// - Parameter adapt: Makes the subscriber's buffer of the one that all start with.
+    package func subscribe(_ adapt: (Buffer) -> Buffer = { $0 }) -> Subscription<Buffer> {
+        self.subscription(self.state.withLock { $0.join(adapt) })
     }
 
     /// Begins a subscription, or returns `nil` when there are `limit` subscribers already.
     package func subscribe(unlessThereAre limit: Int) -> Subscription<Buffer>? {
-        let place = self.state.withLock { $0.mailboxes.count < limit ? $0.join() : nil }
+        let place = self.state.withLock { $0.mailboxes.count < limit ? $0.join { $0 } : nil }
         return place.map { self.subscription($0) }
     }
 
@@ -102,10 +107,7 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
         let mailboxes: [Mailbox<Buffer>] = self.state.withLock { state in
             guard let input = change(&state.start) else { return [] }
             // Under the lock, or two sends could reach one mailbox in the wrong order.
-            for mailbox in state.mailboxes.values {
-                mailbox.change { if !$0.hasOverflowed { $0.append(input) } }
-            }
-            return Array(state.mailboxes.values)
+            return state.mailboxes.values.filter { $0.append(input) }
         }
         for mailbox in mailboxes { mailbox.wake() }
     }
@@ -190,7 +192,18 @@ private final class Mailbox<Buffer: SubscriptionBuffer>: Sendable {
         self.state = Mutex(State(buffer: buffer, isFinished: isFinished))
     }
 
-    /// Changes the buffer, and leaves it to ``wake()`` to resume the reader: the caller may hold a lock.
+    /// Appends an input, and leaves it to ``wake()`` to resume the reader: the caller may hold a lock.
+    ///
+    /// - Returns: `false` when it is of no interest to the reader.
+    func append(_ input: Buffer.Input) -> Bool {
+        self.state.withLock { state in
+            guard state.buffer.accepts(input) else { return false }
+            if !state.buffer.hasOverflowed { state.buffer.append(input) }
+            return true
+        }
+    }
+
+    /// Changes what is not read yet.
     func change(_ body: (inout Buffer) -> Void) {
         self.state.withLock { body(&$0.buffer) }
     }

@@ -118,4 +118,35 @@ import Testing
         broadcast.finish()
         #expect(await broadcast.subscribe(unlessThereAre: 1)?.next() == nil)
     }
+
+    /// Numbers, or the even ones alone. Counts how often a reader looks for one.
+    private struct Sieve: SubscriptionBuffer {
+        let looks: Shared<Int>
+        var isOfEvens = false
+        var pending: [Int] = []
+
+        func accepts(_ number: Int) -> Bool { !self.isOfEvens || number.isMultiple(of: 2) }
+
+        mutating func append(_ number: Int) { self.pending.append(number) }
+
+        mutating func removeFirst() -> Int? {
+            self.looks.update { $0 += 1 }
+            return self.pending.isEmpty ? nil : self.pending.removeFirst()
+        }
+    }
+
+    @Test func whatASubscriberDoesNotAcceptDoesNotWakeIt() async {
+        let looks = Shared(0)
+        let broadcast = Broadcast(startingWith: Sieve(looks: looks))
+        let all = broadcast.subscribe()
+        let reader = Task(executorPreference: InlineExecutor()) {
+            await broadcast.subscribe { Sieve(looks: $0.looks, isOfEvens: true) }.next()
+        }
+        await until { looks.value == 1 }
+        broadcast.send(1)
+        #expect(looks.value == 1)
+        broadcast.send(2)
+        #expect(await reader.value == 2)
+        #expect(await all.next() == 1)
+    }
 }

@@ -18,8 +18,9 @@ package struct EventBuffer: SubscriptionBuffer {
     package typealias EndReason = MobileTokenError
 
     /// The number of events that wait for a slow reader before they are merged.
-    private static let capacity = 16
-
+    private var capacity = 16
+    /// Indicates that the subscriber reads changes alone.
+    private var hasChangesAlone = false
     private var pending: [OperationsService.Event] = []
 
     package init(list: [UserOperation] = [], isLoading: Bool = false) {
@@ -27,16 +28,26 @@ package struct EventBuffer: SubscriptionBuffer {
         if !list.isEmpty { self.pending.append(.changed(OperationList.Change(wholeList: list))) }
     }
 
+    /// The same for a subscriber that reads changes alone, merged into one.
+    var ofChanges: Self {
+        var buffer = self
+        (buffer.capacity, buffer.hasChangesAlone) = (1, true)
+        buffer.pending.removeAll { $0.change == nil }
+        return buffer
+    }
+
+    package func accepts(_ event: OperationsService.Event) -> Bool { !self.hasChangesAlone || event.change != nil }
+
     package mutating func append(_ event: OperationsService.Event) {
         self.pending.append(event)
-        if self.pending.count > Self.capacity { self.merge() }
+        if self.pending.count > self.capacity { self.merge() }
     }
 
     /// Notes that the list came in another order.
     package mutating func reorder(as operations: [UserOperation]) {
         // Earlier changes show the list as it was then.
         for index in self.pending.indices.reversed() {
-            guard case .changed(let change) = self.pending[index] else { continue }
+            guard let change = self.pending[index].change else { continue }
             self.pending[index] = .changed(change.reordered(as: operations))
             return
         }
@@ -60,6 +71,11 @@ package struct EventBuffer: SubscriptionBuffer {
         self.pending = [change.map { .changed($0) }, failure.map { .failed($0) }, loading.map { .loading($0) }]
             .compactMap { $0 }
     }
+}
+
+extension OperationsService.Event {
+    /// The change of the list, if it is one.
+    var change: OperationList.Change? { if case .changed(let change) = self { change } else { nil } }
 }
 
 extension OperationList.Change {

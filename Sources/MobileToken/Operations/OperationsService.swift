@@ -59,7 +59,6 @@ public actor OperationsService {
 
     nonisolated let channel: any AuthenticatedChannel
     nonisolated let poller: Poller
-    private nonisolated let changesBroadcast: Broadcast<ChangeBuffer>
     nonisolated let eventsBroadcast: Broadcast<EventBuffer>
     nonisolated let runPlan: Following.Plan
     /// The fleets that follow the service without a task, each called with every event, on the service.
@@ -98,15 +97,13 @@ public actor OperationsService {
         self.poller = poller
         self.acceptLanguage = configuration.acceptLanguage
         self.runPlan = Following.Plan(interval: configuration.pollInterval, options: configuration.pollingOptions)
-        self.changesBroadcast = Broadcast(startingWith: ChangeBuffer()) { poller.setObserved($0) }
         self.eventsBroadcast = Broadcast(startingWith: EventBuffer()) { poller.setObserved($0) }
     }
 
     deinit {
         self.polling?.task.cancel()
         self.fetching?.cancel()
-        // Readers hold the broadcasts, so these would outlive the service without an end.
-        self.changesBroadcast.finish()
+        // Readers hold the broadcast, so it would outlive the service without an end.
         self.eventsBroadcast.finish()
     }
 
@@ -172,7 +169,9 @@ public actor OperationsService {
     /// Each call begins a subscription of its own, which ends when the stream is let go. One stream has one reader: two loops
     /// over the same value share its changes, so call this twice. It does not keep the service alive, and it ends when the
     /// service is released, when the reading task is canceled, or when polling ended for good; then ``endReason`` is set.
-    public nonisolated func changes() -> AsyncStream<OperationList.Change> { self.changesBroadcast.subscribe().stream }
+    public nonisolated func changes() -> AsyncStream<OperationList.Change> {
+        self.eventsBroadcast.subscribe(\.ofChanges).stream(of: \.change)
+    }
 
     /// Returns the service's events in the order they happen: loading, changes, failures.
     ///
@@ -181,41 +180,30 @@ public actor OperationsService {
     public nonisolated func events() -> AsyncStream<OperationsService.Event> { self.eventsBroadcast.subscribe().stream }
 
     /// The number of subscriptions to ``changes()`` and ``events()``; a stream that is not read is one.
-    package nonisolated var subscriberCount: Int {
-        self.changesBroadcast.subscriberCount + self.eventsBroadcast.subscriberCount
-    }
+    package nonisolated var subscriberCount: Int { self.eventsBroadcast.subscriberCount }
 
     /// Why ``changes()`` and ``events()`` ended, if polling ended for good: because the activation was removed here or on the
     /// server, or its state cannot be used any more. It stays known until a fetch succeeds again.
     ///
     /// Streams that are begun later follow what is fetched by hand, and any polling that is started anew.
-    public nonisolated var endReason: MobileTokenError? { self.changesBroadcast.endReason }
+    public nonisolated var endReason: MobileTokenError? { self.eventsBroadcast.endReason }
 
     /// Ends the streams for a reason that readers find in ``endReason``.
-    func endStreams(for reason: MobileTokenError) {
-        self.changesBroadcast.finish(reason)
-        self.eventsBroadcast.finish(reason)
-    }
+    func endStreams(for reason: MobileTokenError) { self.eventsBroadcast.finish(reason) }
 
     /// Lets new streams follow what happens from now on.
     func streamsGoOn(isWell: Bool = false) {
         guard self.endReason != nil else { return }
-        self.changesBroadcast.reopen()
         self.eventsBroadcast.reopen()
-        guard isWell else { return }
-        self.changesBroadcast.forgetEndReason()
-        self.eventsBroadcast.forgetEndReason()
+        if isWell { self.eventsBroadcast.forgetEndReason() }
     }
 
     func publish(_ change: OperationList.Change?) {
-        let operations = self.state.operations
-        let start = ChangeBuffer(list: operations)
         guard let change else {
+            let operations = self.state.operations
             // The order may have changed, which is no news but belongs into what is still unread.
-            self.changesBroadcast.revise(startingWith: start) { $0.reorder(as: operations) }
             return self.eventsBroadcast.revise(startingWith: self.eventsStart) { $0.reorder(as: operations) }
         }
-        self.changesBroadcast.send(change, startingWith: start)
         self.publish(.changed(change))
         self.channel.observer?.operationListChanged(
             Observed.OperationList(
