@@ -33,7 +33,7 @@ extension Activation {
         case .none:
             return try await self.sendUnproven(request, in: self.dialect, headers: headers)
         case .token(let name, let factors):
-            let demand = try TokenDemand(name, factors, with: authentication)
+            let demand = TokenDemand(name, factors, with: authentication)
             return try await self.send(request, headers: headers, withToken: demand)
         case .code:
             let ticket = decision.map { DecisionTicket($0) }

@@ -29,10 +29,13 @@ extension Activation {
     }
 
     /// Creates a token at the server, in place of `replaced` unless another has taken its place by then.
+    ///
+    /// - Throws: ``MobileTokenError/Code/invalidName`` for a name that no token can have.
     func createToken(
         _ demand: TokenDemand,
         replacing replaced: ActivationRecord.Token?
     ) async throws -> ActivationRecord.Token {
+        try NameRule.check(demand.name.string, of: "a token")
         guard let authentication = demand.authentication(for: demand.factors) else {
             throw MobileTokenError.tokenNeedsFactors
         }
@@ -99,7 +102,7 @@ extension Activation {
         guard let authentication = demand.authentication(for: refused.factors) else { return nil }
         // One that possession makes at any time is forgotten at once: should that fail now, nobody asks with it again.
         if refused.factors == .possession { try await self.forgetToken(demand.name, refused) }
-        let renewal = try TokenDemand(demand.name.string, refused.factors, with: authentication)
+        let renewal = TokenDemand(demand.name.string, refused.factors, with: authentication)
         return try await self.createToken(renewal, replacing: refused)
     }
 

@@ -27,7 +27,7 @@ extension Activation {
     /// - Parameter authentication: The factors of the token that is replaced, or more.
     /// - Throws: ``MobileTokenError/Code/invalidAuthentication`` for fewer factors, before anything is sent.
     public func renewToken(_ name: String, with authentication: Authentication) async throws {
-        let demand = try TokenDemand(name, SignatureType(authentication), with: authentication)
+        let demand = TokenDemand(name, SignatureType(authentication), with: authentication)
         let refused = try await self.storedRecord().tokens[demand.name]
         if let refused {
             guard demand.factors.covers(refused.factors) else { throw MobileTokenError.tokenNeedsFactors }
@@ -66,7 +66,6 @@ extension Activation {
         headers: HTTPHeaders,
         withToken demand: TokenDemand
     ) async throws -> ChannelResponse {
-        try self.checkNotRemoved()
         try await self.waitForUpgrade()
         let token = try await self.token(demand)
         try await self.server.tryToSynchronizeTime()  // after the token, whose creation may have shown the time

@@ -9,9 +9,7 @@ struct TokenDemand: Sendable {
     /// The factors at hand besides possession, which always is.
     private let authentication: Authentication
 
-    /// - Throws: ``MobileTokenError/Code/invalidName`` for a name that no token can have.
-    init(_ name: String, _ factors: SignatureType, with authentication: Authentication) throws(MobileTokenError) {
-        try NameRule.check(name, of: "a token")
+    init(_ name: String, _ factors: SignatureType, with authentication: Authentication) {
         self.name = ExactString(name)
         self.factors = factors
         self.authentication = authentication
