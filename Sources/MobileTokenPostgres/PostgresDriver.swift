@@ -194,8 +194,7 @@ package final class PostgresDriver: JournalDriver {
         return .otherTag
     }
 
-    func insert(_ row: NewRow, isRehearsal: Bool) async throws -> InsertAnswer {
-        if isRehearsal { return try await self.rehearse(row) }
+    func insert(_ row: NewRow) async throws -> InsertAnswer {
         let slot = try await self.withConnection { connection in
             do throws(PostgresError) {
                 return try connection.run([StoredActivation.insertion(of: row)]).first?.first?.integer(0)
@@ -208,8 +207,7 @@ package final class PostgresDriver: JournalDriver {
         return held?.tag == row.tag ? .written(slot: held?.slot ?? 0) : .held
     }
 
-    /// Inserts an activation, and takes it back within the transaction. Then writes something durably.
-    private func rehearse(_ row: NewRow) async throws -> InsertAnswer {
+    func rehearse(_ row: NewRow) async throws -> Bool {
         struct End: Error {}
         let rehearsal = NewRow(
             sealed: SealedActivation(activationID: UUID().uuidString, fields: row.sealed.fields),
@@ -230,7 +228,7 @@ package final class PostgresDriver: JournalDriver {
             )
             try connection.run("DELETE FROM setting WHERE name = 'rehearsal'")
         }
-        return .written(slot: 0)
+        return true
     }
 
     func remove(_ activationID: String) async throws -> Int64? {

@@ -33,8 +33,12 @@ extension ForwardingDriver {
         try await self.passing { try await self.base.swap(change) }
     }
 
-    package func insert(_ row: NewRow, isRehearsal: Bool) async throws -> InsertAnswer {
-        try await self.passing { try await self.base.insert(row, isRehearsal: isRehearsal) }
+    package func insert(_ row: NewRow) async throws -> InsertAnswer {
+        try await self.passing { try await self.base.insert(row) }
+    }
+
+    package func rehearse(_ row: NewRow) async throws -> Bool {
+        try await self.passing { try await self.base.rehearse(row) }
     }
 
     package func remove(_ activationID: String) async throws -> Int64? {

@@ -204,7 +204,9 @@ public final class ActivationStore: Sendable {
     ///
     /// - Throws: What ``insert(_:)`` would throw: the store is closed, damaged, full, may not be written, or has another key.
     package func prove() async throws {
-        _ = try await self.insert(sealed: SealedActivation.rehearsal, .version3, isRehearsal: true)
+        let key = try await self.opened().keys.current
+        let row = NewRow(sealed: .rehearsal, tag: .random(), key: key, format: .version3)
+        guard try await self.settling({ try await self.driver.rehearse(row) }) else { throw self.wrongKey() }
     }
 
     /// Shows that every process which shares the store now could read an activation of a version of the protocol.
@@ -233,23 +235,11 @@ public final class ActivationStore: Sendable {
     package func insert(_ record: ActivationRecord) async throws {
         let open = try await self.opened()
         let sealed = try open.keys.currentSealing.seal(record)
-        guard let slot = try await self.insert(sealed: sealed, sealed.format, isRehearsal: false) else {
-            throw MobileTokenError.alreadyStored()
-        }
-        open.facts.marks?.set(record.counterMoves, of: slot, activationID: record.activationID)
-    }
-
-    /// - Returns: `nil` when there is one of that identifier already.
-    private func insert(
-        sealed: SealedActivation,
-        _ format: RecordFormat,
-        isRehearsal: Bool
-    ) async throws -> Int64? {
-        let open = try await self.opened()
-        let row = NewRow(sealed: sealed, tag: .random(), key: open.keys.current, format: format)
-        switch try await self.settling({ try await self.driver.insert(row, isRehearsal: isRehearsal) }) {
-        case .written(let slot): return slot
-        case .held: return nil
+        let row = NewRow(sealed: sealed, tag: .random(), key: open.keys.current, format: sealed.format)
+        switch try await self.settling({ try await self.driver.insert(row) }) {
+        case .written(let slot):
+            open.facts.marks?.set(record.counterMoves, of: slot, activationID: record.activationID)
+        case .held: throw MobileTokenError.alreadyStored()
         case .otherKey: throw self.wrongKey()
         }
     }

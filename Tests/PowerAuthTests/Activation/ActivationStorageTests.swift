@@ -138,8 +138,5 @@ struct ActivationStorageTests {
 private struct DriverWithoutRoom: ForwardingDriver {
     let base: any JournalDriver
 
-    func insert(_ row: NewRow, isRehearsal: Bool) async throws -> InsertAnswer {
-        guard isRehearsal else { throw MobileTokenError(.storeFull, "no room") }
-        return try await self.base.insert(row, isRehearsal: true)
-    }
+    func insert(_ row: NewRow) async throws -> InsertAnswer { throw MobileTokenError(.storeFull, "no room") }
 }

@@ -128,8 +128,12 @@ final class ScriptedDriver: JournalDriver {
         }
     }
 
-    func insert(_ row: NewRow, isRehearsal: Bool) async throws -> InsertAnswer {
-        try await self.run(.insert) { [base] in try await base.insert(row, isRehearsal: isRehearsal) }
+    func insert(_ row: NewRow) async throws -> InsertAnswer {
+        try await self.run(.insert) { [base] in try await base.insert(row) }
+    }
+
+    func rehearse(_ row: NewRow) async throws -> Bool {
+        try await self.run(.insert) { [base] in try await base.rehearse(row) }
     }
 
     func remove(_ activationID: String) async throws -> Int64? {

@@ -24,10 +24,13 @@ package protocol JournalDriver: Sendable {
     func swap(_ change: RowChange) async throws -> SwapAnswer
 
     /// Adds an activation.
+    func insert(_ row: NewRow) async throws -> InsertAnswer
+
+    /// Shows that there is room for an activation: adds it in a transaction that is taken back, and commits and deletes something
+    /// else.
     ///
-    /// - Parameter isRehearsal: Whether it is taken back within its transaction, and something else committed and deleted, to show
-    ///   that there is room.
-    func insert(_ row: NewRow, isRehearsal: Bool) async throws -> InsertAnswer
+    /// - Returns: `false` when the key is not the one that the store is sealed with now.
+    func rehearse(_ row: NewRow) async throws -> Bool
 
     /// Forgets an activation. Receipts stay, and its slot is never given again.
     ///

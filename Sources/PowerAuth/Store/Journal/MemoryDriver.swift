@@ -93,11 +93,10 @@ package final class MemoryDriver: JournalDriver {
         }
     }
 
-    package func insert(_ row: NewRow, isRehearsal: Bool) async throws -> InsertAnswer {
+    package func insert(_ row: NewRow) async throws -> InsertAnswer {
         self.contents.withLock { contents in
             let id = ExactString(row.sealed.activationID)
             if let held = contents.rows[id] { return held.tag == row.tag ? .written(slot: held.slot) : .held }
-            guard !isRehearsal else { return .written(slot: 0) }
             contents.lastSlot += 1
             contents.rows[id] = LoadedRow(
                 slot: contents.lastSlot,
@@ -109,6 +108,8 @@ package final class MemoryDriver: JournalDriver {
             return .written(slot: contents.lastSlot)
         }
     }
+
+    package func rehearse(_ row: NewRow) async throws -> Bool { true }
 
     package func remove(_ activationID: String) async throws -> Int64? {
         self.contents.withLock { $0.rows.removeValue(forKey: ExactString(activationID))?.slot }

@@ -76,7 +76,7 @@ actor SQLiteDriver: JournalDriver {
         return try self.mappingErrors { try body(open.database) }
     }
 
-    /// Runs `body` as one durable change.
+    /// Runs `body` as one change, of which all is kept or nothing, and which is on the disk when the call returns.
     func write<Result>(_ body: (ActivationDatabase) throws -> Result) throws -> Result {
         try self.run { database in try database.write { try body(database) } }
     }
@@ -128,9 +128,8 @@ actor SQLiteDriver: JournalDriver {
         for (swap, answer) in zip(swaps, answers) { swap.answer = .success(answer) }
     }
 
-    func insert(_ row: NewRow, isRehearsal: Bool) async throws -> InsertAnswer {
-        if isRehearsal { return try self.rehearse(row) }
-        return try self.write { database in
+    func insert(_ row: NewRow) async throws -> InsertAnswer {
+        try self.write { database in
             guard try database.keys().first?.number == row.key else { return .otherKey }
             if let held = try database.activation(row.sealed.activationID) {
                 return held.tag == row.tag ? .written(slot: held.slot) : .held
@@ -139,26 +138,23 @@ actor SQLiteDriver: JournalDriver {
         }
     }
 
-    /// Does what inserting an activation does, without leaving one behind.
-    ///
     /// The rows themselves are taken back within their transaction, since a crash must not leave half an activation; they
     /// show that the tables take them. That a commit reaches the disk is shown by a setting that is never read.
-    private func rehearse(_ row: NewRow) throws -> InsertAnswer {
-        struct End: Error { let answer: InsertAnswer }
-        let name = "rehearsal"
+    func rehearse(_ row: NewRow) async throws -> Bool {
+        struct End: Error {}
         do {
             try self.write { database in
-                guard try database.keys().first?.number == row.key else { throw End(answer: .otherKey) }
-                throw End(answer: .written(slot: try database.insert(row.sealed, tag: row.tag)))
+                guard try database.keys().first?.number == row.key else { return }
+                _ = try database.insert(row.sealed, tag: row.tag)
+                throw End()
             }
-        } catch let end as End {
-            guard end.answer != .otherKey else { return end.answer }
-            let bytes = row.sealed.fields.flatMap(\.bytes)
+        } catch is End {
+            let (name, bytes) = ("rehearsal", row.sealed.fields.flatMap(\.bytes))
             try self.write { try $0.set(name, to: bytes) }
             try self.write { try $0.removeSetting(name) }
-            return end.answer
+            return true
         }
-        return .otherKey
+        return false
     }
 
     func remove(_ activationID: String) async throws -> Int64? {
