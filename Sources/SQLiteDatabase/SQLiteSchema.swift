@@ -2,8 +2,7 @@
 ///
 /// ```swift
 /// let schema = SQLiteSchema(applicationID: 0x5041_5374, migrations: [["CREATE TABLE setting (…) STRICT"]])
-/// try schema.check(connection)
-/// try schema.migrate(connection)
+/// try schema.migrate(connection, from: try schema.check(connection))
 /// ```
 package struct SQLiteSchema: Sendable {
     /// Marks a file as a database of this kind, as `PRAGMA application_id` reads it.
@@ -22,7 +21,7 @@ package struct SQLiteSchema: Sendable {
         self.migrations = migrations
     }
 
-    /// The version that ``migrate(_:)`` leads to.
+    /// The version that ``migrate(_:from:)`` leads to.
     package var currentVersion: Int { self.firstVersion + self.migrations.count - 1 }
 
     /// Why a file is not a database that this schema knows.
@@ -37,8 +36,9 @@ package struct SQLiteSchema: Sendable {
 
     /// Checks that the file is empty or a database of this kind; changes nothing.
     ///
+    /// - Returns: The version of the file.
     /// - Throws: ``Mismatch``, or ``SQLiteError`` when the file cannot be read.
-    package func check(_ connection: SQLiteConnection) throws {
+    package func check(_ connection: SQLiteConnection) throws -> Int {
         let version = try Self.version(of: connection)
         guard version <= self.currentVersion else { throw Mismatch.newer(version: version) }
         let applicationID = try Self.integer("PRAGMA application_id", of: connection)
@@ -47,11 +47,14 @@ package struct SQLiteSchema: Sendable {
             throw Mismatch.foreign
         }
         guard version == 0 || version >= self.firstVersion else { throw Mismatch.older(version: version) }
+        return version
     }
 
     /// Brings the file to the current version, in one transaction.
-    package func migrate(_ connection: SQLiteConnection) throws {
-        guard try Self.version(of: connection) < self.currentVersion else { return }
+    ///
+    /// - Parameter version: The version that ``check(_:)`` found.
+    package func migrate(_ connection: SQLiteConnection, from version: Int) throws {
+        guard version < self.currentVersion else { return }
         try connection.transaction {
             // Another process may have been quicker.
             for step in self.migrations.dropFirst(max(0, try Self.version(of: connection) + 1 - self.firstVersion)) {

@@ -21,6 +21,10 @@ import Testing
         self.connection = try SQLiteConnection(path: path, access: .create(permissions: 0o600))
     }
 
+    private func migrate(_ schema: SQLiteSchema) throws {
+        try schema.migrate(self.connection, from: try schema.check(self.connection))
+    }
+
     private func items() throws -> [Int64] {
         try self.connection.rows("SELECT id FROM item ORDER BY id") { $0.integer(0) }
     }
@@ -30,26 +34,25 @@ import Testing
             (self.first, []), (self.first, []), (self.second, [1, 2]), (self.second, [1, 2]),
         ]
         for (schema, items) in steps {
-            try schema.check(self.connection)
-            try schema.migrate(self.connection)
+            try self.migrate(schema)
             #expect(try self.items() == items)
         }
     }
 
     @Test func aStepThatFailsLeavesTheVersionBefore() throws {
-        try self.first.migrate(self.connection)
+        try self.migrate(self.first)
         let broken = SQLiteSchema(
             applicationID: 7,
             migrations: [[], ["INSERT INTO item VALUES (1)", "INSERT INTO nowhere VALUES (1)"]]
         )
-        #expect(throws: SQLiteError.self) { try broken.migrate(self.connection) }
+        #expect(throws: SQLiteError.self) { try self.migrate(broken) }
         #expect(try self.items().isEmpty)
-        try self.second.migrate(self.connection)
+        try self.migrate(self.second)
         #expect(try self.items() == [1, 2])
     }
 
     @Test func aNewerDatabaseIsRefused() throws {
-        try self.second.migrate(self.connection)
+        try self.migrate(self.second)
         #expect(throws: SQLiteSchema.Mismatch.newer(version: 2)) { try self.first.check(self.connection) }
     }
 

@@ -13,9 +13,10 @@ final class ActivationDatabase {
     /// Opens a prepared file, and makes an empty one a store.
     init(path: String, options: SQLiteOptions) throws {
         let connection = try SQLiteConnection(path: path, vfs: options.vfs)
+        let version: Int
         // Before anything could be changed.
         do {
-            try SQLiteSchema.activationStore.check(connection)
+            version = try SQLiteSchema.activationStore.check(connection)
         } catch let mismatch as SQLiteSchema.Mismatch {
             throw mismatch.storeError(path: path)
         }
@@ -24,7 +25,7 @@ final class ActivationDatabase {
         if isNew { try connection.set("auto_vacuum = INCREMENTAL") }
         try connection.useWriteAheadLog()
         try Self.prepare(connection, options, synchronous: options.synchronous)
-        try SQLiteSchema.activationStore.migrate(connection)
+        try SQLiteSchema.activationStore.migrate(connection, from: version)
         self.connection = connection
         self.path = path
         self.options = options
@@ -176,11 +177,11 @@ final class ActivationDatabase {
     /// Adds an activation and returns its slot.
     func insert(_ activation: SealedActivation, tag: WriteTag) throws -> Int64 {
         let counter = activation.fields.first { $0.name == Self.counterField }
-        try self.connection.run(
-            "INSERT INTO activation (activation_id, tag, counter) VALUES (?, ?, ?)",
+        let slots = try self.connection.rows(
+            "INSERT INTO activation (activation_id, tag, counter) VALUES (?, ?, ?) RETURNING slot",
             [.text(activation.activationID), .integer(tag.rawValue), counter.map { .blob($0.bytes) } ?? .null]
-        )
-        guard let slot = try self.slot(of: activation.activationID) else { throw MobileTokenError.notStored() }
+        ) { $0.integer(0) }
+        guard let slot = try slots.first.map({ try Self.checked($0) }) else { throw MobileTokenError.notStored() }
         for field in activation.fields where field.name != Self.counterField { try self.write(field, in: slot) }
         return slot
     }
