@@ -13,18 +13,16 @@ extension ServerConnection {
         read: (_ response: String, _ now: Int64) throws -> IssuedKey<Key>
     ) async throws -> (IssuedKey<Key>, lifetime: Duration) {
         let path = try ServerEndpoint.temporaryKey.path(in: version)
-        let issued = try await self.time.measuring(\.issuedAt) {
+        return try await self.time.measuring(\.0.issuedAt) {
             try await self.ask(path, for: activationID, Token(jwt: jwt), returning: Token.self) { token in
                 let issued = try MobileTokenError.mapErrors(ofResponse: path) {
                     // A clock that was never compared with the server's must not declare a fresh key expired.
                     try read(token.jwt, self.time.isSynchronized ? self.time.milliseconds : .min)
                 }
                 // An expired key is refused while the response is known.
-                _ = try issued.lifetime()
-                return issued
+                return (issued, lifetime: try issued.lifetime())
             }
         }
-        return (issued, try issued.lifetime())
     }
 
     private struct Token: Codable { let jwt: String }
@@ -37,7 +35,6 @@ enum TemporaryKeyLifetime {
     /// Nor for a code in its last half minute: a server that does not know the key any more may count the code as wrong.
     static let marginBeforeSigning: Duration = .seconds(30)
     fileprivate static let longest: Int64 = 24 * 60 * 60 * 1000
-
 }
 
 extension IssuedKey {
