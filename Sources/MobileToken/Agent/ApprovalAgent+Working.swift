@@ -9,7 +9,9 @@ extension ApprovalAgent {
     func followEvents() async {
         for await event in self.fleet.polledEvents() {
             switch event {
-            case .changed(let news): await self.take(news.change.operations, of: news.activationID)
+            case .changed(let news):
+                self.unread.lists[ExactString(news.activationID)] = news.change.operations
+                await self.takeUnread(of: news.activationID)
             case .stateChanged(let id, let state): await self.take(state, of: id)
             case .left(let id):
                 self.adopted.remove(ExactString(id))
@@ -18,11 +20,6 @@ extension ApprovalAgent {
             case .failed: break
             }
         }
-    }
-
-    private func take(_ operations: [UserOperation], of activationID: String) async {
-        self.unread.lists[ExactString(activationID)] = operations
-        await self.takeUnread(of: activationID)
     }
 
     private func take(_ state: OperationsFleet.ActivationState, of activationID: String) async {
@@ -177,15 +174,11 @@ extension ApprovalAgent {
             }
         }
         self.follow(self.supervision.sent(error, by: job, at: self.now, random: self.configuration.random()))
-        self.decisionEnded(job)
+        self.decisions[job.number] = nil
     }
 
     private func resolved(_ result: AgentSupervision.Resolution, by job: AgentSupervision.Job) {
         self.follow(self.supervision.resolved(result, by: job, at: self.now, random: self.configuration.random()))
-        self.decisionEnded(job)
-    }
-
-    private func decisionEnded(_ job: AgentSupervision.Job) {
         self.decisions[job.number] = nil
     }
 
@@ -199,7 +192,7 @@ extension ApprovalAgent {
         let id = channel.activationID
         if let kept = self.factors.factor(of: id, at: self.now) { return kept }
         do {
-            let authentication = try await self.unlocked(channel)
+            let authentication = try await self.unlock(channel)
             self.factors.keep(authentication, of: id, at: self.now)
             self.setAlarm()
             return authentication
@@ -212,14 +205,6 @@ extension ApprovalAgent {
                 underlying: error
             )
         }
-    }
-}
-
-extension ApprovalAgent {
-    /// Off the actor: an application's own code may take its time.
-    @concurrent
-    private nonisolated func unlocked(_ channel: any AuthenticatedChannel) async throws -> Authentication {
-        try await self.unlock(channel)
     }
 }
 

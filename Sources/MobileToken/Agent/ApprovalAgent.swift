@@ -35,8 +35,8 @@ public actor ApprovalAgent {
 
     nonisolated let fleet: OperationsFleet
     nonisolated let policy: Policy
-    /// Unlocks an activation's factors.
-    nonisolated let unlock: @Sendable (any AuthenticatedChannel) async throws -> Authentication
+    /// Unlocks an activation's factors. Off the actor: an application's own code may take its time.
+    nonisolated let unlock: @concurrent @Sendable (any AuthenticatedChannel) async throws -> Authentication
     nonisolated let broadcast = Broadcast(startingWith: AgentEventBuffer())
     nonisolated let wake = Signal()
 

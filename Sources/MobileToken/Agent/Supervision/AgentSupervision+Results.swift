@@ -25,12 +25,7 @@ extension AgentSupervision {
     /// The policy returned, in time or too late.
     package mutating func policyReturned(_ result: PolicyResult, from job: Job, at now: Duration) -> [Action] {
         self.policyIsGone(job)
-        var event: ApprovalAgent.Event.Kind?
-        let entry = self.end(job) { entry in event = entry.judged(result, at: now) }
-        let reports = zip([event].compactMap { $0 }, [entry].compactMap { $0 }).map { event, entry in
-            Action.report(entry.event(of: job.activationID, event))
-        }
-        return reports + self.begin(at: now)
+        return self.finish(job, at: now) { $0.judged(result, at: now) }
     }
 
     /// A policy that was given up has returned after all: the operation may be reviewed again when it has changed.
