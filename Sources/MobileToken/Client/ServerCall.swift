@@ -5,10 +5,27 @@ import PowerAuth
 enum ServerCall {
     case authorize, reject, claim, detail, other
 
-    /// Runs `body`, a request, whose errors get the code that the server's own code stands for on this call.
-    func mappingErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
+    /// Makes the call. Its errors get the code that the server's own code stands for on it.
+    ///
+    /// - Parameters:
+    ///   - language: The value of `Accept-Language`.
+    ///   - decision: The decision that the call makes, if it makes one.
+    func post(
+        _ path: String,
+        body: [UInt8],
+        on channel: any AuthenticatedChannel,
+        authentication: RequestAuthentication = .universalToken,
+        language: String,
+        decision: DecisionIntent? = nil
+    ) async throws -> ChannelResponse {
         do {
-            return try await body()
+            return try await channel.post(
+                path,
+                body: body,
+                authentication: authentication,
+                acceptLanguage: language,
+                decision: decision
+            )
         } catch let error as MobileTokenError {
             throw error.serverCode.flatMap { self.code(of: $0) }.map { error.with($0) } ?? error
         }

@@ -76,14 +76,11 @@ public struct InboxService: Sendable {
     }
 
     private func post(_ call: String, _ body: [UInt8]) async throws -> ChannelResponse {
-        try await ServerCall.other.mappingErrors {
-            try await self.channel.post(
-                "/api/inbox/\(call)",
-                body: body,
-                authentication: .universalToken,
-                acceptLanguage: self.acceptLanguage.description,
-                decision: nil
-            )
-        }
+        try await ServerCall.other.post(
+            "/api/inbox/\(call)",
+            body: body,
+            on: self.channel,
+            language: self.acceptLanguage.description
+        )
     }
 }

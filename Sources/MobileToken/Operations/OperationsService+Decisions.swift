@@ -77,12 +77,8 @@ extension OperationsService {
     ///
     /// - Throws: `MobileTokenError`, such as `detailExpired`.
     public func detail(id: String) async throws -> UserOperation {
-        try await self.post(
-            .detail,
-            "/api/auth/token/app/operation/detail",
-            body: RequestBody.id(id),
-            authentication: .universalToken
-        ).read { try UserOperation(response: $0) }
+        try await self.post(.detail, "/api/auth/token/app/operation/detail", body: RequestBody.id(id))
+            .read { try UserOperation(response: $0) }
     }
 
     /// Takes an operation that was meant for no activation in particular, and puts it on the list.
@@ -95,13 +91,11 @@ extension OperationsService {
         self.state.claimBegan(id)
         let operation: UserOperation
         do {
-            let response = try await self.post(
+            operation = try await self.post(
                 .claim,
                 "/api/auth/token/app/operation/detail/claim",
-                body: RequestBody.id(id),
-                authentication: .universalToken
-            )
-            operation = try response.read { try UserOperation(response: $0) }
+                body: RequestBody.id(id)
+            ).read { try UserOperation(response: $0) }
         } catch {
             self.state.claimFailed(id)
             throw error
@@ -191,17 +185,16 @@ extension OperationsService {
         _ call: ServerCall,
         _ path: String,
         body: [UInt8],
-        authentication: RequestAuthentication,
+        authentication: RequestAuthentication = .universalToken,
         decision: DecisionIntent? = nil
     ) async throws -> ChannelResponse {
-        try await call.mappingErrors {
-            try await self.channel.post(
-                path,
-                body: body,
-                authentication: authentication,
-                acceptLanguage: self.acceptLanguage.description,
-                decision: decision
-            )
-        }
+        try await call.post(
+            path,
+            body: body,
+            on: self.channel,
+            authentication: authentication,
+            language: self.acceptLanguage.description,
+            decision: decision
+        )
     }
 }

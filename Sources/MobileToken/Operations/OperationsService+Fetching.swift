@@ -93,7 +93,12 @@ extension OperationsService {
         task.start { [weak self, channel] in
             do {
                 var time = channel.evidence?.source.makeServerTimeProbe()
-                let response = try await Self.request(fetch, on: channel)
+                let response = try await ServerCall.other.post(
+                    "/api/auth/token/app/operation/list",
+                    body: RequestBody.empty,
+                    on: channel,
+                    language: fetch.language
+                )
                 time?.recordResponse()
                 if fetch.isDoneWhenRepeated, let known = fetch.last?.repeated(by: response) {
                     time?.record(known.list.currentTimestamp)
@@ -109,18 +114,6 @@ extension OperationsService {
             }
         }
         if !wasFetching { self.publish(.loading(true)) }
-    }
-
-    private static func request(_ fetch: Fetch, on channel: any AuthenticatedChannel) async throws -> ChannelResponse {
-        try await ServerCall.other.mappingErrors {
-            try await channel.post(
-                "/api/auth/token/app/operation/list",
-                body: RequestBody.empty,
-                authentication: .universalToken,
-                acceptLanguage: fetch.language,
-                decision: nil
-            )
-        }
     }
 
     private func apply(_ new: ServerList, by number: Int) {

@@ -98,15 +98,12 @@ public actor PushService {
         defer { self.callerLeft() }
 
         try await self.registering.run { [channel] in
-            let response = try await ServerCall.other.mappingErrors {
-                try await channel.post(
-                    "/api/push/device/register/token",
-                    body: RequestBody.pushRegistration(registration),
-                    authentication: .universalToken,
-                    acceptLanguage: MobileTokenClient.AcceptLanguage.english.description,
-                    decision: nil
-                )
-            }
+            let response = try await ServerCall.other.post(
+                "/api/push/device/register/token",
+                body: RequestBody.pushRegistration(registration),
+                on: channel,
+                language: MobileTokenClient.AcceptLanguage.english.description
+            )
             _ = try response.read { try SuccessResponse(parsing: $0) }
         }
         self.registration = registration
