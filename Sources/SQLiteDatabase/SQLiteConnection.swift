@@ -131,24 +131,6 @@ package final class SQLiteConnection {
         }
     }
 
-    /// Runs `body` as a part of a transaction that is undone alone when it throws.
-    ///
-    /// - Throws: What `body` throws. Look at ``isInTransaction`` before going on: some failures end the transaction.
-    package func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-        try self.run("SAVEPOINT part")
-        do {
-            let result = try body()
-            try self.run("RELEASE part")
-            return result
-        } catch {
-            if self.isInTransaction {
-                try self.run("ROLLBACK TO part")
-                try self.run("RELEASE part")
-            }
-            throw error
-        }
-    }
-
     /// Indicates whether a transaction is under way. SQLite ends one by itself after some failures.
     package var isInTransaction: Bool { sqlite3_get_autocommit(self.handle) == 0 }
 

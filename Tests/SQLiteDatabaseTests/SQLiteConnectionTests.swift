@@ -106,30 +106,10 @@ import Testing
         #expect(try self.count() == 0)
     }
 
-    @Test func aSavepointIsUndoneAlone() throws {
-        try self.connection.transaction {
-            try self.insert(.integer(1))
-            try? self.connection.savepoint {
-                try self.insert(.integer(2))
-                try? self.connection.savepoint {
-                    try self.insert(.integer(3))
-                    throw Refusal()
-                }
-                #expect(try self.count() == 2)
-                throw Refusal()
-            }
-            #expect(try self.connection.savepoint { try self.count() } == 1)
-        }
-        #expect(try self.count() == 1)
-    }
-
     @Test func aTransactionThatSQLiteEndedStaysEnded() throws {
         #expect(throws: Refusal.self) {
             try self.connection.transaction {
-                try? self.connection.savepoint {
-                    try self.connection.run("ROLLBACK")
-                    throw Refusal()
-                }
+                try self.connection.run("ROLLBACK")
                 #expect(!self.connection.isInTransaction)
                 throw Refusal()
             }

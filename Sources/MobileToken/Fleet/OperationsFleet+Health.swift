@@ -29,12 +29,8 @@ extension OperationsFleet {
         health.clockSkewThreshold = self.configuration.clockSkewThreshold
         health.lastFailure = self.lastFailure?.seen(at: now)
         health.decisionsInFlight = self.decisions.values.reduce(0) { $0 + $1.count }
-        health.decisionsUnknown = self.unknownDecisionCount
         return health
     }
-
-    /// Sets how many decisions were sent of which nobody knows what became.
-    package func setUnknownDecisionCount(_ count: Int) { self.unknownDecisionCount = count }
 }
 
 // MARK: Deciding

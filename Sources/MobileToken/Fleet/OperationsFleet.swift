@@ -99,7 +99,6 @@ public actor OperationsFleet {
 
     /// Decisions under way, by bucket.
     var decisions: [Int: Drain] = [:]
-    var unknownDecisionCount = 0
     var lastFailure: FleetFailure?
 
     /// Creates the fleet of a client's activations. Nothing is opened or sent before ``run()``.

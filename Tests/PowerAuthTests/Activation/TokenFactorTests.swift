@@ -161,7 +161,7 @@ import WireFacts
             fields: two.fields + one.fields.filter { $0.name == "token:t" }
         )
         #expect(try sealing.open(both).tokens == ["t": self.token("1", .possessionKnowledge)])
-        let changed = both.applying(try sealing.change(both) { _ in }.changes)
+        let changed = both.applying(try sealing.changes(of: both) { _ in })
         #expect(changed.fields.count { $0.name.hasPrefix("token:") } == 1)
     }
 }

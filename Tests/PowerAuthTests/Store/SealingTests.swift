@@ -72,20 +72,20 @@ struct SealingTests {
 
     @Test func movingTheCounterWritesOneField() throws {
         let sealed = try self.sealing.seal(self.record)
-        let (changes, _) = try self.sealing.change(sealed) { $0.takeMove() }
+        let changes = try self.sealing.changes(of: sealed) { $0.takeMove() }
         #expect(changes.written.map(\.name) == ["counter"])
         #expect(changes.removed == [])
         #expect(try self.sealing.open(sealed.applying(changes)).history.moves == 507)
     }
 
     @Test func changingNothingWritesNothing() throws {
-        let (changes, _) = try self.sealing.change(self.sealing.seal(self.record)) { _ in }
+        let changes = try self.sealing.changes(of: self.sealing.seal(self.record)) { _ in }
         #expect(changes.written == [] && changes.removed == [])
     }
 
     @Test func anOpenFieldBringsItsTagAlong() throws {
         let sealed = try self.sealing.seal(self.record)
-        let (changes, _) = try self.sealing.change(sealed) { $0.version3?.knowledgeSalt = [1] }
+        let changes = try self.sealing.changes(of: sealed) { $0.version3?.knowledgeSalt = [1] }
         #expect(changes.written.map(\.name).sorted() == ["knowledge-salt", "open-fields-tag"])
         #expect(try self.sealing.open(sealed.applying(changes)).version3?.knowledgeSalt == [1])
     }
@@ -119,5 +119,18 @@ struct SealingTests {
             let key = SecretBytes(copying: [UInt8](repeating: 1, count: count))
             #expect(self.code { _ = try Sealing(key: key) } == .storeSealingKeyMissing)
         }
+    }
+}
+
+extension Sealing {
+    /// Returns what a change of a sealed activation writes.
+    func changes<Result>(
+        of sealed: SealedActivation,
+        _ change: (inout ActivationRecord) throws -> Result
+    ) throws -> SealedActivation.Changes {
+        let opened = try self.opened(sealed)
+        var record = opened.record
+        _ = try change(&record)
+        return try self.changes(from: opened, to: record)
     }
 }

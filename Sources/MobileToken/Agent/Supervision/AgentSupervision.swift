@@ -158,9 +158,6 @@ extension AgentSupervision {
         }
     }
 
-    /// Indicates whether a decision is signed or on its way, or being traced.
-    package var isDeciding: Bool { self.decisionsInFlight > 0 }
-
     /// The number of decisions that are signed or on their way.
     package var decisionsInFlight: Int {
         self.activations.values.count { activation in

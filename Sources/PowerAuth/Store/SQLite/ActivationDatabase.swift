@@ -64,9 +64,6 @@ final class ActivationDatabase {
     /// The number of statements that were run.
     var statementCount: Int { self.connection.statementCount + (self.relaxed?.statementCount ?? 0) }
 
-    /// Runs `body` as one change of the store, of which all is kept or nothing, and which is on the disk when the call returns.
-    func write<Result>(_ body: () throws -> Result) throws -> Result { try self.connection.transaction(body) }
-
     // MARK: Keys and settings
 
     /// Returns the key that everything is sealed with, if anything is.

@@ -78,7 +78,7 @@ actor SQLiteDriver: JournalDriver {
 
     /// Runs `body` as one change, of which all is kept or nothing, and which is on the disk when the call returns.
     func write<Result>(_ body: (ActivationDatabase) throws -> Result) throws -> Result {
-        try self.run { database in try database.write { try body(database) } }
+        try self.run { database in try database.connection.transaction { try body(database) } }
     }
 
     private func mappingErrors<Result>(_ body: () throws -> Result) throws -> Result {

@@ -7,15 +7,6 @@ import PowerAuthProtocol
 /// A value that was changed, exchanged with another one or moved to another activation does not open. Values that are
 /// not secret stay readable; they are authenticated together. Fields that stand still keep their bytes when others
 /// change, so a store writes little.
-///
-/// A store of your own keeps what ``seal(_:)`` returns, and changes it through ``change(_:_:)`` inside a transaction of
-/// its own:
-///
-/// ```swift
-/// let sealed = try row.sealedActivation()
-/// let (changes, result) = try sealing.change(sealed, change)
-/// try row.write(changes)
-/// ```
 package struct Sealing: Sendable {
     /// The length of a sealing key: 32 bytes.
     package static let keyByteCount = 32
@@ -56,27 +47,7 @@ package struct Sealing: Sendable {
     ///
     /// - Throws: `storeCorrupted` when a value is missing or fails authentication, which a wrong key looks like too; see
     ///   ``matches(keyCheck:)``.
-    package func open(_ sealed: SealedActivation) throws -> ActivationRecord {
-        let cipher = self.cipher(of: sealed.activationID)
-        return try self.fields(of: sealed, cipher).record(activationID: sealed.activationID)
-    }
-
-    /// Changes an activation, sealing anew only what is different afterwards.
-    ///
-    /// - Parameters:
-    ///   - sealed: The activation as it is kept.
-    ///   - change: Changes the opened record.
-    /// - Returns: what to write, and what `change` returned.
-    /// - Throws: what `change` throws, and as ``open(_:)``.
-    package func change<Result>(
-        _ sealed: SealedActivation,
-        _ change: (inout ActivationRecord) throws -> Result
-    ) throws -> (changes: SealedActivation.Changes, result: Result) {
-        let opened = try self.opened(sealed)
-        var record = opened.record
-        let result = try change(&record)
-        return (try self.changes(from: opened, to: record), result)
-    }
+    package func open(_ sealed: SealedActivation) throws -> ActivationRecord { try self.opened(sealed).record }
 
     /// An activation as it was kept, opened.
     struct Opened {
@@ -233,6 +204,23 @@ package struct Sealing: Sendable {
             }
             return context.bytes
         }
+    }
+}
+
+// MARK: - Bytes that a store keeps beside the record of an activation
+
+extension Sealing {
+    /// Seals bytes, bound to an activation and to what they are.
+    package func seal(_ bytes: [UInt8], as name: String, of activationID: String) throws -> [UInt8] {
+        try self.cipher(of: activationID).seal(SecretBytes(copying: bytes), name: name).bytes
+    }
+
+    /// Returns bytes that were sealed.
+    ///
+    /// - Throws: `storeCorrupted` when they fail authentication.
+    package func open(_ sealed: [UInt8], as name: String, of activationID: String) throws -> [UInt8] {
+        let field = SealedActivation.Field(name: name, isSealed: true, bytes: sealed)
+        return try self.cipher(of: activationID).open(field).withUnsafeBytes { Array($0) }
     }
 }
 
