@@ -29,8 +29,11 @@ public struct EmulatorCapacity: Sendable, Codable, Hashable {
     public var eventStreams = 100
     /// Virtual devices.
     public var devices = 1_000
+    /// Snapshots, of the server and of each space, which has room for 20 at most. What has not changed since is shared.
+    public var snapshots = 100
     /// Spaces. Each has room for at most 1 000 activations, 5 000 operations, messages and tokens each, 100 applications,
     /// 4 MiB that they are made of, 100 fault rules, 10 readers of its events, 100 virtual devices, and 2 000 entries or 4 MiB of its journal.
+    /// A space that begins with a state holds all of that, and takes on no more.
     public var spaces = 1_000
 
     /// Room for the tests of a large team.

@@ -24,7 +24,7 @@ package struct Inbox: Sendable, Codable, Equatable {
     var messages = Table<InboxMessage>()
     private var identifiersByUser: [String: [String]] = [:]
 
-    var count: Int { self.messages.count }
+    package var count: Int { self.messages.count }
 
     mutating func insert(_ message: InboxMessage) {
         self.messages[message.id] = message

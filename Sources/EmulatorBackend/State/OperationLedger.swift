@@ -19,7 +19,7 @@ package struct OperationLedger: Sendable, Codable, Equatable {
         self.operations[id]
     }
 
-    var count: Int { self.operations.count }
+    package var count: Int { self.operations.count }
 
     /// Every operation, newest first.
     package var newestFirst: some Sequence<ServerOperation> {

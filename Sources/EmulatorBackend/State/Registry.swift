@@ -23,7 +23,7 @@ package struct Registry<Element: Sendable & Codable & Identifiable>: Sendable wh
         self.identifiers.reversed().lazy.compactMap { self.table[$0] }
     }
 
-    var count: Int { self.table.count }
+    package var count: Int { self.table.count }
 
     /// Finds the order of a table that was filled from outside.
     mutating func restoreOrder() {

@@ -24,6 +24,8 @@ struct Outbox: Sendable {
         fileprivate(set) var outcome: Outcome?
         /// When it is tried next, while it waits.
         fileprivate(set) var due: Milliseconds?
+        /// The epoch in which it was taken.
+        fileprivate var epoch = 0
     }
 
     /// What became of an attempt.
@@ -70,7 +72,7 @@ struct Outbox: Sendable {
         static func < (one: Self, other: Self) -> Bool { (one.due, one.id) < (other.due, other.id) }
     }
 
-    private let capacity: Capacity
+    private var capacity: Capacity
     private var deliveries: [UInt64: Delivery] = [:]
     private var appointments = Heap<Appointment>()
     /// Oldest first.
@@ -79,11 +81,14 @@ struct Outbox: Sendable {
     private var open = 0
     private var bytes = 0
     private(set) var lastID: UInt64 = 0
+    /// Counts how often all deliveries were replaced.
+    private var epoch = 0
     /// By callback; those that never failed are not in it.
     private var pauses: [String: FailurePause] = [:]
 
     init(capacity: Capacity = Capacity()) { self.capacity = capacity }
 
+    var count: Int { self.deliveries.count }
     /// All deliveries, newest first.
     var newestFirst: [Delivery] { self.deliveries.values.sorted { $0.id > $1.id } }
 
@@ -143,11 +148,17 @@ struct Outbox: Sendable {
         while let next = self.nextDue, next <= now, let id = self.appointments.removeMin()?.id {
             self.deliveries[id]?.state = .underWay
             self.deliveries[id]?.due = nil
+            self.deliveries[id]?.epoch = self.epoch
             guard let delivery = self.deliveries[id] else { continue }
             self.underWay += 1
             due.append(delivery)
         }
         return due
+    }
+
+    /// Returns whether it matters what becomes of a delivery that ``takeDue(at:)`` returned.
+    func awaits(_ delivery: Delivery) -> Bool {
+        self.deliveries[delivery.id].map { $0.state == .underWay && $0.epoch == delivery.epoch } ?? false
     }
 
     /// Notes what became of a delivery that ``takeDue(at:)`` returned.
@@ -181,17 +192,29 @@ struct Outbox: Sendable {
         self.deliveries[id]?.state = state
         self.deliveries[id]?.outcome = outcome
         self.ended.append(id)
+        self.forgetOldest()
+    }
+
+    private mutating func forgetOldest() {
         while self.ended.count > self.capacity.ended || self.bytes > self.capacity.bytes, !self.ended.isEmpty {
             let forgotten = self.deliveries.removeValue(forKey: self.ended.removeFirst())
             self.bytes -= forgotten?.message.size ?? 0
         }
     }
 
-    /// Forgets all deliveries; numbers go on, so that none that is under way is taken for a new one.
-    mutating func removeAll() {
-        let lastID = self.lastID
-        self = Self(capacity: self.capacity)
-        self.lastID = lastID
+    /// Puts other deliveries in the place of these. Those that were under way wait again; numbers go on, so that none that
+    /// is under way now is taken for a new one.
+    mutating func replace(with other: Self) {
+        let (capacity, lastID, epoch) = (self.capacity, self.lastID, self.epoch)
+        self = other
+        self.capacity = capacity
+        self.lastID = max(lastID, other.lastID)
+        self.epoch = epoch + 1
+        for delivery in self.deliveries.values where delivery.state == .underWay {
+            self.underWay -= 1
+            self.wait(delivery.id, until: delivery.created)
+        }
+        self.forgetOldest()
     }
 }
 

@@ -8,6 +8,7 @@ extension ControlAPI {
         Self.serverRoutes + Self.protocolRoutes + Self.faultRoutes + Self.stateRoutes
             + Self.activationRoutes
             + Self.listRoutes + Self.inspectionRoutes + Self.deliveryRoutes + Self.pushRoutes + Self.spaceRoutes
+            + Self.snapshotRoutes
             + Self.deviceRoutes + Self.scriptRoutes
             + Backend.routes.routes.compactMap(Route.init(relaying:))
     )

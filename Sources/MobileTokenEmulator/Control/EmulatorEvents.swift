@@ -37,7 +37,7 @@ extension Emulator {
             public static let templates = Self("templates")
             /// Which versions of the protocol are accepted was set.
             public static let protocolRules = Self("protocol")
-            /// All state was replaced, by a reset or an import.
+            /// All state was replaced, by a reset, an import or a restored snapshot.
             public static let reset = Self("reset")
 
             /// Reads the kind's name.

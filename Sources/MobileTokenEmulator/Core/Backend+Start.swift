@@ -28,6 +28,14 @@ extension Backend {
         }
     }
 
+    /// The state, the templates and the rules of another backend.
+    init(copying other: Backend, _ configuration: Emulator.Configuration) throws(EmulatorError) {
+        do { try self.init(state: other.state, configuration.backend) } catch {
+            throw EmulatorError(.invalidConfiguration, "\(error)")
+        }
+        self.adoptRules(of: other)
+    }
+
     init(empty configuration: Emulator.Configuration) throws(EmulatorError) {
         do {
             try self.init(configuration: configuration.backend, randomness: Randomness(seed: configuration.seed))

@@ -50,7 +50,7 @@ extension EmulatorCore {
     private func writeCommits() async {
         while let file = self.dataFile, self.durableVersion < self.unwritten.version {
             do {
-                let (version, changes) = try self.unwritten.take(from: self.backend, initial: self.initialBackend)
+                let (version, changes) = try self.unwritten.take(from: self.backend, initial: self.initial.backend)
                 try await file.write(changes)
                 self.durableVersion = version
                 self.finishCommits(until: version, isWritten: true)
@@ -69,7 +69,7 @@ extension EmulatorCore {
             var backend = try? Backend(saved.current, self.configuration)
         {
             backend.adoptRules(of: self.backend)
-            (self.backend, self.initialBackend) = (backend, initial)
+            (self.backend, self.initial.backend) = (backend, initial)
             self.durableVersion = self.unwritten.noteReturn()
         } else {
             self.dataFile = nil

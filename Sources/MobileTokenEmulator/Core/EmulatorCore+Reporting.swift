@@ -12,7 +12,7 @@ extension EmulatorCore {
         self.faults.fault(method: "POST", path: url, activationID: nil, using: &self.faultRandomness)
     }
 
-    /// Notes what became of an attempt to deliver a callback, unless a reset has forgotten the delivery meanwhile.
+    /// Notes what became of an attempt to deliver a callback, unless the state was replaced meanwhile.
     func noteAttempt(
         _ delivery: Outbox.Delivery,
         _ request: ReceivedRequest,
@@ -20,7 +20,7 @@ extension EmulatorCore {
         fault: String?,
         outcome: Outbox.Outcome
     ) {
-        guard self.mailroom.outbox[delivery.id] != nil else { return }
+        guard self.mailroom.outbox.awaits(delivery) else { return }
         let entry = self.journal.append(request, reply: reply, fault: fault, deliveryID: delivery.id, at: self.now)
         self.send(.request, id: String(entry.id), status: String(entry.status))
         self.mailroom.change { $0.finish(delivery.id, outcome, at: self.now.milliseconds) }

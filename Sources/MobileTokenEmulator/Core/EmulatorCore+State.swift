@@ -10,14 +10,10 @@ extension EmulatorCore {
     /// The state at this moment, to read from.
     var snapshot: (backend: Backend, time: Date) { (self.backend, self.now) }
 
-    /// Back to the state at the start, or that of the last import; the clock runs with the machine's, without faults.
+    /// Back to the state at the start, or that of the last import.
     func reset() async throws(EmulatorError) {
-        try await self.replaceState(with: self.initialBackend) { core in
-            core.time = VirtualTime()
-            core.faults = FaultInjector()
-            core.faultRandomness = Randomness(seed: core.configuration.seed)
+        try await self.restore(self.initial) { core in
             core.journal.removeAll()
-            core.mailroom.change { $0.removeAll() }
             core.pushes.removeAll()
         }
     }
@@ -27,28 +23,8 @@ extension EmulatorCore {
     /// Replaces all state. A document that does not decode changes nothing.
     func importState(_ document: [UInt8]) async throws(EmulatorError) {
         let imported = try Backend(document: document, self.configuration)
-        self.initialBackend = imported
+        self.initial = WholeState(imported, seed: self.configuration.seed)
         try await self.replaceState(with: imported)
-    }
-
-    private func replaceState(
-        with backend: Backend,
-        _ effects: @escaping Effects = { _ in }
-    ) async throws(EmulatorError) {
-        let former = self.backend
-        self.backend = backend
-        self.unwritten.noteReplacement()
-        let failure = await self.commit { core in
-            effects(core)
-            core.publishedApplication.withLock { $0 = backend.defaultApplication }
-            core.toldStatuses = backend.activationStatuses
-            // Their keys fit no activation of another state.
-            core.devices.removeAll()
-            core.send(.reset)
-        }
-        guard failure != nil else { return }
-        self.backend.adoptRules(of: former)
-        throw .notWritten
     }
 
     /// Blocks an activation.

@@ -11,10 +11,11 @@ actor EmulatorCore {
     // What the extensions in other files change, too, is not private; nothing else may.
     var backend: Backend
     /// What a reset goes back to.
-    var initialBackend: Backend
-    var time = VirtualTime()
-    var faults = FaultInjector()
+    var initial: WholeState
+    var time: VirtualTime
+    var faults: FaultInjector
     var journal: Journal
+    var snapshots = SnapshotShelf()
     var faultRandomness: Randomness
     var eventCount: UInt64 = 0
     var unwritten: UnwrittenChanges
@@ -37,13 +38,16 @@ actor EmulatorCore {
     var toldStatuses: [String: String] = [:]
     nonisolated let publishedApplication: Mutex<ApplicationDescription>
 
-    /// Starts with what the data file holds, else with the configuration's initial state, else with an empty one.
+    /// Starts with what the data file holds, else with a copy, else with the configuration's initial state, else with an
+    /// empty one.
     ///
     /// - Parameters:
     ///   - configuration: With a password.
+    ///   - copied: The state of another server.
     ///   - retention: How much of what has passed is kept.
     init(
         configuration: Emulator.Configuration,
+        copying copied: WholeState? = nil,
         retention: Retention = .ofServer,
         clock: any Clock<Duration> = ContinuousClock()
     ) throws(EmulatorError) {
@@ -57,25 +61,30 @@ actor EmulatorCore {
         if let path = configuration.dataFile { dataFile = try DataFile.open(path: path) }
         let backend: Backend
         if let saved = dataFile?.saved {
-            self.initialBackend = try Backend(document: saved.initial, configuration)
+            self.initial = WholeState(try Backend(document: saved.initial, configuration), seed: configuration.seed)
             backend = try Backend(saved.current, configuration)
             let isWritten = if case .records = saved.current { true } else { false }
             self.unwritten = UnwrittenChanges(isWritten: isWritten)
         } else {
-            backend =
-                if let document = configuration.initialState {
-                    try Backend(document: Array(document), configuration)
+            self.initial =
+                if let copied {
+                    try copied.copied(for: configuration)
+                } else if let document = configuration.initialState {
+                    WholeState(try Backend(document: Array(document), configuration), seed: configuration.seed)
                 } else {
-                    try Backend(empty: configuration)
+                    WholeState(try Backend(empty: configuration), seed: configuration.seed)
                 }
-            self.initialBackend = backend
+            backend = self.initial.backend
             self.unwritten = UnwrittenChanges(isWritten: false)
         }
         self.backend = backend
         self.publishedApplication = Mutex(backend.defaultApplication)
         self.dataFile = dataFile?.file
-        self.faultRandomness = Randomness(seed: configuration.seed)
+        let initial = self.initial
+        (self.time, self.faults, self.faultRandomness) = (initial.time, initial.faults, initial.faultRandomness)
         self.toldStatuses = backend.activationStatuses
+        self.devices.replace(with: initial.devices, at: initial.time.now().milliseconds)
+        self.mailroom.change { $0.replace(with: initial.outbox) }
     }
 
     /// Does what goes on beside requests, until the task is canceled.
@@ -93,11 +102,11 @@ actor EmulatorCore {
     ///
     /// - Parameters:
     ///   - caller: The origin of the request.
-    ///   - deviceName: The virtual device that makes it.
+    ///   - device: The virtual device that makes it.
     func respond(
         to request: ReceivedRequest,
         from caller: Backend.Caller = .network,
-        ofDevice deviceName: String? = nil
+        ofDevice device: DeviceWire? = nil
     ) async -> ServerResponse {
         let fault = self.fault(for: request, from: caller)
         let effect = fault?.effect ?? FaultRule.Effect()
@@ -106,7 +115,9 @@ actor EmulatorCore {
                 return ServerResponse(status: 503, body: .reset)
             }
         }
-        let now = self.now
+        // Keys and counters of before a restored state are another device's by now.
+        if let device, device.epoch != self.devices.epoch { return ServerResponse(status: 503, body: .reset) }
+        let (now, deviceName) = (self.now, device?.name)
         var reply: Reply
         if effect.status != nil || effect.reset == .before {
             reply = .error(

@@ -18,7 +18,7 @@ struct DeviceOperator: Sendable {
     private func perform(_ work: DeviceRoom.Work) async {
         var work = work
         let id = work.job.deviceID
-        let wire = DeviceWire(core: self.core, name: self.core.devices.roster[id]?.name ?? id)
+        let wire = DeviceWire(core: self.core, name: self.core.devices.roster[id]?.name ?? id, epoch: work.epoch)
         switch work.job {
         case .look:
             do {

@@ -87,7 +87,18 @@ struct DeviceRoster: Sendable {
         self.order.removeAll { $0 == id }
     }
 
-    mutating func removeAll() { self = Self() }
+    /// Lets devices begin anew what they were doing, whose outcome nobody will note.
+    mutating func interrupt(at now: Milliseconds) {
+        for id in self.order where self.devices[id]?.isBusy == true {
+            self.change(id) { device in
+                device.isBusy = false
+                device.nextLook = min(device.nextLook ?? now, now)
+                for index in device.tasks.indices where device.tasks[index].state == .underWay {
+                    device.tasks[index].state = .waiting
+                }
+            }
+        }
+    }
 
     /// Gives a device another rule, for what is not decided yet.
     mutating func setRule(_ rule: Emulator.DeviceRule, of id: String, at now: Milliseconds) {

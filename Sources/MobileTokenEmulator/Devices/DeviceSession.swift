@@ -164,6 +164,7 @@ extension DeviceSession {
         let header = try DeviceFailure.reading {
             try self.codeHeader(type, uriID: "/operation/\(action)", body: body, hasWrongPassword: hasWrongPassword)
         }
+        wire.keep(self)
         let response = try await wire.send("/api/auth/token/app/operation/\(action)", headers: [header], body)
         guard let status = try? JSONValue(parsing: response)["status"]?.string, status == "OK" else {
             throw .unanswered(reason: "the response cannot be read")

@@ -89,6 +89,7 @@ struct DeviceSession3: DeviceSession {
         let header = try DeviceFailure.reading {
             try self.codeHeader(.possession, uriID: "/pa/token/create", body: body, hasWrongPassword: false)
         }
+        wire.keep(self)
         let response = try await wire.send("/pa/v3/token/create", headers: [header], body)
         self.token = try DeviceFailure.reading {
             let content = try Self.open(response, exchange)

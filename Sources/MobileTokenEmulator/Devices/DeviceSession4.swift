@@ -109,6 +109,7 @@ struct DeviceSession4: DeviceSession {
         let content = Version4.RequestObject(Version4.ActivationConfirmation(enableBiometry: false))
         let body = Array(try JSONEncoder().encode(content))
         let header = try self.codeHeader(.possessionKnowledge, uriID: "/pa/activation/confirm", body: body)
+        wire.keep(self)
         _ = try await wire.send(Version4.Endpoint.activationConfirm.path, headers: [header], body)
         self.isConfirmed = true
     }
@@ -122,6 +123,7 @@ struct DeviceSession4: DeviceSession {
         let content = try Self.seal(Version4.NoContent(), &exchange, at: now)
         let body = Array(try JSONEncoder().encode(content))
         let header = try self.codeHeader(.possession, uriID: "/pa/token/create", body: body)
+        wire.keep(self)
         let response = try await wire.send(Version4.Endpoint.tokenCreate.path, headers: [header], body)
         self.token = try Self.open(Self.decode(response), exchange)
     }

@@ -53,6 +53,12 @@ struct DeviceWire: Sendable {
     let core: EmulatorCore
     /// The device's name, for the journal.
     let name: String
+    /// The epoch of the devices that it is one of.
+    let epoch: Int
+
+    /// Keeps what a request has moved in a device, before the request leaves: who takes a copy of all meanwhile takes no
+    /// device that is behind its server.
+    func keep(_ session: any DeviceSession) { self.core.devices.keep(session, in: self.epoch) }
 
     var now: Milliseconds { get async { await self.core.now.milliseconds } }
 
@@ -62,7 +68,7 @@ struct DeviceWire: Sendable {
         headers: [(name: String, value: String)] = [],
         _ body: [UInt8]
     ) async throws(DeviceFailure) -> [UInt8] {
-        let response = await self.core.respond(to: Self.request(path, headers, body), ofDevice: self.name)
+        let response = await self.core.respond(to: Self.request(path, headers, body), ofDevice: self)
         guard let received = await response.received() else { throw .unanswered(reason: "the connection broke") }
         try DeviceFailure.check(response.status, received)
         return received

@@ -7,12 +7,15 @@ extension EmulatorCore {
         try request.check()
         try self.devices.reserve()
         defer { self.devices.release() }
-        let name = request.displayName
+        let (name, epoch) = (request.displayName, self.devices.epoch)
         let session =
             switch request.origin {
             case .user(let userID): try await self.activate(forUser: userID, name, request.version)
             case .activationCode(let code): try await self.activate(with: code, name, request.version)
             }
+        guard epoch == self.devices.epoch else {
+            throw EmulatorError(.conflict, "The state was replaced before the device was active")
+        }
         self.take(MadeDevice(session: session, name: name, rule: request.rule))
         return try self.device(session.activationID)
     }
@@ -46,7 +49,7 @@ extension EmulatorCore {
         _ name: String,
         _ version: Emulator.NewDevice.Version
     ) async throws(EmulatorError) -> any DeviceSession {
-        let wire = DeviceWire(core: self, name: name)
+        let wire = DeviceWire(core: self, name: name, epoch: self.devices.epoch)
         do {
             return try await version.session.activate(with: code, name: name, at: DeviceServer(self.backend), wire)
         } catch {

@@ -118,6 +118,28 @@ import Testing
         outbox.finish(id, self.success, at: 0)
         #expect(outbox.newestFirst.map(\.state) == [.waiting])
     }
+
+    @Test func whatWasUnderWayWhenItWasCopiedWaitsAgainWhenItIsPutBack() throws {
+        var outbox = Outbox(capacity: .init(ended: 1))
+        for _ in 0..<2 { outbox.add(Self.message(), at: 0) }
+        outbox.add(Self.message(attempts: 2), at: 0)
+        let taken = outbox.takeDue(at: 0)
+        outbox.finish(1, self.success, at: 0)
+        let copy = outbox
+        outbox.finish(2, self.success, at: 0)
+        outbox.add(Self.message(), at: 0)
+        outbox.replace(with: copy)
+        #expect(outbox.newestFirst.map(\.state) == [.waiting, .waiting, .delivered] && outbox.count == 3)
+        #expect(!taken.contains(where: outbox.awaits))
+        let again = outbox.takeDue(at: 0)
+        // An attempt of before is not taken for one of after.
+        #expect(again.map(\.id) == [2, 3] && again.allSatisfy(outbox.awaits) && !taken.contains(where: outbox.awaits))
+        #expect(outbox.add(Self.message(), at: 0).id == 5)
+        // There may be less room than there was.
+        var smaller = Outbox(capacity: .init(ended: 0))
+        smaller.replace(with: copy)
+        #expect(smaller.newestFirst.map(\.id) == [3, 2])
+    }
 }
 
 /// An outbox whose changes may stand in expectations.
@@ -139,5 +161,5 @@ private final class Post {
     func finish(_ id: UInt64, _ outcome: Outbox.Outcome, at now: Milliseconds) {
         self.outbox.finish(id, outcome, at: now)
     }
-    func removeAll() { self.outbox.removeAll() }
+    func removeAll() { self.outbox.replace(with: Outbox()) }
 }

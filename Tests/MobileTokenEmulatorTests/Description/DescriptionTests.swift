@@ -46,7 +46,7 @@ import WireFacts
 
     private static let takesNothing = [
         "/_emulator/reset", "/_emulator/activations/{id}/unblock", "/_emulator/activations/{id}/{action}",
-        "/_emulator/deliveries/{id}/replay",
+        "/_emulator/deliveries/{id}/replay", "/_emulator/snapshots/{id}/restore",
     ]
 
     @Test func identifiersAreUniqueAndReferencesLeadSomewhere() throws {

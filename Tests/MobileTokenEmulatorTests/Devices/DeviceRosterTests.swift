@@ -165,8 +165,18 @@ import Testing
         roster.finishLook("a", found: ["1"], at: 0)
         #expect(self.decisions(&roster, at: 0) == ["b approve 1"])
         #expect(roster.newestFirst.map(\.id) == ["c", "b"] && roster.count == 2)
-        roster.removeAll()
-        #expect(roster.count == 0 && !roster.hasJobs(at: 1_000_000))
+    }
+
+    @Test func whatWasUnderWayBeginsAnew() {
+        var roster = self.roster(.init(), ids: ["a", "b"])
+        #expect(self.decisions(&roster, at: 0) == ["a looks", "b looks"])
+        roster.finishLook("a", found: ["1"], at: 0)
+        #expect(self.decisions(&roster, at: 0) == ["a approve 1"])
+        roster.interrupt(at: 1)
+        #expect(roster["a"]?.tasks.map(\.state) == [.waiting])
+        #expect(self.decisions(&roster, at: 1) == ["a looks", "b looks"])
+        roster.finishLook("a", found: ["1"], at: 1)
+        #expect(self.decisions(&roster, at: 1) == ["a approve 1"])
     }
 
     @Test func whatIsKeptIsBounded() {
