@@ -134,6 +134,14 @@ func spaces(emulator: Emulator) async throws {
     // snippet.hide
 }
 
+func copies(emulator: Emulator, scenario: Data) async throws {
+    // snippet.show
+    let prepared = try await emulator.makeSpace(named: "prepared", from: .scenario(scenario))
+    let test = try await emulator.makeSpace(named: "a test", from: .copy(of: prepared))
+    // snippet.hide
+    _ = test
+}
+
 func devices(emulator: Emulator) async throws {
     // snippet.show
     let device = try await emulator.makeDevice(userID: "alice", rule: .init(.approve, after: 3))

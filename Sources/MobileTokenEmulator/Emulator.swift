@@ -29,7 +29,7 @@ public final class Emulator: Sendable {
 
     private init(core: EmulatorCore, server: HTTPServer, certificateFile: CertificateFile?) {
         let address = ServerAddress(server)
-        let spaces = SpaceDirectory(configuration: core.configuration, clock: core.clock)
+        let spaces = SpaceDirectory(of: core)
         let router = Router(core: core, address: address, certificate: certificateFile?.certificate, spaces: spaces)
         self.core = core
         self.address = address
@@ -98,7 +98,7 @@ public final class Emulator: Sendable {
         _ clock: any Swift.Clock<Duration>
     ) throws(EmulatorError) -> HTTPServer {
         var limits = HTTPServer.Limits()
-        limits.takesLargeBody = ControlAPI.isImport
+        limits.takesLargeBody = ControlAPI.mayHoldState
         do {
             return try HTTPServer(
                 host: configuration.host,
@@ -187,7 +187,8 @@ public final class Emulator: Sendable {
     // MARK: State
 
     /// Back to the state at the start, or that of the last import; the clock runs with the machine's, there are no
-    /// faults, and the journal is empty. The application's keys stay.
+    /// faults, and the journal is empty. The application's keys stay. A space goes back to what it began with, the clock,
+    /// faults and virtual devices of that included. Snapshots stay.
     ///
     /// - Throws: ``EmulatorError`` when the data file cannot be written.
     public func reset() async throws(EmulatorError) { try await self.core.reset() }

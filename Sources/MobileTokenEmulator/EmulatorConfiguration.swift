@@ -37,6 +37,8 @@ extension Emulator {
         public var applicationID: String = "mobile-token"
         /// What the server allows.
         public var limits: Limits = .init()
+        /// What a space begins with of which that is not said.
+        package var spaceOrigin: SpaceOrigin?
         /// What callers can make the server hold.
         public var capacity: Capacity = .init()
         /// Which versions of the protocol the server accepts at the start and after each reset.

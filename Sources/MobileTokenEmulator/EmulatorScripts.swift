@@ -90,7 +90,7 @@ extension Emulator.Configuration {
 
 extension EmulatorError {
     /// What the core or the backend would not do.
-    fileprivate init(any error: any Error) {
+    init(any error: any Error) {
         switch error {
         case let error as EmulatorError: self = error
         case let refusal as Refusal where refusal.status == 507: self.init(.capacityExceeded, refusal.message)

@@ -3,14 +3,19 @@ public import MobileTokenEmulator
 extension Emulator {
     /// Runs `body` with a space of this server, and removes the space at the end.
     ///
-    /// - Parameter seed: Fixes its identifiers, keys and nonces.
+    /// - Parameters:
+    ///   - name: What to call it in lists; 255 bytes at most.
+    ///   - seed: Fixes its identifiers, keys and nonces.
+    ///   - origin: What it begins with; empty by default.
+    ///   - body: The test.
     @discardableResult
     public func withSpace<Result>(
         named name: String? = nil,
         seed: UInt64? = nil,
+        from origin: SpaceOrigin? = nil,
         _ body: (Emulator) async throws -> Result
     ) async throws -> Result {
-        let space = try await self.makeSpace(named: name, seed: seed)
+        let space = try await self.makeSpace(named: name, seed: seed, from: origin)
         do {
             let result = try await body(space)
             await space.stop()
@@ -41,9 +46,10 @@ extension Emulator {
 public func withSpace<Result>(
     named name: String? = nil,
     seed: UInt64? = nil,
+    from origin: Emulator.SpaceOrigin? = nil,
     _ body: (Emulator) async throws -> Result
 ) async throws -> Result {
-    try await SharedEmulator.server.value.withSpace(named: name, seed: seed, body)
+    try await SharedEmulator.server.value.withSpace(named: name, seed: seed, from: origin, body)
 }
 
 /// The server that all tests of a process share; it ends with the process.

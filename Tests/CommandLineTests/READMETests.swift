@@ -24,7 +24,7 @@ import Testing
         ("Sources/MobileTokenReceipts/MobileTokenReceipts.docc/MobileTokenReceipts.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/MovingToVersion4.md", "Snippets", 2),
         ("Sources/MobileTokenEmulator/MobileTokenEmulator.docc/MobileTokenEmulator.md", "Snippets", 3),
-        ("Sources/MobileTokenEmulator/MobileTokenEmulator.docc/Spaces.md", "Snippets", 1),
+        ("Sources/MobileTokenEmulator/MobileTokenEmulator.docc/Spaces.md", "Snippets", 2),
         ("Sources/MobileTokenEmulator/MobileTokenEmulator.docc/VirtualDevices.md", "Snippets", 1),
         // The same again, where it is tested against a server.
         ("Sources/MobileToken/Operations/OperationsService.swift", "Tests/MobileTokenTests", 2),

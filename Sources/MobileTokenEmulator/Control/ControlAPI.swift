@@ -22,10 +22,10 @@ struct ControlAPI: Sendable {
         return rest.isEmpty || rest.first == UInt8(ascii: "/")
     }
 
-    /// Returns whether a request replaces a state, that of the server or of a space: a state has no small bound.
-    @Sendable static func isImport(_ request: ReceivedRequest) -> Bool {
+    /// Returns whether a request may hold a state, for the server or for a space: a state has no small bound.
+    @Sendable static func mayHoldState(_ request: ReceivedRequest) -> Bool {
         let path = SpacePath(request.path)?.inner ?? request.path
-        return request.method == "POST" && path == "/_emulator/import"
+        return request.method == "POST" && (path == "/_emulator/import" || request.path == "/_emulator/spaces")
     }
 
     /// Responds to a request of the control API.

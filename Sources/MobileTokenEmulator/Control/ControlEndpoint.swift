@@ -1,4 +1,5 @@
 import EmulatorBackend
+import EmulatorHTTP
 import EmulatorMessages
 import ExactJSON
 
@@ -32,8 +33,11 @@ extension Endpoint {
 
 extension ControlAPI.Route {
     /// A call that is described once. Its bytes are known here and nowhere else.
+    ///
+    /// - Parameter mayBeLarge: Returns whether the body may be as large as that of an import.
     init<Input, Output>(
         _ endpoint: Endpoint<Input, Output>,
+        mayBeLarge: @escaping @Sendable (Input) -> Bool = { _ in false },
         _ handle: @escaping @Sendable (ControlAPI, Input) async throws -> Output
     ) {
         self.method = endpoint.method
@@ -42,6 +46,9 @@ extension ControlAPI.Route {
         self.description = endpoint.description
         self.handler = { control, request, arguments in
             let input = try request.input(of: endpoint, arguments)
+            guard request.body.count <= HTTPServer.Limits().bodyBytes || mayBeLarge(input) else {
+                throw Refusal(413, "INVALID_REQUEST", "The request body is too large")
+            }
             return .json(endpoint.output.json(try await handle(control, input)))
         }
     }
@@ -56,7 +63,11 @@ extension ReceivedRequest {
         var call = Call(arguments: endpoint.arguments(arguments), query: self.query)
         if let body = endpoint.description.request, body.isRequired || !self.body.isEmpty {
             try self.requireJSON()
-            guard let value = try? JSONValue(parsing: self.body) else { throw .invalidRequest("The body is not JSON") }
+            // How long it may be is the server's to say.
+            let limits = JSONLimits(maximumByteCount: self.body.count)
+            guard let value = try? JSONValue(parsing: self.body, limits: limits) else {
+                throw .invalidRequest("The body is not JSON")
+            }
             call.body = value
         }
         do { return try endpoint.input(call) } catch { throw .invalidRequest(error.message) }

@@ -9,12 +9,22 @@ import Foundation
 /// each in the form in which it would be sent by itself. It is carried out as a whole or not at all.
 struct Scenario: Sendable {
     private let source: SourceDocument
+    /// The member of a request that it stands in; `nil` for a document of its own, whose mistakes are found by their lines.
+    private var member: String?
 
     /// - Throws: What is wrong first, with its line.
     init(parsing bytes: [UInt8]) throws(Refusal) {
         do { self.source = try SourceDocument(parsing: bytes, as: .scenario) } catch {
             throw .invalidRequest("\(error)")
         }
+    }
+
+    /// - Parameters:
+    ///   - value: A scenario within a request.
+    ///   - member: Where it stands there.
+    init(_ value: JSONValue, in member: String) throws(Refusal) {
+        try self.init(parsing: value.serialized())
+        self.member = member
     }
 
     /// Carries it out.
@@ -135,7 +145,22 @@ struct Scenario: Sendable {
 
     /// Adds the place to what is refused.
     func refusal(_ refusal: Refusal, at place: [Int]) -> Refusal {
-        Refusal(refusal.status, refusal.code, "\(self.source.mistake(refusal.message, at: place))")
+        let mistake = self.source.mistake(refusal.message, at: place).description
+        let message = self.member.map { "'\($0)\(self.source.value.way(to: place))': \(refusal.message)" } ?? mistake
+        return Refusal(refusal.status, refusal.code, message)
+    }
+}
+
+extension JSONValue {
+    /// Returns the way to a part by names, such as `.operations[1]`, of the way by numbers.
+    fileprivate func way(to place: [Int]) -> String {
+        guard let first = place.first else { return "" }
+        let rest = Array(place.dropFirst())
+        if let elements = self.array, elements.indices.contains(first) {
+            return "[\(first)]" + elements[first].way(to: rest)
+        }
+        guard let members = self.object?.members, members.indices.contains(first) else { return "" }
+        return ".\(members[first].key.beginning)" + members[first].value.way(to: rest)
     }
 }
 

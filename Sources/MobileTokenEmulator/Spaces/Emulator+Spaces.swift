@@ -1,5 +1,5 @@
 extension Emulator {
-    /// Makes an empty space in this server: a server of its own for all that uses it, below its own address.
+    /// Makes a space in this server: a server of its own for all that uses it, below its own address.
     ///
     /// It has its own applications, activations, operations, clock, faults, journal, callbacks and pushes: nothing in it can
     /// be seen or changed from the server or from another space. The credentials and the rules are the server's. All of
@@ -14,14 +14,21 @@ extension Emulator {
     ///
     /// - Parameters:
     ///   - name: What to call it in lists; 255 bytes at most.
-    ///   - seed: Fixes its identifiers, keys and nonces.
+    ///   - seed: Fixes its identifiers, keys and nonces. A state and a copy go on with their own.
+    ///   - origin: What it begins with; empty by default. When that cannot be made, there is no space.
     /// - Returns: The space, with all the members of a server. It keeps the server running.
-    /// - Throws: ``EmulatorError`` of code `capacityExceeded` when there are too many, or `refused` when this is a space.
-    public func makeSpace(named name: String? = nil, seed: UInt64? = nil) async throws(EmulatorError) -> Emulator {
+    /// - Throws: ``EmulatorError`` of code `capacityExceeded` when there are too many, `refused` when this is a space, or what
+    ///   ``importState(_:)`` and ``play(scenario:)`` throw.
+    public func makeSpace(
+        named name: String? = nil,
+        seed: UInt64? = nil,
+        from origin: SpaceOrigin? = nil
+    ) async throws(EmulatorError) -> Emulator {
         guard let spaces = self.spaceDirectory else {
             throw EmulatorError(.refused, "A space has no spaces of its own; ask the server that it is in")
         }
-        let space = try spaces.make(named: name, seed: seed, at: await self.clock.now, below: self.cloudURL)
+        let now = await self.clock.now
+        let space = try await spaces.make(named: name, seed: seed, from: origin, at: now, below: self.cloudURL)
         return Emulator(space, of: self)
     }
 

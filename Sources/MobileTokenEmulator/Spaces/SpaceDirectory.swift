@@ -25,16 +25,16 @@ final class SpaceDirectory: Sendable {
         var isClosed = false
     }
 
-    private let configuration: Emulator.Configuration
-    private let clock: any Clock<Duration>
+    /// That of the server.
+    private let core: EmulatorCore
     private let state: Mutex<State>
+    private var configuration: Emulator.Configuration { self.core.configuration }
 
-    /// - Parameter configuration: That of the server, with a password.
-    init(configuration: Emulator.Configuration, clock: any Clock<Duration> = ContinuousClock()) {
-        self.configuration = configuration
-        self.clock = clock
+    /// - Parameter core: That of the server.
+    init(of core: EmulatorCore) {
+        self.core = core
         // Not the sequence that the server's own backend uses: a space changes nothing in it.
-        self.state = Mutex(State(randomness: Randomness(seed: configuration.seed.map { $0 ^ 0x7370_6163_6573 })))
+        self.state = Mutex(State(randomness: Randomness(seed: core.configuration.seed.map { $0 ^ 0x7370_6163_6573 })))
     }
 
     var newestFirst: [Space] {
@@ -43,22 +43,38 @@ final class SpaceDirectory: Sendable {
 
     subscript(id: String) -> Space? { self.state.withLock { $0.spaces[id] } }
 
-    /// Makes an empty space.
+    /// Returns what a space begins with as another one is, or as the server is.
+    ///
+    /// - Parameter id: That of a space, or ``server``.
+    func copy(of id: String) throws(EmulatorError) -> Emulator.SpaceOrigin {
+        if id == Self.server { return .init(.copy(self.core)) }
+        guard let space = self[id] else { throw EmulatorError(.notFound, "There is no such space") }
+        return .init(.copy(space.core))
+    }
+
+    /// The name of the server itself, where a space is named by its identifier.
+    static let server = "server"
+
+    /// Makes a space, or nothing.
     ///
     /// - Parameters:
     ///   - seed: Fixes what is random in it; of a server with a seed, each space has one anyway.
+    ///   - beginning: What it begins with; `nil` for what the configuration says, or nothing.
     ///   - origin: Where the server is found.
     func make(
         named name: String?,
         seed: UInt64?,
+        from beginning: Emulator.SpaceOrigin?,
         at time: Date,
         below origin: String
-    ) throws(EmulatorError) -> Space {
+    ) async throws(EmulatorError) -> Space {
+        let beginning = beginning ?? self.configuration.spaceOrigin
         if let name { try Emulator.SpaceSummary.check(name: name) }
+        try self.check(beginning, seed: seed)
         try self.state.withLock { (state) throws(EmulatorError) in try self.requireRoom(state) }
         let (id, drawn) = self.state.withLock { ($0.randomness.identifier(), $0.randomness.next()) }
         let configuration = self.configuration.ofSpace(seed: seed ?? self.configuration.seed.map { _ in drawn })
-        let core = try EmulatorCore(configuration: configuration, retention: .ofSpace, clock: self.clock)
+        let core = try await EmulatorCore.ofSpace(configuration, from: beginning, self.core.clock)
         return try self.state.withLock { (state) throws(EmulatorError) in
             try self.requireRoom(state)
             let space = Space(
@@ -72,6 +88,18 @@ final class SpaceDirectory: Sendable {
             state.spaces[id] = space
             state.order.append(id)
             return space
+        }
+    }
+
+    private func check(_ beginning: Emulator.SpaceOrigin?, seed: UInt64?) throws(EmulatorError) {
+        guard let beginning else { return }
+        if seed != nil, beginning.hasRandomness {
+            let message = "'seed' is for a space that begins empty or from a scenario: a state goes on with its own"
+            throw EmulatorError(.invalidConfiguration, message)
+        }
+        guard case .copy(let core) = beginning.base, core !== self.core else { return }
+        guard self.newestFirst.contains(where: { $0.core === core }) else {
+            throw EmulatorError(.notFound, "The space to copy is none of this server")
         }
     }
 
@@ -117,6 +145,7 @@ extension Emulator.Configuration {
         configuration.seed = seed
         configuration.initialState = nil
         configuration.dataFile = nil
+        configuration.spaceOrigin = nil
         configuration.capacity = self.capacity.ofSpace
         return configuration
     }
@@ -132,6 +161,7 @@ extension EmulatorCapacity {
         capacity.tokens = min(self.tokens, 5_000)
         capacity.applications = min(self.applications, 100)
         capacity.storedBytes = min(self.storedBytes, 4 << 20)
+        capacity.snapshots = min(self.snapshots, 20)
         capacity.faultRules = min(self.faultRules, 100)
         capacity.eventStreams = min(self.eventStreams, 10)
         capacity.devices = min(self.devices, 100)

@@ -22,12 +22,15 @@ extension ControlAPI {
                 "Makes a space: a server of its own below its own URL, with its own state, clock, faults and journal.",
                 takes: Call.body(NewSpace.form, or: NewSpace()),
                 gives: Emulator.SpaceSummary.form,
-                refuses: [404, 507]
-            )
+                refuses: [404, 409, 507]
+            ),
+            mayBeLarge: { $0.beginning?.state != nil }
         ) { control, space in
-            try control.spaceDirectory.make(
+            let spaces = try control.spaceDirectory
+            return try await spaces.make(
                 named: space.name,
                 seed: space.seed,
+                from: try space.beginning?.origin(in: spaces),
                 at: await control.core.now,
                 below: control.address.origin
             ).summary
@@ -68,17 +71,56 @@ extension ControlAPI {
     }
 }
 
-/// The name and the randomness that a space is made with.
+/// What a space is made with.
 struct NewSpace: Described {
     var name: String?
     var seed: UInt64?
+    var beginning: SpaceBeginning?
 
     static let fields = FieldTable(
         "NewSpace",
-        NewSpace.init(name:seed:),
+        NewSpace.init(name:seed:beginning:),
         .optional("name", \.name, .word, "What to call it in lists; 255 bytes at most.", example: "checkout tests"),
-        .optional("seed", \.seed, .count, "Fixes its identifiers, keys and nonces.", example: UInt64(1))
+        .optional("seed", \.seed, .count, "Fixes its identifiers, keys and nonces.", example: UInt64(1)),
+        .optional(
+            "from",
+            \.beginning,
+            .described,
+            "What it begins with, and what a reset goes back to; empty by default."
+        )
     )
+}
+
+/// What a space begins with: one of these.
+struct SpaceBeginning: Described {
+    var scenario: JSONValue?
+    var state: JSONValue?
+    var space: String?
+
+    static let fields = FieldTable(
+        "SpaceBeginning",
+        SpaceBeginning.init(scenario:state:space:),
+        .optional("scenario", \.scenario, .json(.scenario), "Makes all that it asks for, or no space."),
+        .optional("state", \.state, .json(.exportedState), "An exported one, with its keys."),
+        .optional(
+            "space",
+            \.space,
+            .word,
+            "The identifier of a space to copy, or server; all but the journal, the pushes and the snapshots."
+        )
+    ).refusing { beginning in
+        let count = [beginning.scenario, beginning.state, beginning.space.map { .string($0) }].count { $0 != nil }
+        guard count != 1 else { return nil }
+        return Schema.Objection(member: "", hint: "needs one of scenario, state and space, and no other")
+    }
+
+    func origin(in spaces: SpaceDirectory) throws -> Emulator.SpaceOrigin? {
+        if let scenario = self.scenario {
+            return .init(.scenario(.success(try Scenario(scenario, in: "from.scenario"))))
+        }
+        if let state = self.state { return .init(.state(state.serialized())) }
+        return try self.space.map { try spaces.copy(of: $0) }
+    }
 }
 
 extension Refusal {

@@ -11,6 +11,7 @@ let types: [Any.Type] = [
     Emulator.Certificate.self, Emulator.Clock.self, Emulator.Faults.self, Emulator.ActivationSummary.self,
     Emulator.OperationSummary.self, Emulator.TemplateSummary.self, Emulator.MessageSummary.self, Emulator.Cloud.self,
     Emulator.DeliverySummary.self, Emulator.PushSummary.self, Emulator.SpaceSummary.self,
+    Emulator.SpaceOrigin.self, Emulator.SnapshotSummary.self,
     Emulator.VirtualDevice.self, Emulator.VirtualDevice.Task.self, Emulator.DeviceRule.self,
     Emulator.DeviceDecision.self,
     Emulator.Cloud.Registration.self, Emulator.Cloud.Operation.self, Emulator.Cloud.OfflineVerdict.self,

@@ -1,0 +1,65 @@
+import EmulatorBackend
+public import Foundation
+
+extension Emulator {
+    /// What a space begins with, in the place of nothing. A reset of the space goes back to it.
+    public struct SpaceOrigin: Sendable {
+        enum Base: Sendable {
+            case scenario(Result<Scenario, Refusal>)
+            case state([UInt8])
+            /// The state of a core that is running.
+            case copy(EmulatorCore)
+            /// A state that was taken before.
+            case whole(WholeState)
+        }
+
+        let base: Base
+
+        init(_ base: Base) { self.base = base }
+
+        /// What a scenario makes, as ``Emulator/play(scenario:)`` does: with identifiers and keys of its own.
+        public static func scenario(_ document: Data) -> Self {
+            Self(.scenario(Result { () throws(Refusal) in try Scenario(parsing: Array(document)) }))
+        }
+
+        /// An exported state, with its keys.
+        public static func state(_ document: Data) -> Self { Self(.state(Array(document))) }
+
+        /// All that a space of the same server, or the server itself, holds at that moment: what a snapshot would hold of it.
+        public static func copy(of original: Emulator) -> Self { Self(.copy(original.core)) }
+
+        /// Whether it brings the source of its randomness along.
+        var hasRandomness: Bool {
+            if case .scenario = self.base { false } else { true }
+        }
+    }
+}
+
+extension EmulatorCore {
+    /// Makes the core of a space, with what it begins with, or nothing at all.
+    static func ofSpace(
+        _ configuration: Emulator.Configuration,
+        from origin: Emulator.SpaceOrigin?,
+        _ clock: any Clock<Duration>
+    ) async throws(EmulatorError) -> EmulatorCore {
+        var configuration = configuration
+        var copied: WholeState?
+        switch origin?.base {
+        case .state(let document): configuration.initialState = Data(document)
+        case .copy(let original): copied = try await original.wholeState()
+        case .whole(let whole): copied = whole
+        case .scenario, nil: break
+        }
+        let core = try EmulatorCore(configuration: configuration, copying: copied, retention: .ofSpace, clock: clock)
+        if case .scenario(let scenario) = origin?.base {
+            do { try await core.begin(with: scenario.get()) } catch { throw EmulatorError(any: error) }
+        }
+        return core
+    }
+
+    /// Plays a scenario that a reset goes back to.
+    private func begin(with scenario: Scenario) async throws {
+        _ = try await self.play(scenario)
+        self.initial = try await self.wholeState()
+    }
+}
