@@ -59,6 +59,12 @@ public final class Emulator: Sendable {
         if case .server(let service, _, _) = self.place { service.cancel() }
     }
 
+    /// `nil` for a server.
+    var spaceOfServer: (id: SpaceSummary.ID, spaces: SpaceDirectory)? {
+        guard case .space(let id, let server) = self.place else { return nil }
+        return server.spaceDirectory.map { (id, $0) }
+    }
+
     /// `nil` for a space.
     var spaceDirectory: SpaceDirectory? {
         if case .server(_, _, let spaces) = self.place { spaces } else { nil }
@@ -125,7 +131,7 @@ public final class Emulator: Sendable {
 
     /// Ends every connection and closes the socket; returns when that is done. A data file stays, for another server.
     ///
-    /// A space is removed from its server, with all that is in it.
+    /// A space is removed from its server, with all that is in it, unless its test has failed and the server keeps those.
     public func stop() async {
         switch self.place {
         case .server(let service, let certificateFile, _):

@@ -39,6 +39,11 @@ extension Emulator {
         public var limits: Limits = .init()
         /// What a space begins with of which that is not said.
         package var spaceOrigin: SpaceOrigin?
+        /// Whether a space whose test has failed stays until the end of the server, also when it is stopped or removed; not,
+        /// by default. See ``Emulator/markFailed(because:)``.
+        public var keepsFailedSpaces = false
+        /// Is told of each space whose test has failed.
+        package var reportFailedSpace: (@Sendable (FailedSpace) async -> Void)?
         /// What callers can make the server hold.
         public var capacity: Capacity = .init()
         /// Which versions of the protocol the server accepts at the start and after each reset.

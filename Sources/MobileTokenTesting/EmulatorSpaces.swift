@@ -3,6 +3,9 @@ public import MobileTokenEmulator
 extension Emulator {
     /// Runs `body` with a space of this server, and removes the space at the end.
     ///
+    /// What `body` throws is reported as the failure of the space's test; a server that keeps failed spaces keeps it then, and
+    /// the address of its console is printed.
+    ///
     /// - Parameters:
     ///   - name: What to call it in lists; 255 bytes at most.
     ///   - seed: Fixes its identifiers, keys and nonces.
@@ -21,6 +24,8 @@ extension Emulator {
             await space.stop()
             return result
         } catch {
+            let stays = (try? await space.markFailed(because: "\(error)")) ?? false
+            if stays { print("The space of the failed test stays: \(space.cloudURL)/console/") }
             await space.stop()
             throw error
         }

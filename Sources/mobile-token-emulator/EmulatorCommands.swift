@@ -68,12 +68,34 @@ enum EmulatorCommands {
 
             A test that wants a server of its own sends POST to MOBILE_TOKEN_SPACES_URL, and finds it at the url of the
             response. With --per-test the command is told of nothing else but the credentials and what to trust, so that a
-            test that makes no space fails, instead of meeting what another one left behind.
+            test that makes no space fails, instead of meeting what another one left behind. --scenario, --state and --from
+            then say what each space begins with.
+
+            A test that failed sends POST to the space's address below MOBILE_TOKEN_SPACES_URL, with /failure added. Its state,
+            journal and summary are written to the folder of --report. With --keep-failed the server stays until it is
+            interrupted, once a command has failed that had such a test.
             """,
         operands: [.init("COMMAND", "the command and its arguments, after --", takesRest: true)],
-        options: options + [.init("per-test", nil, "let each test make a space of its own; see above")]
+        options: options + [
+            .init("per-test", nil, "let each test make a space of its own; see above"),
+            .init("state", "FILE", "with --per-test: begin each space with this exported state"),
+            .init("from", "server", "with --per-test: begin each space with what the server has"),
+            .init("keep-failed", nil, "keep the spaces of failed tests until interrupted"),
+            .init("report", "DIR", "write what is in the spaces of failed tests to this folder"),
+        ]
     ) { invocation in
-        let (emulator, _) = try await start(invocation)
+        let failed = FailedSpaces(folder: invocation["report"])
+        let (emulator, _) = try await start(invocation) { configuration in
+            configuration.keepsFailedSpaces = invocation.has("keep-failed")
+            configuration.reportFailedSpace = { await failed.add($0) }
+            configuration.spaceOrigin = try spaceOrigin(invocation)
+            if let file = invocation["state"] {
+                configuration.initialState = Data(try DriverCommands.contents(of: file, invocation))
+            }
+        }
+        if invocation.has("per-test"), beginnings.contains(where: { invocation[$0] != nil }) {
+            try await tryOut(emulator)
+        }
         var variables = environment(emulator)
         let shared = invocation.has("per-test") ? sharedVariables : []
         for name in shared { variables[name] = nil }
@@ -84,8 +106,45 @@ enum EmulatorCommands {
             environment: variables,
             removing: shared.union(waysToAnotherServer)
         )
+        let isKept = invocation.has("keep-failed") && status != .done
+        if await failed.show(areKept: isKept), isKept {
+            Output.note("The server stays until it is interrupted.")
+            await waitForCancellation()
+        }
         try await stop(emulator, invocation)
         return status
+    }
+
+    /// The options that say what a space begins with.
+    private static let beginnings = ["scenario", "state", "from"]
+
+    /// What a space begins with of which a test does not say it.
+    private static func spaceOrigin(_ invocation: Invocation) throws -> Emulator.SpaceOrigin? {
+        let names = beginnings.filter { invocation[$0] != nil }
+        guard invocation.has("per-test") else {
+            guard invocation["state"] == nil, invocation["from"] == nil else {
+                throw UsageError(message: "--state and --from need --per-test", command: invocation.command)
+            }
+            return nil
+        }
+        guard names.count < 2 else {
+            throw UsageError(message: "--scenario, --state and --from exclude each other", command: invocation.command)
+        }
+        if let file = invocation["scenario"] {
+            return .scenario(Data(try DriverCommands.contents(of: file, invocation)))
+        }
+        guard invocation["from"] == nil || invocation["from"] == "server" else {
+            throw UsageError(message: "--from takes 'server'", command: invocation.command)
+        }
+        return names.isEmpty ? nil : .server
+    }
+
+    /// Makes a space and removes it, so that what none can begin with is said before any test asks for one.
+    private static func tryOut(_ emulator: Emulator) async throws {
+        do { await (try await emulator.makeSpace()).stop() } catch {
+            await emulator.stop()
+            throw error
+        }
     }
 
     static let wait = Command(
@@ -142,7 +201,10 @@ enum EmulatorCommands {
     }
 
     /// - Returns: The server, and what the scenario made, if there is one.
-    private static func start(_ invocation: Invocation) async throws -> (Emulator, JSONValue?) {
+    private static func start(
+        _ invocation: Invocation,
+        _ change: (inout Emulator.Configuration) throws -> Void = { _ in }
+    ) async throws -> (Emulator, JSONValue?) {
         var configuration = Emulator.Configuration()
         configuration.host = invocation["host"] ?? configuration.host
         configuration.port = UInt16(try invocation.integer("port", in: 0...65_535) ?? 0)
@@ -168,7 +230,10 @@ enum EmulatorCommands {
                 Output.note(isJSON ? String(decoding: request.document.serialized(), as: UTF8.self) : request.line)
             }
         }
-        let scenario = try invocation["scenario"].map { try DriverCommands.contents(of: $0, invocation) }
+        try change(&configuration)
+        // With --per-test it is what each space begins with.
+        let file = configuration.spaceOrigin == nil ? invocation["scenario"] : nil
+        let scenario = try file.map { try DriverCommands.contents(of: $0, invocation) }
         raiseDescriptorLimit()
         let emulator = try await Emulator.start(configuration: configuration)
         guard let scenario else { return (emulator, nil) }

@@ -193,6 +193,92 @@ import Testing
         #expect(await program.outcome().exitCode == 0)
     }
 
+    /// Spaces begin with what the options say; that of a failed test is written, and stays to be looked at.
+    @Test func aFailedTestLeavesItsSpace() async throws {
+        let home = try TemporaryFolder()
+        let scenario = home.url.appending(path: "scenario.json")
+        try Data(#"{"registrations":[{"userId":"alice"}]}"#.utf8).write(to: scenario)
+        let reports = home.url.appending(path: "reports").path
+        let options = ["--per-test", "--scenario", scenario.path, "--report", reports, "--keep-failed"]
+        let script = "echo $MOBILE_TOKEN_SPACES_URL; read line; exit 3"
+        let program = try Program.start(["emulator", "exec"] + options + ["--", "sh", "-c", script], home: home.url)
+        defer { program.send(signal: SIGTERM) }
+        let url = try #require(await program.nextLine())
+        let transport = try CurlTransport()
+        let headers: HTTPHeaders = ["Content-Type": "application/json"]
+        func post(_ path: String, _ body: String) async throws -> JSONValue {
+            let request = HTTPRequest(.post, url: url + path, headers: headers, body: Array(body.utf8))
+            let response = try await transport.send(request)
+            #expect(response.status == 200)
+            return try JSONValue(parsing: response.body)
+        }
+        for name in ["../failed", "passed"] {
+            let made = try await post("", #"{"name":"\#(name)"}"#)
+            let (id, space) = (try #require(made["id"]?.string), try #require(made["url"]?.string))
+            let activations = try await transport.send(HTTPRequest(.get, url: space + "/_emulator/activations"))
+            #expect(try JSONValue(parsing: activations.body)["total"] == 1)
+            if name != "passed" { _ = try await post("/\(id)/failure", #"{"reason":"no\nway"}"#) }
+            #expect(try await transport.send(HTTPRequest(.delete, url: url + "/" + id)).status == 200)
+        }
+        let folder = home.url.appending(path: "reports/_..-failed")
+        for file in ["summary.json", "state.json", "journal.json"] {
+            let path = folder.appending(path: file).path
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: reports) == ["_..-failed"])
+        program.write("\n")
+        let list = try await transport.send(HTTPRequest(.get, url: url))
+        #expect(try JSONValue(parsing: list.body)["items"]?.array?.map { $0["failure"] } == ["no\nway"])
+        await transport.shutdown()
+        var notes: [String] = []
+        while let line = await program.nextErrorLine() {
+            notes.append(line)
+            if line.hasPrefix("The server stays") { break }
+        }
+        #expect(
+            notes.contains { $0.hasPrefix("Failed: ../failed  \(url.dropLast(17))/spaces/") && $0.hasSuffix("  no") }
+        )
+        program.send(signal: SIGTERM)
+        #expect(await program.outcome().exitCode == 3)
+    }
+
+    @Test(arguments: [
+        (["--state", "x"], "--state and --from need --per-test"),
+        (["--per-test", "--from", "server", "--state", "x"], "exclude each other"),
+        (["--per-test", "--from", "x"], "--from takes 'server'"), (["--per-test", "--state", "/nowhere"], "/nowhere"),
+    ])
+    func optionsThatDoNotGoTogetherAreRefused(options: [String], message: String) async throws {
+        let home = try TemporaryFolder()
+        let words = ["emulator", "exec"] + options + ["--", "true"]
+        let outcome = await (try Program.start(words, home: home.url)).outcome()
+        #expect(outcome.exitCode != 0 && outcome.errors.contains(message), "\(outcome.errors)")
+    }
+
+    @Test func spacesBeginWithAStateOrWithWhatTheServerHas() async throws {
+        let home = try TemporaryFolder()
+        let file = home.url.appending(path: "state.json")
+        let emulator = try await Emulator.start()
+        try await emulator.cloud.register(userID: "alice")
+        try await emulator.export(toFile: file.path)
+        await emulator.stop()
+        for options in [["--state", file.path], ["--seed", file.path, "--from", "server"]] {
+            let script = "echo $MOBILE_TOKEN_SPACES_URL; read line"
+            let words = ["emulator", "exec", "--per-test"] + options + ["--", "sh", "-c", script]
+            let program = try Program.start(words, home: home.url)
+            let url = try #require(await program.nextLine())
+            let transport = try CurlTransport()
+            let headers: HTTPHeaders = ["Content-Type": "application/json"]
+            let made = try await transport.send(HTTPRequest(.post, url: url, headers: headers, body: Array("{}".utf8)))
+            let space = try #require(try JSONValue(parsing: made.body)["url"]?.string)
+            let activations = try await transport.send(HTTPRequest(.get, url: space + "/_emulator/activations"))
+            #expect(try JSONValue(parsing: activations.body)["total"] == 1)
+            await transport.shutdown()
+            program.write("\n")
+            #expect(await program.outcome().exitCode == 0)
+        }
+    }
+
     /// A thousand spaces cost megabytes, and give them back.
     @Test func aThousandSpacesCostMegabytes() async throws {
         let home = try TemporaryFolder()

@@ -72,6 +72,21 @@ import Testing
         }
     }
 
+    @Test func whatTheBodyThrowsIsTheFailureOfItsSpace() async throws {
+        var configuration = Emulator.Configuration()
+        configuration.keepsFailedSpaces = true
+        try await withEmulator(configuration) { emulator async throws in
+            try await emulator.withSpace(named: "passed") { _ in }
+            await #expect(throws: CancellationError.self) {
+                try await emulator.withSpace(named: "failed", from: .scenario(Data("{}".utf8))) { _ in
+                    throw CancellationError()
+                }
+            }
+            #expect(emulator.spaces().map(\.name) == ["failed"])
+            #expect(emulator.spaces().first?.failure == "CancellationError()")
+        }
+    }
+
     @Test func theServerStopsWhenTheBodyThrows() async throws {
         struct Failure: Error {}
         var events: AsyncStream<Emulator.Event>?

@@ -20,7 +20,7 @@ struct SnapshotShelf: Sendable {
         self.kept.append((summary, state))
     }
 
-    /// - Returns: Whether there was one.
+    /// - Returns: `false` when there was none.
     mutating func remove(_ id: UInt64) -> Bool {
         let count = self.kept.count
         self.kept.removeAll { $0.summary.id == id }

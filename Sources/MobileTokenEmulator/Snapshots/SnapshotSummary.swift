@@ -6,21 +6,21 @@ extension Emulator {
     public struct SnapshotSummary: Sendable, Codable, Hashable, Identifiable {
         /// Its number, from 1.
         public var id: UInt64
-        /// What its maker called it.
+        /// The name that its maker gave it.
         public var name: String?
         /// When it was made, by the server's clock.
         public var created: Date
-        /// How many registrations and activations it holds, removed ones included.
+        /// The number of registrations and activations in it, removed ones included.
         public var activations: Int
-        /// How many operations it holds, finished ones included.
+        /// The number of operations in it, finished ones included.
         public var operations: Int
-        /// How many inbox messages it holds.
+        /// The number of inbox messages in it.
         public var messages: Int
-        /// How many virtual devices it holds.
+        /// The number of virtual devices in it.
         public var devices: Int
-        /// How many fault rules it holds.
+        /// The number of fault rules in it.
         public var faults: Int
-        /// How many deliveries to the bank it holds, ended ones included.
+        /// The number of deliveries to the bank in it, ended ones included.
         public var deliveries: Int
     }
 }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// One space: a core of its own, and what goes on in it.
 struct Space: Sendable {
-    let summary: Emulator.SpaceSummary
+    fileprivate(set) var summary: Emulator.SpaceSummary
     let core: EmulatorCore
     fileprivate let service: Task<Void, Never>
 
@@ -28,7 +28,7 @@ final class SpaceDirectory: Sendable {
     /// That of the server.
     private let core: EmulatorCore
     private let state: Mutex<State>
-    private var configuration: Emulator.Configuration { self.core.configuration }
+    var configuration: Emulator.Configuration { self.core.configuration }
 
     /// - Parameter core: That of the server.
     init(of core: EmulatorCore) {
@@ -68,7 +68,8 @@ final class SpaceDirectory: Sendable {
         at time: Date,
         below origin: String
     ) async throws(EmulatorError) -> Space {
-        let beginning = beginning ?? self.configuration.spaceOrigin
+        var beginning = beginning ?? self.configuration.spaceOrigin
+        if case .server = beginning?.base { beginning = .init(.copy(self.core)) }
         if let name { try Emulator.SpaceSummary.check(name: name) }
         try self.check(beginning, seed: seed)
         try self.state.withLock { (state) throws(EmulatorError) in try self.requireRoom(state) }
@@ -112,21 +113,38 @@ final class SpaceDirectory: Sendable {
         }
     }
 
-    /// Removes a space with all that is in it; returns when nothing goes on in it any more.
-    func remove(_ id: String) async throws(EmulatorError) {
-        let removed = self.state.withLock { state in
-            state.order.removeAll { $0 == id }
-            return state.spaces.removeValue(forKey: id)
+    /// Notes why the test of a space has failed; the first reason counts.
+    func noteFailure(of id: String, _ reason: String) throws(EmulatorError) -> (space: Space, isFirst: Bool) {
+        let noted = self.state.withLock { state -> (space: Space, isFirst: Bool)? in
+            guard let former = state.spaces[id] else { return nil }
+            var space = former
+            space.summary.failure = former.summary.failure ?? reason
+            state.spaces[id] = space
+            return (space, former.summary.failure == nil)
         }
-        guard let removed else { throw EmulatorError(.notFound, "There is no such space") }
-        await removed.end()
+        guard let noted else { throw EmulatorError(.notFound, "There is no such space") }
+        return noted
     }
 
-    /// Removes all spaces.
-    func removeAll() async {
+    /// Removes a space with all that is in it, unless failed ones are kept; returns when nothing goes on in it any more.
+    func remove(_ id: String) async throws(EmulatorError) {
+        guard self[id] != nil else { throw EmulatorError(.notFound, "There is no such space") }
+        await self.remove { $0.summary.id == id && !self.keeps($0) }
+    }
+
+    /// Removes all spaces, unless failed ones are kept.
+    func removeAll() async { await self.remove { !self.keeps($0) } }
+
+    private func keeps(_ space: Space) -> Bool {
+        self.configuration.keepsFailedSpaces && space.summary.failure != nil
+    }
+
+    private func remove(where isUnwanted: (Space) -> Bool) async {
         let removed = self.state.withLock { state in
-            defer { (state.spaces, state.order) = ([:], []) }
-            return Array(state.spaces.values)
+            let removed = state.spaces.values.filter(isUnwanted)
+            for space in removed { state.spaces[space.summary.id] = nil }
+            state.order.removeAll { state.spaces[$0] == nil }
+            return removed
         }
         for space in removed { await space.end() }
     }
@@ -134,7 +152,7 @@ final class SpaceDirectory: Sendable {
     /// Removes all spaces, and makes none any more.
     func close() async {
         self.state.withLock { $0.isClosed = true }
-        await self.removeAll()
+        await self.remove { _ in true }
     }
 }
 

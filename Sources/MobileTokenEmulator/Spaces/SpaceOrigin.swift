@@ -9,8 +9,8 @@ extension Emulator {
             case state([UInt8])
             /// The state of a core that is running.
             case copy(EmulatorCore)
-            /// A state that was taken before.
-            case whole(WholeState)
+            /// The state of the server that the space is in.
+            case server
         }
 
         let base: Base
@@ -27,6 +27,9 @@ extension Emulator {
 
         /// All that a space of the same server, or the server itself, holds at that moment: what a snapshot would hold of it.
         public static func copy(of original: Emulator) -> Self { Self(.copy(original.core)) }
+
+        /// All that the server holds that the space is in.
+        package static var server: Self { Self(.server) }
 
         /// Whether it brings the source of its randomness along.
         var hasRandomness: Bool {
@@ -47,8 +50,7 @@ extension EmulatorCore {
         switch origin?.base {
         case .state(let document): configuration.initialState = Data(document)
         case .copy(let original): copied = try await original.wholeState()
-        case .whole(let whole): copied = whole
-        case .scenario, nil: break
+        case .server, .scenario, nil: break
         }
         let core = try EmulatorCore(configuration: configuration, copying: copied, retention: .ofSpace, clock: clock)
         if case .scenario(let scenario) = origin?.base {

@@ -59,9 +59,10 @@ extension ControlAPI {
                 gives: Form.done
             )
         ) { control, id in try await control.spaceDirectory.remove(id) },
+        Self.spaceFailureRoute,
     ]
 
-    private var spaceDirectory: SpaceDirectory {
+    var spaceDirectory: SpaceDirectory {
         get throws(Refusal) {
             guard let spaces = self.spaces else {
                 throw Refusal(404, "ERROR_NOT_FOUND", "A space has no spaces of its own; ask the server that it is in")

@@ -14,6 +14,8 @@ extension Emulator {
         public var baseURL: String
         /// When it was made, by the server's clock.
         public var created: Date
+        /// Why the test that uses it has failed, once that is said.
+        public var failure: String?
     }
 }
 
@@ -36,11 +38,12 @@ extension Emulator.SpaceSummary {
 extension Emulator.SpaceSummary: Described {
     package static let fields = FieldTable(
         "SpaceSummary",
-        Self.init(id:name:url:baseURL:created:),
+        Self.init(id:name:url:baseURL:created:failure:),
         .required("id", \.id, .string),
         .optional("name", \.name, .string),
         .required("url", \.url, .string, "All that is described here is found below it, too."),
         .required("baseURL", \.baseURL, .string, "What its clients are configured with."),
-        .required("created", \.created, .date)
+        .required("created", \.created, .date),
+        .optional("failure", \.failure, .string, "Why the test that uses it has failed, once that is said.")
     )
 }

@@ -1,6 +1,7 @@
 import ExactJSON
 import Foundation
 import MobileTokenTesting
+import Synchronization
 import Testing
 
 @testable import MobileTokenEmulator
@@ -168,6 +169,8 @@ import Testing
         ("PUT", "", "{}", 405, "Allowed here"), ("PATCH", "/none", "{}", 405, "Allowed here"),
         ("GET", "/none", nil, 404, "There is no such space"), ("DELETE", "/none", nil, 404, "There is no such space"),
         ("GET", "?limit=0", nil, 400, "limit"), ("GET", "?offset=-1", nil, 400, "offset"),
+        ("POST", "/none/failure", "{}", 404, "There is no such space"),
+        ("POST", "/none/failure", #"{"reson":"a"}"#, 400, "did you mean 'reason'"),
         ("POST", "/none", "{}", 405, "Allowed here"), ("GET", "/a/b", nil, 404, "no such path"),
     ]
 
@@ -279,6 +282,52 @@ import Testing
             let events = space.events()
             await space.stop()
             for await _ in events {}
+            #expect(emulator.spaces() == [])
+        }
+    }
+
+    // MARK: Failed tests
+
+    @Test func aFailureIsReportedOnceAndTheSpaceGoesAsItIsAsked() async throws {
+        let reports = Mutex<[Emulator.FailedSpace]>([])
+        var configuration = Emulator.Configuration()
+        configuration.reportFailedSpace = { report in reports.withLock { $0.append(report) } }
+        try await withEmulator(configuration) { emulator in
+            let space = try await emulator.makeSpace(named: "a test")
+            try await space.cloud.register(userID: "alice")
+            let path = "/_emulator/spaces/\(try #require(space.spaceID))"
+            for reason in ["first", "second"] {
+                let failed = try await emulator.send("POST", path + "/failure", body: #"{"reason":"\#(reason)"}"#)
+                #expect(failed.status == 200)
+                #expect(try self.json(failed)["failure"] == "first")
+            }
+            #expect(emulator.spaces().map(\.failure) == ["first"])
+            #expect(try await emulator.send("DELETE", path).status == 200)
+            #expect(emulator.spaces() == [])
+            let report = try #require(reports.withLock { $0.first })
+            #expect(report.summary.name == "a test" && report.summary.failure == "first")
+            #expect(report.documents.map(\.name) == ["summary.json", "state.json", "journal.json"])
+            for document in report.documents { _ = try JSONValue(parsing: document.content) }
+            let restored = try await emulator.makeSpace(from: .state(Data(report.documents[1].content)))
+            #expect(await restored.activations().map(\.userID) == ["alice"])
+            #expect(reports.withLock { $0.count } == 1)
+        }
+    }
+
+    @Test func aServerKeepsFailedSpacesUntilItsEnd() async throws {
+        var configuration = Emulator.Configuration()
+        configuration.keepsFailedSpaces = true
+        try await withEmulator(configuration) { emulator in
+            let (failed, passed) = (try await emulator.makeSpace(), try await emulator.makeSpace())
+            #expect(try await failed.markFailed(because: "so"))
+            for space in [failed, passed] { await space.stop() }
+            #expect(emulator.spaces().map(\.id) == [failed.spaceID])
+            #expect(try await emulator.send("DELETE", "/_emulator/spaces").status == 200)
+            let id = try #require(failed.spaceID)
+            #expect(try await emulator.send("GET", "/spaces/\(id)/health").status == 200)
+            await #expect(throws: EmulatorError.self) { try await passed.markFailed() }
+            await #expect(throws: EmulatorError.self) { try await emulator.markFailed() }
+            await emulator.stop()
             #expect(emulator.spaces() == [])
         }
     }
