@@ -164,7 +164,7 @@ extension OperationsService {
                 authentication: authentication,
                 decision: decision
             )
-            // What the receipt calls a success is not judged again.
+            // A success by the stricter reading of the receipt is not judged again.
             if response.decision?.result != .accepted { _ = try response.read { try SuccessResponse(parsing: $0) } }
         } catch {
             self.mayHaveOpenDecisions = true
