@@ -120,10 +120,7 @@ package struct Backend: Sendable {
     ) throws(Refusal) {
         let hasBody = !request.body.isEmpty || request.header("Content-Type") != nil
         guard request.method == "POST" || request.method == "PUT", hasBody, body?.isRead ?? true else { return }
-        let takesForm = body?.isForm ?? false
-        guard takesForm ? request.isForm : request.isJSON else {
-            throw takesForm ? .wrongFormContentType : .wrongContentType
-        }
+        guard request.isJSON else { throw .wrongContentType }
     }
 
     /// Returns a refusal in the words of the profile: real servers of the Mobile Token API answer 500 to what they cannot read,

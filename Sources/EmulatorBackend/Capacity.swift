@@ -4,7 +4,7 @@ extension Backend {
     /// What a request may add to the state when it is granted.
     enum Addition {
         case nothing
-        case registration, operation, message, application, token, callback, oidcProvider, user
+        case registration, operation, message, application, token, callback, user
         /// No more objects, but more in those there are.
         case contents
     }
@@ -32,10 +32,6 @@ extension Backend {
             added = sent + Self.overhead
         case .callback:
             try Self.require(self.state.callbacks.count, lessThan: self.capacity.callbacks, "callbacks")
-            added = sent + Self.overhead
-        case .oidcProvider:
-            // As many as applications: a server seldom has two.
-            try Self.require(self.state.oidcProviders.count, lessThan: self.capacity.applications, "providers")
             added = sent + Self.overhead
         case .user:
             // As many as applications: each application has a backend or two.

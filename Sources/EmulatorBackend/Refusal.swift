@@ -17,8 +17,6 @@ package struct Refusal: Error {
     package var violations: [Schema.Objection] = []
     /// Further header fields of the response.
     package var headers: [(name: String, value: String)] = []
-    /// The code of the error as OAuth 2.0 has it, where a client expects one.
-    var oauthCode: String?
     /// Whether the request could not even be read. Real servers of release 1.10 have no answer of their own to that.
     var isUnreadable = false
 
@@ -34,20 +32,10 @@ package struct Refusal: Error {
             self.status,
             code: self.code,
             message: self.message,
-            details: self.details,
-            oauthCode: self.oauthCode
+            details: self.details
         )
         response.headers += self.headers
         return response
-    }
-}
-
-extension Refusal {
-    /// The same refusal, with what a client of OAuth 2.0 looks for.
-    func oauth(_ code: String) -> Self {
-        var refusal = self
-        refusal.oauthCode = code
-        return refusal
     }
 }
 
@@ -224,15 +212,6 @@ extension Refusal {
     static func unexpected(_ reason: String) -> Self {
         Self(500, "ERROR_GENERIC", "Unknown error occurred", because: reason)
     }
-}
-
-extension Refusal {
-    static let wrongFormContentType = Self(
-        415,
-        "INVALID_REQUEST",
-        "The content type must be application/x-www-form-urlencoded",
-        because: "the content type is not that of a form"
-    )
 }
 
 /// The way in which an API reports a failed authentication.

@@ -56,36 +56,6 @@ extension Backend {
             )
         }
 
-        /// An endpoint of an OpenID provider, below `/oidc/{provider}`, that a browser or a client calls.
-        static func provider(
-            _ method: String,
-            _ path: String,
-            _ summary: String,
-            asks query: [RouteDescription.Parameter] = [],
-            takes body: RouteDescription.Body? = nil,
-            status: Int = 200,
-            gives response: RouteDescription.Content,
-            _ perform: @escaping Handler
-        ) -> Self {
-            let description = RouteDescription(
-                summary,
-                access: .open,
-                query: query,
-                request: body,
-                status: status,
-                response: response,
-                refusals: Self.refusals(of: method, path, [404], .nothing)
-            )
-            return Self(
-                method: method,
-                path: "/oidc/{provider}" + path,
-                caller: .device,
-                addition: .nothing,
-                description: description,
-                perform: perform
-            )
-        }
-
         /// An endpoint that the bank calls. A body of another form than the described one is refused.
         ///
         /// - Parameter origin: One of PowerAuth Cloud's own is refused in its words.

@@ -30,6 +30,5 @@ extension Backend {
     private static let cloudRoutes =
         RegistrationEndpoints.routes + CloudOperationEndpoints.routes + OfflineEndpoints.routes
         + AuthenticationEndpoints.routes + CloudMessageEndpoints.routes + CloudPushEndpoints.routes
-        + ApplicationEndpoints.routes + CallbackEndpoints.routes + OIDCProviderEndpoints.routes
-        + SecureConfiguration.administration
+        + ApplicationEndpoints.routes + CallbackEndpoints.routes + SecureConfiguration.administration
 }

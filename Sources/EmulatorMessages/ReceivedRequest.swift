@@ -41,18 +41,10 @@ package struct ReceivedRequest: Sendable {
 
     /// Whether the body is declared as JSON: `application/json` or a type that ends in `+json`.
     package var isJSON: Bool {
-        let name = self.contentType.utf8
+        let type = (self.header("Content-Type") ?? "").utf8.prefix { $0 != UInt8(ascii: ";") }
+        let name = String(Substring(type).filter { $0 != " " && $0 != "\t" }).lowercased().utf8
         return name.elementsEqual("application/json".utf8)
             || name.starts(with: "application/".utf8) && name.reversed().starts(with: "+json".utf8.reversed())
-    }
-
-    /// Whether the body is declared as a form.
-    package var isForm: Bool { self.contentType.utf8.elementsEqual("application/x-www-form-urlencoded".utf8) }
-
-    /// The type without its parameters, in lower case; empty when there is none.
-    private var contentType: String {
-        let type = (self.header("Content-Type") ?? "").utf8.prefix { $0 != UInt8(ascii: ";") }
-        return String(Substring(type).filter { $0 != " " && $0 != "\t" }).lowercased()
     }
 
     /// The first value of this name in the query.

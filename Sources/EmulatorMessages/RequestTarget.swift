@@ -39,7 +39,7 @@ extension Substring {
 }
 
 /// The pairs of a query or a form in their order, form-decoded.
-package func formPairs(_ encoded: Substring.UTF8View) -> [(name: String, value: String)] {
+private func formPairs(_ encoded: Substring.UTF8View) -> [(name: String, value: String)] {
     encoded.split(separator: UInt8(ascii: "&")).map { pair in
         let sides = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
         return (formDecoded(Substring(sides[0])), sides.count == 2 ? formDecoded(Substring(sides[1])) : "")

@@ -43,8 +43,6 @@ package struct RouteDescription: Sendable {
         package let schema: Schema
         /// Without it, an empty body will do.
         package let isRequired: Bool
-        /// Whether it is a form as a browser sends it; JSON otherwise.
-        package var isForm = false
         /// Whether it is a document that people write, which its route reads itself, to name the lines of mistakes.
         package var isWritten = false
         /// Whether the route looks at it; it may be anything otherwise.
@@ -54,13 +52,9 @@ package struct RouteDescription: Sendable {
         package static func optional(_ schema: Schema) -> Self { Self(schema: schema, isRequired: false) }
         /// A body that may be anything, also nothing, of any content type.
         package static let ignored = Self(schema: .open(), isRequired: false, isRead: false)
-        package static func form(_ schema: Schema) -> Self { Self(schema: schema, isRequired: true, isForm: true) }
         package static func document(_ schema: Schema) -> Self {
             Self(schema: schema, isRequired: true, isWritten: true)
         }
-
-        /// The content type that it has.
-        package var type: String { self.isForm ? "application/x-www-form-urlencoded" : "application/json" }
     }
 
     /// The body of a response.
@@ -123,7 +117,6 @@ extension Schema {
                     ),
                 ])
             ),
-            .optional("error", .string, "The code as OAuth 2.0 has it, at the token endpoint of a provider."),
         ]
     )
 

@@ -42,20 +42,15 @@ extension ServerResponse {
     }
 
     /// Creates an error in the shape that all of the APIs share.
-    ///
-    /// - Parameter oauthCode: The code as OAuth 2.0 has it, where a client expects one.
     package static func error(
         _ status: Int,
         code: String,
         message: String,
-        details: JSONObject = [:],
-        oauthCode: String? = nil
+        details: JSONObject = [:]
     ) -> Self {
         var object: JSONObject = ["code": .string(code), "message": .string(message)]
         object.members += details.members
-        var body: JSONObject = ["status": "ERROR", "responseObject": .object(object)]
-        body["error"] = oauthCode.map { .string($0) }
-        return .json(.object(body), status: status)
+        return .json(["status": "ERROR", "responseObject": .object(object)], status: status)
     }
 
     package static var jsonHeaders: [(name: String, value: String)] { [("Content-Type", "application/json")] }

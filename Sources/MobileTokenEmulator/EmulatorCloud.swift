@@ -222,31 +222,6 @@ extension Emulator {
             return try await self.call(CloudAPI.createMessage, message).id
         }
 
-        /// The OpenID providers, by their identifiers.
-        public func oidcProviders() async throws(EmulatorError) -> [Emulator.OIDCProvider] {
-            try (await self.call("GET", "/v2/oidc/providers")["providers"]?.array ?? []).map {
-                (provider) throws(EmulatorError) in try Emulator.OIDCProvider(provider)
-            }
-        }
-
-        /// Creates an OpenID provider, or changes the one of the same identifier; switched off, it is as if it were not there.
-        public func setOIDCProvider(_ provider: Emulator.OIDCProvider) async throws(EmulatorError) {
-            _ = try await self.call(
-                "PUT",
-                "/v2/oidc/providers/\(provider.id)",
-                [
-                    "clientId": .string(provider.clientID), "scopes": .string(provider.scopes),
-                    "redirectUri": .string(provider.redirectURL), "pkceEnabled": .bool(provider.requiresPKCE),
-                    "codeLifetime": .init(floatLiteral: provider.codeLifetime), "enabled": .bool(provider.isEnabled),
-                ]
-            )
-        }
-
-        /// Removes an OpenID provider.
-        public func removeOIDCProvider(_ id: String) async throws(EmulatorError) {
-            _ = try await self.call("DELETE", "/v2/oidc/providers/\(id)")
-        }
-
         private func call<Input, Output>(
             _ endpoint: Endpoint<Input, Output>,
             _ input: Input
@@ -306,18 +281,6 @@ extension Emulator.Cloud.Operation {
             proximityCode: operation.proximityCode,
             mobileTokenData: operation.additionalData?["mobileTokenData"]
         )
-    }
-}
-
-extension EmulatorOIDCProvider {
-    fileprivate init(_ response: JSONValue) throws(EmulatorError) {
-        self.init(id: try response.string("providerId"))
-        self.clientID = try response.string("clientId")
-        self.scopes = try response.string("scopes")
-        self.redirectURL = try response.string("redirectUri")
-        self.requiresPKCE = response["pkceEnabled"]?.bool ?? self.requiresPKCE
-        self.codeLifetime = response["codeLifetime"]?.number.flatMap { Double($0.literal) } ?? self.codeLifetime
-        self.isEnabled = response["enabled"]?.bool ?? self.isEnabled
     }
 }
 

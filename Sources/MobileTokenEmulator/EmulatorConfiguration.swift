@@ -52,8 +52,7 @@ extension Emulator {
         public var profile: ServerProfile = .init()
         /// Operation templates, a JSON document each, beside the built-in ones; one of the same name replaces it.
         public var templates: [String] = []
-        /// The OpenID providers at the start: one named `emulator` by default; none switches them off. They can be changed while
-        /// the server runs: ``Emulator/Cloud/setOIDCProvider(_:)``.
+        /// The OpenID providers that a new state has: one named `emulator` by default.
         public var oidcProviders: [OIDCProvider] = [OIDCProvider()]
         /// Where push messages go in the place of the platforms' own servers: an address of http or https, which is sent each
         /// of them as JSON. `nil`, the default, only keeps them: ``Emulator/pushes()``.

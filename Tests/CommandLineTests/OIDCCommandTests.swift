@@ -23,12 +23,7 @@ import Testing
             let url = await program.nextErrorLine()
             let browser = try CurlTransport()
             let response = try await browser.send(
-                HTTPRequest(
-                    .post,
-                    url: try #require(url),
-                    headers: ["Content-Type": "application/x-www-form-urlencoded"],
-                    body: Array("user=alice&decision=allow".utf8)
-                )
+                HTTPRequest(.get, url: try #require(url) + "&login_hint=alice")
             )
             await browser.shutdown()
             program.write("\(try #require(response.headers["Location"]))\n")

@@ -99,7 +99,7 @@ private let endpoints = [
     ("PUT", "/clock"), ("PUT", "/protocol"), ("PUT", "/faults"), ("POST", "/faults"), ("POST", "/scenario"),
     ("POST", "/templates"), ("POST", "/devices"), ("POST", "/operations/preview"), ("POST", "/cloud/operations"),
     ("POST", "/cloud/registrations"), ("POST", "/cloud/callbacks"), ("POST", "/cloud/inbox/messages"),
-    ("PUT", "/cloud/oidc/providers/p"), ("POST", "/cloud/messages/send"), ("POST", "/cloud/signature/verify"),
+    ("POST", "/oidc/codes"), ("POST", "/cloud/messages/send"), ("POST", "/cloud/signature/verify"),
     ("POST", "/cloud/token/verify"),
 ]
 

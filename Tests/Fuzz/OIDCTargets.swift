@@ -55,35 +55,21 @@ let oidcTargets = [
             hold(own?.utf8.count == 43, "'\(name)' is not what was made for this attempt")
         }
     },
-    // The query of a request to sign in, the form that the page sends, and the form that asks for a token.
+    // The query of a request to sign in, then the user who signs in at that address.
     FuzzTarget("oidc-provider") { input in
         var reader = InputReader(input)
-        let (query, decision, exchange) = (reader.line(), reader.line(), reader.line())
+        let target = "/oidc/emulator/authorize?" + reader.line()
         var backend = FuzzServer.backend
-        for (method, body) in [("GET", ""), ("POST", decision)] {
-            let reply = backend.provider(method, "authorize?" + query, form: body)
-            hold([200, 303, 400].contains(reply.status), "\(reply.status)")
-            for (_, value) in reply.headers {
-                hold(value.utf8.allSatisfy { (0x20...0x7E).contains($0) }, "no header can hold it")
-            }
-            guard let location = reply.headers.first(where: { $0.name == "Location" })?.value else { continue }
-            hold(location.utf8.starts(with: "mtoken://oidc?".utf8), "led elsewhere")
+        var request = ReceivedRequest(method: "GET", target: target)
+        request.origin = "http://127.0.0.1"
+        let reply = backend.reply(to: request, at: FuzzServer.now)
+        hold([303, 400].contains(reply.status), "\(reply.status)")
+        let location = reply.headers.first { $0.name == "Location" }?.value
+        let callback = try? backend.signIn(Array(reader.rest).text, at: target, FuzzServer.now)
+        for address in [location, callback].compactMap(\.self) {
+            hold(address.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "no header can hold it")
+            hold(address.utf8.starts(with: "mtoken://oidc?".utf8), "led elsewhere")
         }
-        _ = backend.provider("POST", "token", form: exchange)
-    },
-    // A code that was given out, and a form that asks for its token: without the verifier there is none.
-    FuzzTarget("oidc-token") { input in
-        var backend = FuzzServer.backend
-        let reply = backend.provider("POST", "authorize?" + OIDCFixture.query, form: "user=alice&decision=allow")
-        let location = reply.headers.first { $0.name == "Location" }?.value ?? ""
-        guard let code = URLComponents(string: location)?.queryItems?.first(where: { $0.name == "code" })?.value else {
-            return hold(false, "no code was given out")
-        }
-        let form = "grant_type=authorization_code&client_id=mobile-token&redirect_uri=mtoken://oidc&code=\(code)"
-        let token = backend.provider("POST", "token", form: form + "&" + input.text)
-        hold(token.status < 300 || token.json["error"]?.string != nil, "a refusal that is none of OAuth")
-        let isVerified = formPairs(Substring(input.text).utf8).contains { $0.value == OIDCFixture.verifier }
-        hold(token.status >= 300 || isVerified, "a token without the verifier")
     },
     // How a device asks for a provider, in its envelope.
     FuzzTarget("oidc-request") { input in
@@ -97,13 +83,6 @@ let oidcTargets = [
 ]
 
 private enum OIDCFixture {
-    static let verifier = String(repeating: "v", count: 43)
-
-    /// A request to sign in that is right.
-    static let query =
-        "response_type=code&client_id=mobile-token&redirect_uri=mtoken://oidc&scope=openid&nonce=n&state=s"
-        + "&code_challenge_method=S256&code_challenge=" + Base64URL.encode(SHA256.hash(Array(Self.verifier.utf8)))
-
     /// The same in every run.
     static let randomness = PowerAuth.Randomness { SecretBytes(copying: [UInt8](repeating: 7, count: $0)) }
 
@@ -125,18 +104,5 @@ private enum OIDCFixture {
         let separator = redirect.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
         return URLComponents(string: attempt.authorizeURL)?.queryItems?.last { $0.name == "state" }?.value
             .map { redirect + separator + "state=" + $0 }
-    }
-}
-
-extension Backend {
-    /// A request to the provider that is built in.
-    fileprivate mutating func provider(_ method: String, _ target: String, form: String) -> Reply {
-        var request = ReceivedRequest(method: method, target: "/oidc/emulator/" + target)
-        request.origin = "http://127.0.0.1"
-        if method == "POST" {
-            request.headers = [("Content-Type", "application/x-www-form-urlencoded")]
-            request.body = Array(form.utf8)
-        }
-        return self.reply(to: request, at: FuzzServer.now)
     }
 }

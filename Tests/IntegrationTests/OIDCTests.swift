@@ -3,8 +3,6 @@ import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 import WireFacts
 
@@ -19,7 +17,7 @@ import WireFacts
             }
             let authorization = try await client.oidc(providerID: "emulator")
             #expect(authorization.providerID == "emulator" && authorization.redirectURL == "mtoken://oidc")
-            let callback = try await SignInPage(authorization.authorizeURL).press("allow", user: "Zoë & <Bob>")
+            let callback = try await emulator.signIn("Zoë & <Bob>", at: authorization.authorizeURL)
             #expect(callback.hasPrefix("mtoken://oidc?code="))
             let activation = try await client.activate(
                 oidc: authorization,
@@ -38,17 +36,17 @@ import WireFacts
     }
 
     @Test func aProviderCanBeAskedWithoutPKCE() async throws {
-        try await withEmulator { emulator in
-            var provider = Emulator.OIDCProvider(id: "old")
-            provider.requiresPKCE = false
-            provider.redirectURL = "https://app.example.com/back?from=bank"
-            provider.scopes = "openid profile"
-            try await emulator.cloud.setOIDCProvider(provider)
-            #expect(try await emulator.cloud.oidcProviders() == [Emulator.OIDCProvider(), provider])
+        var provider = Emulator.OIDCProvider(id: "old")
+        provider.requiresPKCE = false
+        provider.redirectURL = "https://app.example.com/back?from=bank"
+        provider.scopes = "openid profile"
+        var configuration = Emulator.Configuration()
+        configuration.oidcProviders.append(provider)
+        try await withEmulator(configuration) { emulator in
             let client = try emulator.makeClient()
             let authorization = try await client.oidc(providerID: "old")
             #expect(!authorization.authorizeURL.contains("code_challenge"))
-            let callback = try await SignInPage(authorization.authorizeURL).press("allow", user: "alice")
+            let callback = try await emulator.signIn("alice", at: authorization.authorizeURL)
             #expect(callback.hasPrefix("https://app.example.com/back?from=bank&code="))
             _ = try await client.activate(oidc: authorization, callback: callback, password: password)
         }
@@ -58,7 +56,7 @@ import WireFacts
         try await withEmulator { emulator in
             let client = try emulator.makeClient()
             let authorization = try await client.oidc(providerID: "emulator")
-            let callback = try await SignInPage(authorization.authorizeURL).press("deny")
+            let callback = try await emulator.refuseSignIn(at: authorization.authorizeURL)
             let error = try await #require(throws: MobileTokenError.self) {
                 try await client.activate(oidc: authorization, callback: callback, password: password)
             }
@@ -71,7 +69,7 @@ import WireFacts
         try await withEmulator { emulator in
             let client = try emulator.makeClient()
             let authorization = try await client.oidc(providerID: "emulator")
-            let callback = try await SignInPage(authorization.authorizeURL).press("allow", user: "alice")
+            let callback = try await emulator.signIn("alice", at: authorization.authorizeURL)
             _ = try await client.activate(oidc: authorization, callback: callback, password: password)
             #expect(
                 try await errorCode {
@@ -89,8 +87,8 @@ import WireFacts
             let (mine, other) = (
                 try await client.oidc(providerID: "emulator"), try await client.oidc(providerID: "emulator")
             )
-            let foreign = try await SignInPage(other.authorizeURL).press("allow", user: "mallory")
-            let callback = try await SignInPage(mine.authorizeURL).press("allow", user: "alice")
+            let foreign = try await emulator.signIn("mallory", at: other.authorizeURL)
+            let callback = try await emulator.signIn("alice", at: mine.authorizeURL)
             func code(_ callback: String, name: String? = nil, word: String? = nil) async throws
                 -> MobileTokenError.Code?
             {
@@ -111,7 +109,7 @@ import WireFacts
         try await withEmulator { emulator in
             let client = try emulator.makeClient()
             let authorization = try await client.oidc(providerID: "emulator")
-            let callback = try await SignInPage(authorization.authorizeURL).press("allow", user: "alice")
+            let callback = try await emulator.signIn("alice", at: authorization.authorizeURL)
             await emulator.clock.advance(by: .seconds(61))
             #expect(
                 try await errorCode {
@@ -125,26 +123,50 @@ import WireFacts
     }
 
     @Test(.wireFact("B27", "A6")) func aProviderThatIsSwitchedOffIsNotThere() async throws {
-        try await withEmulator { emulator in
+        var configuration = Emulator.Configuration()
+        configuration.oidcProviders[0].isEnabled = false
+        try await withEmulator(configuration) { emulator in
             let client = try emulator.makeClient()
-            let authorization = try await client.oidc(providerID: "emulator")
-            let callback = try await SignInPage(authorization.authorizeURL).press("allow", user: "alice")
-            var provider = try #require(try await emulator.cloud.oidcProviders().first)
-            provider.isEnabled = false
-            try await emulator.cloud.setOIDCProvider(provider)
             for id in ["emulator", "unknown"] {
                 let error = try await #require(throws: MobileTokenError.self) { try await client.oidc(providerID: id) }
                 #expect(error.code == .serverConfigurationFailed)
                 #expect(error.serverCode == "APPLICATION_CONFIGURATION_ERROR")
+                let unknown = await #expect(throws: EmulatorError.self) {
+                    try await emulator.signIn("alice", at: "\(emulator.cloudURL)/oidc/\(id)/authorize?client_id=c")
+                }
+                #expect(unknown?.code == .notFound)
             }
-            #expect(try await SignInPage(authorization.authorizeURL).response.status == 404)
-            #expect(
-                try await errorCode {
-                    try await client.activate(oidc: authorization, callback: callback, password: password)
-                } == .activationFailed
-            )
-            try await emulator.cloud.removeOIDCProvider("emulator")
-            #expect(try await emulator.cloud.oidcProviders().isEmpty)
+        }
+    }
+
+    /// A browser needs no page: an address that names the user leads back at once.
+    @Test func anAddressWithALoginHintLeadsBackAtOnce() async throws {
+        try await withEmulator { emulator in
+            let client = try emulator.makeClient()
+            let transport = try CurlTransport()
+            let authorization = try await client.oidc(providerID: "emulator")
+            let address = authorization.authorizeURL
+            let unnamed = try await transport.send(HTTPRequest(.get, url: address))
+            let refusal = try JSONValue(parsing: unnamed.body)["responseObject"]?["message"]?.string ?? ""
+            #expect(unnamed.status == 400 && unnamed.headers["Location"] == nil)
+            #expect(refusal.contains("'login_hint'") && refusal.contains("/_emulator/oidc/codes"))
+            let response = try await transport.send(HTTPRequest(.get, url: address + "&login_hint=Zo%C3%AB+B"))
+            await transport.shutdown()
+            #expect(response.status == 303 && response.headers["Cache-Control"] == "no-store")
+            let callback = try #require(response.headers["Location"])
+            let activation = try await client.activate(oidc: authorization, callback: callback, password: password)
+            #expect(await emulator.summary(of: activation)?.userID == "Zoë B")
+        }
+    }
+
+    /// The same call over HTTP, in a space of the server, whose address has more in front.
+    @Test func theControlCallSignsInWithinASpaceToo() async throws {
+        try await withSpace { space in
+            let client = try space.makeClient()
+            let authorization = try await client.oidc(providerID: "emulator")
+            let callback = try await space.signIn("alice", at: authorization.authorizeURL)
+            _ = try await client.activate(oidc: authorization, callback: callback, password: password)
+            #expect(await space.activations().map(\.userID) == ["alice"])
         }
     }
 
@@ -153,7 +175,7 @@ import WireFacts
             let observer = RecordingObserver()
             let client = try emulator.makeClient { $0.observer = observer }
             let authorization = try await client.oidc(providerID: "emulator")
-            let callback = try await SignInPage(authorization.authorizeURL).press("allow", user: "alice")
+            let callback = try await emulator.signIn("alice", at: authorization.authorizeURL)
             let query = try #require(URLComponents(string: callback)?.queryItems)
             let asked = try #require(URLComponents(string: authorization.authorizeURL)?.queryItems)
             let secrets = (query + asked.filter { ["state", "nonce"].contains($0.name) }).compactMap(\.value)
@@ -171,110 +193,6 @@ import WireFacts
             }
             shown += "\(error)\(String(reflecting: error))"
             for secret in secrets { #expect(!shown.contains(secret)) }
-        }
-    }
-}
-
-// MARK: - The provider, as other clients see it
-
-extension OIDCTests {
-    private func json(_ response: HTTPResponse) throws -> JSONValue { try JSONValue(parsing: response.body) }
-
-    private func post(_ url: String, _ form: [(String, String)]) async throws -> HTTPResponse {
-        var fields = URLComponents()
-        fields.queryItems = form.map { URLQueryItem(name: $0.0, value: $0.1) }
-        return try await CurlTransport.shared.send(
-            HTTPRequest(
-                .post,
-                url: url,
-                headers: ["Content-Type": "application/x-www-form-urlencoded"],
-                body: Array((fields.percentEncodedQuery ?? "").utf8)
-            )
-        )
-    }
-
-    @Test func aClientOfOpenIDFindsWhatItNeedsAndVerifiesTheToken() async throws {
-        try await withEmulator { emulator in
-            let issuer = "\(emulator.cloudURL)/oidc/emulator"
-            func get(_ url: String) async throws -> JSONValue {
-                try self.json(try await CurlTransport.shared.send(HTTPRequest(.get, url: url)))
-            }
-            let discovery = try await get(issuer + "/.well-known/openid-configuration")
-            #expect(discovery["issuer"]?.string == issuer)
-            let verifier = Base64URL.encode(SecureRandom.bytes(32))
-            let challenge = Base64URL.encode(SHA256.hash(Array(verifier.utf8)))
-            let page =
-                try #require(discovery["authorization_endpoint"]?.string) + """
-                    ?response_type=code&client_id=mobile-token&redirect_uri=mtoken%3A%2F%2Foidc&scope=openid&state=s+1\
-                    &nonce=n-1&code_challenge=\(challenge)&code_challenge_method=S256
-                    """
-            let callback = try await SignInPage(page).press("allow", user: "alice")
-            #expect(callback.hasSuffix("&state=s%201"))
-            let code = try #require(URLComponents(string: callback)?.queryItems?.first { $0.name == "code" }?.value)
-            let form = [
-                ("grant_type", "authorization_code"), ("client_id", "mobile-token"), ("code", code),
-                ("redirect_uri", "mtoken://oidc"), ("code_verifier", verifier),
-            ]
-            let endpoint = try #require(discovery["token_endpoint"]?.string)
-            for (change, error) in [
-                (("code_verifier", String(verifier.reversed())), "invalid_grant"),
-                (("code_verifier", ""), "invalid_grant"),
-                (("client_id", "other"), "invalid_client"), (("redirect_uri", "mtoken://other"), "invalid_grant"),
-                (("code", "other"), "invalid_grant"), (("grant_type", "password"), "unsupported_grant_type"),
-            ] {
-                let response = try await self.post(endpoint, form.map { $0.0 == change.0 ? change : $0 })
-                #expect(response.status == 400)
-                #expect(try self.json(response)["error"]?.string == error)
-            }
-            let doubled = try await self.post(endpoint, form + [("code", code)])
-            #expect(try self.json(doubled)["error"]?.string == "invalid_request")
-
-            let tokens = try self.json(try await self.post(endpoint, form))
-            let token = try #require(tokens["id_token"]?.string.flatMap { JSONWebToken($0) })
-            let keys = try await get(try #require(discovery["jwks_uri"]?.string))
-            let key = try #require(keys["keys"]?.array?.first)
-            let x = try #require(key["x"]?.string.flatMap { Base64URL.decode($0) })
-            let y = try #require(key["y"]?.string.flatMap { Base64URL.decode($0) })
-            #expect(
-                try P256PublicKey(x963: [4] + x + y).isValid(rawSignature: token.signature, for: token.signingInput)
-            )
-            struct Claims: Decodable {
-                let iss, sub, aud, nonce, at_hash: String
-                let iat, exp: Int
-            }
-            let claims = try #require(token.claims(Claims.self))
-            #expect(claims.iss == issuer && claims.sub == "alice" && claims.aud == "mobile-token")
-            #expect(claims.nonce == "n-1" && claims.exp > claims.iat)
-            let access = try #require(tokens["access_token"]?.string)
-            #expect(claims.at_hash == Base64URL.encode(Array(SHA256.hash(Array(access.utf8)).prefix(16))))
-            #expect(try self.json(try await self.post(endpoint, form))["error"]?.string == "invalid_grant")
-        }
-    }
-
-    @Test func aPageWithWhatIsWrongLeadsBackWithItsName() async throws {
-        try await withEmulator { emulator in
-            let good =
-                "response_type=code&client_id=mobile-token&redirect_uri=mtoken%3A%2F%2Foidc&scope=openid&nonce=n&state=s"
-                + "&code_challenge=\(Base64URL.encode(SHA256.hash([])))&code_challenge_method=S256"
-            func page(_ old: String, _ new: String) async throws -> SignInPage {
-                try await SignInPage("\(emulator.cloudURL)/oidc/emulator/authorize?" + good.replacing(old, with: new))
-            }
-            for (old, new, error) in [
-                ("=code&", "=token&", "unsupported_response_type"), ("scope=openid", "scope=email", "invalid_scope"),
-                ("scope=openid", "scope=openid+email", "invalid_scope"), ("S256", "plain", "invalid_request"),
-                ("&nonce=n", "", "invalid_request"), ("code_challenge=", "code_challenge=A", "invalid_request"),
-            ] {
-                #expect(try await page(old, new).press("deny") == "mtoken://oidc?error=\(error)&state=s")
-            }
-            // Without a client that is known, leading anywhere would help whoever made the link.
-            for (old, new) in [
-                ("mobile-token", "other"), ("%2Foidc", "%2Foidc.example.com"), ("nonce=n", "nonce=n&nonce=n"),
-                ("state=s", "state=s&client_id=mobile-token"),
-            ] {
-                #expect(try await page(old, new).response.status == 400)
-            }
-            let policy = try #require(try await page("state=s", "state=s").response.headers["Content-Security-Policy"])
-            #expect(policy.contains("default-src 'none'") && policy.contains("form-action 'self' mtoken:;"))
         }
     }
 }

@@ -107,8 +107,8 @@ extension Backend {
         }
         do throws(OIDCGrant.Objection) {
             let (key, grant) = try self.oidcGrant(of: code)
-            try grant.check(providerID: provider.id, verifier: identity.attributes["codeVerifier"], at: now)
-            try grant.check(nonce: nonce)
+            let verifier = identity.attributes["codeVerifier"]
+            try grant.check(providerID: provider.id, verifier: verifier, nonce: nonce, at: now)
             return (key, grant.userID)
         } catch {
             throw .activation(error.rawValue)

@@ -1,8 +1,8 @@
 import Basics
 
-/// An OpenID provider that the server has built in. It signs in anybody, under the name that they give.
+/// An OpenID provider that the server has built in, as far as a device sees it: it gives out codes for whichever user is named.
 ///
-/// It is found at `/oidc/{id}/`, with a discovery document, a page to sign in, a token endpoint and its public key.
+/// Its address to sign in at is `/oidc/{id}/authorize`, and leads back at once.
 public struct EmulatorOIDCProvider: Sendable, Codable, Hashable, Identifiable {
     /// The identifier, which clients ask for: ASCII letters, digits and `.-_`.
     public var id: String
@@ -64,11 +64,6 @@ extension EmulatorOIDCProvider {
     /// The words of a list of scopes.
     static func names(in scopes: String) -> Set<String> {
         Set(scopes.utf8.split(separator: UInt8(ascii: " ")).map { String(Substring($0)) })
-    }
-
-    /// The scheme of the address that it leads back to.
-    var redirectScheme: String {
-        String(Substring(self.redirectURL.utf8.prefix { $0 != UInt8(ascii: ":") }))
     }
 }
 

@@ -4,10 +4,11 @@ import PowerAuthCrypto
 
 /// A request to sign a user in, as a browser brings it to a provider.
 struct OIDCAuthorizationRequest {
-    let scopes: String
     let state: String?
     let nonce: String
     let challenge: String?
+    /// The user whom the client expects.
+    let loginHint: String?
 
     /// What becomes of a request that shows who is asking.
     enum Reading {
@@ -31,8 +32,7 @@ struct OIDCAuthorizationRequest {
         }
         let state = parameters["state"]
         guard parameters["response_type"] == "code" else { return .error("unsupported_response_type", state: state) }
-        let scopes = parameters["scope"] ?? ""
-        let names = EmulatorOIDCProvider.names(in: scopes)
+        let names = EmulatorOIDCProvider.names(in: parameters["scope"] ?? "")
         guard names.contains("openid"), names.isSubset(of: EmulatorOIDCProvider.names(in: provider.scopes)) else {
             return .error("invalid_scope", state: state)
         }
@@ -42,7 +42,7 @@ struct OIDCAuthorizationRequest {
             challenge.map(Self.isChallenge) ?? true,
             parameters["code_challenge_method"].map({ $0 == "S256" }) ?? (challenge == nil)
         else { return .error("invalid_request", state: state) }
-        return .request(Self(scopes: scopes, state: state, nonce: nonce, challenge: challenge))
+        return .request(Self(state: state, nonce: nonce, challenge: challenge, loginHint: parameters["login_hint"]))
     }
 
     private static func isChallenge(_ challenge: String) -> Bool { Base64URL.decode(challenge)?.count == 32 }
@@ -56,16 +56,9 @@ struct OIDCParameters {
     init(_ pairs: [(name: String, value: String)]) throws(Refusal) {
         var values: [ExactString: String] = [:]
         for (name, value) in pairs where values.updateValue(value, forKey: ExactString(name)) != nil {
-            throw Refusal.invalidRequest("'\(DisplayText.escaped(name, limit: 32))' is given twice").oauth(
-                "invalid_request"
-            )
+            throw .invalidRequest("'\(DisplayText.escaped(name, limit: 32))' is given twice")
         }
         self.values = values
-    }
-
-    /// Reads the body of a form.
-    init(form body: [UInt8]) throws(Refusal) {
-        try self.init(formPairs(String(decoding: body, as: UTF8.self)[...].utf8))
     }
 
     /// A parameter that is there and not empty.

@@ -1,7 +1,7 @@
 import Basics
 import EmulatorMessages
 import ExactJSON
-import PowerAuthCrypto
+package import Foundation
 import PowerAuthProtocol
 
 /// The OpenID providers that are built in, and what devices are told of them.
@@ -15,41 +15,19 @@ enum OIDCEndpoints {
             gives: .open(),
             Self.configuration
         ),
-        .provider("GET", "/.well-known/openid-configuration", "Describes the provider.", gives: .json(.oidcDiscovery)) {
-            (bank, context) throws(Refusal) in
-            let (_, issuer) = try Self.provider(bank, context)
-            return .json(Self.discovery(issuer: issuer))
-        },
-        .provider("GET", "/jwks", "Shows the provider's public key.", gives: .json(.oidcKeys)) {
-            (bank, context) throws(Refusal) in
-            _ = try Self.provider(bank, context)
-            return .json(["keys": [Self.json(try bank.oidcSigningKey().publicKey)]])
-        },
-        .provider(
-            "GET",
-            "/authorize",
-            "Shows the page to sign in.",
-            asks: .oidcAuthorization,
-            gives: .other(type: OIDCPage.type),
-            Self.showPage
-        ),
-        .provider(
-            "POST",
-            "/authorize",
-            "Signs a user in, and leads back to the client.",
-            asks: .oidcAuthorization,
-            takes: .form(.oidcDecision),
-            status: 303,
-            gives: .nothing,
-            Self.decide
-        ),
-        .provider(
-            "POST",
-            "/token",
-            "Exchanges a code for an ID token. The client is public: the code must have been asked for with PKCE.",
-            takes: .form(.oidcTokenRequest),
-            gives: .json(.oidcTokens),
-            Self.exchange
+        Backend.Route(
+            method: "GET",
+            path: "/oidc/{provider}/authorize",
+            caller: .device,
+            addition: .nothing,
+            description: RouteDescription(
+                "Signs in the user that 'login_hint' names, and leads back to the client.",
+                access: .open,
+                query: .oidcAuthorization,
+                status: 303,
+                refusals: [400, 404, 413, 500, 503]
+            ),
+            perform: Self.authorize
         ),
     ]
 
@@ -94,204 +72,78 @@ enum OIDCEndpoints {
         "\(context.request.origin ?? "")/oidc/\(provider.id)"
     }
 
-    private static func provider(
-        _ bank: Backend,
-        _ context: RequestContext
-    ) throws(Refusal) -> (EmulatorOIDCProvider, issuer: String) {
-        guard let provider = context.pathArguments.first.flatMap(bank.oidcProvider) else {
-            throw Refusal(404, "PROVIDER_NOT_FOUND", "There is no such provider, or it is switched off")
-        }
-        return (provider, Self.issuer(of: provider, context))
-    }
-
-    private static func discovery(issuer: String) -> JSONValue {
-        [
-            "issuer": .string(issuer),
-            "authorization_endpoint": .string(issuer + "/authorize"),
-            "token_endpoint": .string(issuer + "/token"),
-            "jwks_uri": .string(issuer + "/jwks"),
-            "scopes_supported": ["openid"],
-            "response_types_supported": ["code"],
-            "grant_types_supported": ["authorization_code"],
-            "subject_types_supported": ["public"],
-            "id_token_signing_alg_values_supported": ["ES256"],
-            "token_endpoint_auth_methods_supported": ["none"],
-            "code_challenge_methods_supported": ["S256"],
-        ]
-    }
-
-    private static func showPage(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
-        -> ServerResponse
-    {
-        let (provider, _) = try Self.provider(bank, context)
-        switch try OIDCAuthorizationRequest.read(context.request.query, provider) {
-        case .request(let request): return OIDCPage.asking(request, provider)
-        case .error(let error, _): return OIDCPage.refusing(error, provider)
-        }
-    }
-
-    private static func decide(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse
-    {
-        let (provider, _) = try Self.provider(bank, context)
-        let form = try OIDCParameters(form: context.request.body)
-        switch try OIDCAuthorizationRequest.read(context.request.query, provider) {
-        case .error(let error, let state):
-            return Self.leadBack(to: provider, [("error", error)], state)
-        case .request(let request):
-            guard form["decision"] == "allow" else {
-                return Self.leadBack(to: provider, [("error", "access_denied")], request.state)
-            }
-            guard let user = form["user"], user.utf8.count <= 255,
-                !user.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-            else { throw .invalidRequest("'user' is missing, longer than 255 bytes, or holds a control character") }
-            let grant = OIDCGrant(request, provider, userID: user, at: context.now)
-            return Self.leadBack(to: provider, [("code", bank.issueCode(for: grant, at: context.now))], request.state)
-        }
-    }
-
-    private static func leadBack(
-        to provider: EmulatorOIDCProvider,
-        _ result: [(name: String, value: String)],
-        _ state: String?
-    ) -> ServerResponse {
-        let parameters = result + (state.map { [("state", $0)] } ?? [])
-        let query = parameters.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
-        let separator = provider.redirectURL.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+    private static func authorize(
+        _ bank: inout Backend,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> ServerResponse {
+        let provider = context.pathArguments.first ?? ""
+        let callback = try bank.callback(from: provider, answering: context.request.query, at: context.now)
         return ServerResponse(
             status: 303,
             headers: [
-                ("Location", provider.redirectURL + separator + query), ("Cache-Control", "no-store"),
-                ("Referrer-Policy", "no-referrer"),
+                ("Location", callback), ("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer"),
             ],
             body: .bytes([])
         )
     }
-
-    // MARK: - Tokens
-
-    private static func exchange(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
-        -> ServerResponse
-    {
-        let (provider, issuer) = try Self.provider(bank, context)
-        let form = try OIDCParameters(form: context.request.body)
-        guard form["grant_type"] == "authorization_code" else {
-            throw Refusal.invalidRequest("'grant_type' is not authorization_code").oauth("unsupported_grant_type")
-        }
-        guard form["client_id"]?.isExactly(provider.clientID) == true else {
-            throw Refusal.invalidRequest("'client_id' is not that of the provider's client").oauth("invalid_client")
-        }
-        guard let code = form["code"], let redirect = form["redirect_uri"] else {
-            throw Refusal.invalidRequest("'code' or 'redirect_uri' is missing").oauth("invalid_request")
-        }
-        let (key, grant): (String, OIDCGrant)
-        do throws(OIDCGrant.Objection) {
-            (key, grant) = try bank.oidcGrant(of: code)
-            // Nothing else says who this client is.
-            guard grant.challenge != nil else { throw OIDCGrant.Objection.missingVerifier }
-            try grant.check(providerID: provider.id, verifier: form["code_verifier"], at: context.now)
-        } catch {
-            throw Refusal.invalidRequest(error.rawValue).oauth("invalid_grant")
-        }
-        guard grant.redirectURL.isExactly(redirect) else {
-            throw Refusal.invalidRequest("'redirect_uri' is another one").oauth("invalid_grant")
-        }
-        let accessToken = Base64URL.encode(bank.state.randomness.bytes(32))
-        let token = try bank.idToken(for: grant, issuer: issuer, accessToken: accessToken, at: context.now)
-        bank.state.oidcGrants.update(key) { $0.use() }
-        var response = ServerResponse.json([
-            "access_token": .string(accessToken), "token_type": "Bearer",
-            "expires_in": .number(JSONNumber(Self.tokenLifetime)), "id_token": .string(token),
-            "scope": .string(grant.scopes),
-        ]
-        )
-        response.headers.append(("Cache-Control", "no-store"))
-        return response
-    }
-
-    /// In seconds.
-    fileprivate static var tokenLifetime: Int64 { 300 }
-
-    /// The members of a key of RFC 7517, in the order in which RFC 7638 hashes those that it takes.
-    private static func json(_ key: P256PublicKey) -> JSONValue {
-        let (x, y) = (key.uncompressed[1..<33], key.uncompressed[33...])
-        return [
-            "alg": "ES256", "crv": "P-256", "kid": .string(key.thumbprint), "kty": "EC", "use": "sig",
-            "x": .string(Base64URL.encode(Array(x))), "y": .string(Base64URL.encode(Array(y))),
-        ]
-    }
-}
-
-extension P256PublicKey {
-    /// The thumbprint of RFC 7638.
-    fileprivate var thumbprint: String {
-        let (x, y) = (
-            Base64URL.encode(Array(self.uncompressed[1..<33])), Base64URL.encode(Array(self.uncompressed[33...]))
-        )
-        return Base64URL.encode(SHA256.hash(Array(#"{"crv":"P-256","kty":"EC","x":"\#(x)","y":"\#(y)"}"#.utf8)))
-    }
 }
 
 extension Backend {
-    /// The key that signs for the providers. It follows from the application's, so that nothing else needs to be kept.
-    fileprivate func oidcSigningKey() throws(Refusal) -> P256PrivateKey {
-        guard let application = self.state.applications[self.defaultApplicationID],
-            let key = try? application.derivedKey(label: "emulator/oidc/signing")
-        else { throw Refusal(500, "ERROR_GENERIC", "The provider's key cannot be made") }
-        return key
+    /// Answers a client in the place of the user whom it wants to sign in.
+    ///
+    /// - Parameters:
+    ///   - authorizeURL: The address that the client would open in a browser.
+    ///   - userID: The user who signs in; `nil` for the one whom the address names.
+    ///   - error: The name of an error, such as `access_denied`, to answer with in the place of a code.
+    /// - Returns: The address that the browser would be led to.
+    package mutating func signIn(
+        _ userID: String?,
+        at authorizeURL: String,
+        error: String? = nil,
+        _ now: Date
+    ) throws(Refusal) -> String {
+        let request = ReceivedRequest(method: "GET", target: authorizeURL)
+        // The address of a space has more in front.
+        let path = request.path.utf8.split(separator: UInt8(ascii: "/")).suffix(3).map { String(Substring($0)) }
+        guard path.count == 3, path[0].isExactly("oidc"), path[2].isExactly("authorize") else {
+            throw .invalid("authorizeUrl", "is not the address of a provider")
+        }
+        let (provider, now) = (path[1], now.milliseconds)
+        return try self.callback(from: provider, answering: request.query, userID, error: error, at: now)
     }
 
-    private struct Claims: Encodable {
-        let iss: String
-        let sub: String
-        let aud: String
-        let nonce: String
-        let iat: Int64
-        let exp: Int64
-        let auth_time: Int64
-        let at_hash: String
-    }
-
-    fileprivate func idToken(
-        for grant: OIDCGrant,
-        issuer: String,
-        accessToken: String,
+    fileprivate mutating func callback(
+        from providerID: String,
+        answering query: [(name: String, value: String)],
+        _ userID: String? = nil,
+        error: String? = nil,
         at now: Milliseconds
     ) throws(Refusal) -> String {
-        let key = try self.oidcSigningKey()
-        let claims = Claims(
-            iss: issuer,
-            sub: grant.userID,
-            aud: grant.clientID,
-            nonce: grant.nonce,
-            iat: now / 1000,
-            exp: now / 1000 + OIDCEndpoints.tokenLifetime,
-            auth_time: grant.issued / 1000,
-            at_hash: Base64URL.encode(Array(SHA256.hash(Array(accessToken.utf8)).prefix(16)))
-        )
-        do {
-            return try JSONWebToken.encode(claims: claims, algorithm: .es256, keyID: key.publicKey.thumbprint) {
-                (input) throws(CryptoError) in
-                try key.rawSignature(for: input)
-            }
-        } catch {
-            throw Refusal(500, "ERROR_GENERIC", "The token cannot be signed")
+        guard let provider = self.oidcProvider(providerID) else {
+            throw Refusal(404, "PROVIDER_NOT_FOUND", "There is no such provider, or it is switched off")
         }
+        let request: OIDCAuthorizationRequest
+        switch try OIDCAuthorizationRequest.read(query, provider) {
+        case .error(let error, let state): return provider.callback(("error", error), state)
+        case .request(let found): request = found
+        }
+        if let error { return provider.callback(("error", error), request.state) }
+        guard let userID = userID ?? request.loginHint else {
+            throw .invalidRequest("'login_hint' does not name the user; POST /_emulator/oidc/codes signs one in, too")
+        }
+        guard (1...255).contains(userID.utf8.count),
+            !userID.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else { throw .invalidRequest("The user's name is empty, longer than 255 bytes, or has a control character") }
+        let grant = OIDCGrant(request, provider, userID: userID, at: now)
+        return provider.callback(("code", self.issueCode(for: grant, at: now)), request.state)
     }
 }
 
-extension ServerApplication {
-    /// Returns a key for another purpose, the same after each reading of the state.
-    fileprivate func derivedKey(label: String) throws(CryptoError) -> P256PrivateKey {
-        // All but one number in 2³² is a key.
-        for attempt in 0..<UInt8(16) {
-            let scalar = try Version4.KeyDerivation.derive(
-                self.masterKey.scalar,
-                label: label,
-                diversifier: [attempt],
-                count: P256.curve.coordinateByteCount
-            )
-            if let key = try? P256PrivateKey(scalar: scalar) { return key }
-        }
-        throw CryptoError(.invalidPrivateKey)
+extension EmulatorOIDCProvider {
+    /// Returns the address that leads back to the client.
+    fileprivate func callback(_ result: (name: String, value: String), _ state: String?) -> String {
+        let separator = self.redirectURL.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+        let query = "\(result.name)=\(PercentEncoding.encode(result.value))"
+        return self.redirectURL + separator + query + (state.map { "&state=" + PercentEncoding.encode($0) } ?? "")
     }
 }

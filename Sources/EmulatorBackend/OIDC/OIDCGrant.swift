@@ -6,9 +6,6 @@ import PowerAuthCrypto
 struct OIDCGrant: Sendable, Codable, Equatable {
     let providerID: String
     let userID: String
-    let clientID: String
-    let redirectURL: String
-    let scopes: String
     let nonce: String
     /// SHA-256 of the client's secret in base64url; `nil` when the client gave none.
     let challenge: String?
@@ -19,9 +16,6 @@ struct OIDCGrant: Sendable, Codable, Equatable {
     init(_ request: OIDCAuthorizationRequest, _ provider: EmulatorOIDCProvider, userID: String, at now: Milliseconds) {
         self.providerID = provider.id
         self.userID = userID
-        self.clientID = provider.clientID
-        self.redirectURL = provider.redirectURL
-        self.scopes = request.scopes
         self.nonce = request.nonce
         self.challenge = request.challenge
         self.issued = now
@@ -41,12 +35,23 @@ struct OIDCGrant: Sendable, Codable, Equatable {
 
     /// Throws unless the code can be used by this client and now.
     ///
-    /// - Parameter verifier: The secret that the challenge was made of. A code that was asked for without a challenge takes no
-    ///   verifier.
-    func check(providerID: String, verifier: String?, at now: Milliseconds) throws(Objection) {
+    /// - Parameters:
+    ///   - verifier: The secret that the challenge was made of. A code that was asked for without a challenge takes no verifier.
+    ///   - nonce: The one that the code was asked for with.
+    func check(
+        providerID: String,
+        verifier: String?,
+        nonce: String,
+        at now: Milliseconds
+    ) throws(Objection) {
         guard self.providerID.isExactly(providerID) else { throw .otherProvider }
         guard !self.isUsed else { throw .used }
         guard now < self.expires else { throw .expired }
+        try self.check(verifier: verifier)
+        guard constantTimeEquals(Array(self.nonce.utf8), Array(nonce.utf8)) else { throw .wrongNonce }
+    }
+
+    private func check(verifier: String?) throws(Objection) {
         guard self.challenge != nil || verifier != nil else { return }
         guard let verifier else { throw .missingVerifier }
         guard let challenge, Self.isVerifier(verifier),
@@ -55,11 +60,6 @@ struct OIDCGrant: Sendable, Codable, Equatable {
                 Array(challenge.utf8)
             )
         else { throw .wrongVerifier }
-    }
-
-    /// Throws unless the nonce is the one that the code was asked for with.
-    func check(nonce: String) throws(Objection) {
-        guard constantTimeEquals(Array(self.nonce.utf8), Array(nonce.utf8)) else { throw .wrongNonce }
     }
 
     mutating func use() { self.isUsed = true }

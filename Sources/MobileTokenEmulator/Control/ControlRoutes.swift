@@ -8,8 +8,7 @@ extension ControlAPI {
         Self.serverRoutes + Self.protocolRoutes + Self.faultRoutes + Self.stateRoutes
             + Self.activationRoutes
             + Self.listRoutes + Self.inspectionRoutes + Self.deliveryRoutes + Self.pushRoutes + Self.spaceRoutes
-            + Self.snapshotRoutes
-            + Self.deviceRoutes + Self.scriptRoutes
+            + Self.snapshotRoutes + Self.deviceRoutes + Self.scriptRoutes + Self.signInRoutes
             + Backend.routes.routes.compactMap(Route.init(relaying:))
     )
 

@@ -110,8 +110,7 @@ struct OpenAPIDocument {
     private static func requestBody(_ body: RouteDescription.Body) -> JSONValue {
         var described: JSONObject = ["schema": .object(body.schema.json)]
         described["example"] = body.schema.example
-        let content = JSONObject([.init(key: body.type, value: .object(described))])
-        return ["required": .bool(body.isRequired), "content": .object(content)]
+        return ["required": .bool(body.isRequired), "content": ["application/json": .object(described)]]
     }
 
     private static func responses(_ description: RouteDescription) -> JSONObject {

@@ -14,7 +14,7 @@ struct RouteArea: Sendable {
             prefix: "/admin/"
         ),
         Self(name: "Mobile Token API", summary: "For devices: operations, push registration, inbox.", prefix: "/api/"),
-        Self(name: "OpenID provider", summary: "For browsers and clients: signing users in.", prefix: "/oidc/"),
+        Self(name: "OpenID provider", summary: "For browsers: leading back with a code.", prefix: "/oidc/"),
         Self(name: "PowerAuth 3", summary: "The standard endpoints of version 3.", prefix: "/pa/v3/"),
         Self(name: "PowerAuth 4", summary: "The standard endpoints of version 4.", prefix: "/pa/v4/"),
         Self(

@@ -52,20 +52,16 @@ package struct JSONWebToken: Sendable {
     }
 
     /// Returns a token that `sign` signs.
-    ///
-    /// - Parameter keyID: Which of several keys it is, in characters that JSON takes as they are.
     package static func encode<Failure: Error>(
         claims: some Encodable,
         algorithm: Algorithm,
-        keyID: String? = nil,
         sign: ([UInt8]) throws(Failure) -> [UInt8]
     ) throws(Failure) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Strings and integers always encode; any receiver would refuse an empty payload.
         let payload = (try? encoder.encode(claims)).map { [UInt8]($0) } ?? []
-        let key = keyID.map { #","kid":"\#($0)""# } ?? ""
-        let header = Array(#"{"alg":"\#(algorithm.rawValue)"\#(key),"typ":"JWT"}"#.utf8)
+        let header = Array(#"{"alg":"\#(algorithm.rawValue)","typ":"JWT"}"#.utf8)
         let signingInput = "\(Base64URL.encode(header)).\(Base64URL.encode(payload))"
         let signature = try sign(Array(signingInput.utf8))
         return "\(signingInput).\(Base64URL.encode(signature))"

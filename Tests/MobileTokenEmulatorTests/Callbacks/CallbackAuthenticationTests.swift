@@ -77,7 +77,8 @@ extension Emulator {
             try await emulator.tell()
             #expect(bank.shown.value == ["Bearer token-1", "Bearer token-1"])
             let request = try #require(bank.tokenRequests.value.first)
-            #expect(request.method == "POST" && request.isForm)
+            #expect(request.method == "POST")
+            #expect(request.header("Content-Type") == "application/x-www-form-urlencoded")
             #expect(
                 String(decoding: request.body, as: UTF8.self) == "grant_type=client_credentials&scope=callbacks%20read"
             )

@@ -1,5 +1,6 @@
 import EmulatorMessages
 import ExactJSON
+import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
@@ -19,12 +20,10 @@ import Testing
         challenge: String? = Self.challenge
     ) throws -> String {
         let reply = fixture.send(
-            "POST",
+            "GET",
             "/oidc/\(provider)/authorize",
             query: "response_type=code&client_id=mobile-token&redirect_uri=mtoken://oidc&scope=openid&nonce=n-1"
-                + (challenge.map { "&code_challenge=\($0)&code_challenge_method=S256" } ?? ""),
-            headers: [("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")],
-            body: Array("user=alice&decision=allow".utf8)
+                + (challenge.map { "&code_challenge=\($0)&code_challenge_method=S256" } ?? "") + "&login_hint=alice"
         )
         let location = try #require(reply.headers.first { $0.name == "Location" }?.value, "\(reply.outcome)")
         return try #require(location.utf8.split(separator: UInt8(ascii: "=")).last.map { String(Substring($0)) })
@@ -114,6 +113,15 @@ import Testing
         #expect(try self.activate(self.identity(code, ["codeVerifier": nil]), &fixture).status == 200)
     }
 
+    @Test func aCodeOfAProviderThatIsSwitchedOffIsRefused() throws {
+        var fixture = try BackendFixture()
+        let code = try self.code(&fixture)
+        fixture.backend.state.oidcProviders.update("emulator") { $0.isEnabled = false }
+        let reason = try self.reason(self.activate(self.identity(code), &fixture))
+        #expect(reason == "there is no such provider, or it is switched off")
+        #expect(fixture.backend.activations.isEmpty)
+    }
+
     @Test func codesOutliveARestart() throws {
         var fixture = try BackendFixture()
         let code = try self.code(&fixture)
@@ -144,21 +152,18 @@ import Testing
 
     // MARK: - Setting it up
 
-    @Test func whatCannotWorkIsRefused() throws {
-        var fixture = try BackendFixture()
-        for (id, settings): (String, JSONValue) in [
-            ("a%20b", [:]), ("..", [:]), ("a", ["redirectUri": "oidc"]), ("a", ["redirectUri": "m://o#f"]),
-            ("a", ["redirectUri": "m://o\r\nSet-Cookie: a"]), ("a", ["scopes": "profile"]), ("a", ["clientId": "a b"]),
-            ("a", ["codeLifetime": 0]), ("a", ["unknown": 1]), ("a", ["enabled": "yes"]),
-        ] {
-            let reply = fixture.cloud("PUT", "/v2/oidc/providers/\(id)", settings)
-            #expect(reply.outcome == "400 INVALID_REQUEST", "\(settings)")
-        }
-        #expect(fixture.cloud("DELETE", "/v2/oidc/providers/a").status == 404)
-        let changed = fixture.cloud("PUT", "/v2/oidc/providers/emulator", ["codeLifetime": 1.5, "enabled": false])
-        #expect(changed.status == 200 && changed.json["clientId"]?.string == "mobile-token")
-        #expect(fixture.backend.oidcProvider("emulator") == nil)
-        #expect(fixture.send("GET", "/oidc/emulator/jwks").outcome == "404 PROVIDER_NOT_FOUND")
+    @Test(
+        arguments: [
+            { $0.id = "a b" }, { $0.id = ".." }, { $0.redirectURL = "" }, { $0.redirectURL = "oidc" },
+            { $0.redirectURL = "m://o#f" }, { $0.redirectURL = "m://o\r\nSet-Cookie: a" }, { $0.scopes = "profile" },
+            { $0.clientID = "a b" }, { $0.codeLifetime = 0 },
+        ] as [@Sendable (inout EmulatorOIDCProvider) -> Void]
+    )
+    func whatCannotWorkIsRefused(change: @Sendable (inout EmulatorOIDCProvider) -> Void) throws {
+        var provider = EmulatorOIDCProvider()
+        try provider.check()
+        change(&provider)
+        #expect(throws: EmulatorOIDCProviderError.self) { try provider.check() }
     }
 
     @Test func aConfigurationThatCannotWorkIsRefusedAtTheStart() async {
@@ -174,32 +179,76 @@ import Testing
         }
     }
 
-    /// An address of the page may hold anything: none of it gets into the page or a header unescaped.
-    @Test func nothingFromOutsideIsShownUnescaped() throws {
-        var provider = EmulatorOIDCProvider()
-        provider.clientID = #"<b>"&'"#
-        var fixture = try BackendFixture { $0.oidcProviders = [provider] }
-        var request = ReceivedRequest(
-            method: "GET",
-            target: "/oidc/emulator/authorize?response_type=code&client_id=%3Cb%3E%22%26%27&redirect_uri=mtoken://oidc"
-                + "&scope=openid&nonce=n&state=%3Cscript%3E&code_challenge=\(Self.challenge)&code_challenge_method=S256"
-        )
-        let page = String(decoding: fixture.backend.reply(to: request, at: fixture.now).body, as: UTF8.self)
-        #expect(page.contains("<b>&lt;b&gt;&quot;&amp;&#39;</b>") && !page.contains("script"))
-        request.method = "POST"
-        request.headers = [("Content-Type", "application/x-www-form-urlencoded")]
-        request.body = Array("decision=deny".utf8)
-        let location = fixture.backend.reply(to: request, at: fixture.now).headers.first { $0.name == "Location" }
-        #expect(location?.value == "mtoken://oidc?error=access_denied&state=%3Cscript%3E")
-        request.headers = [("Content-Type", "application/json")]
-        #expect(fixture.backend.reply(to: request, at: fixture.now).status == 415)
-        request.headers = [("Content-Type", "application/x-www-form-urlencoded")]
-        for form in [
-            "decision=allow", "decision=allow&user=", "decision=allow&user=a%00b", "decision=allow&user=a&user=b",
-        ] {
-            request.body = Array(form.utf8)
-            #expect(fixture.backend.reply(to: request, at: fixture.now).outcome == "400 INVALID_REQUEST", "\(form)")
-        }
+    // MARK: - Leading back
+
+    /// An address that is right, but for one change.
+    private func authorizeURL(replacing old: String = "", with new: String = "") -> String {
+        let address =
+            "http://127.0.0.1/oidc/emulator/authorize?response_type=code&client_id=mobile-token&redirect_uri=mtoken%3A%2F%2Foidc"
+            + "&scope=openid&nonce=n&state=s&code_challenge=\(Self.challenge)&code_challenge_method=S256"
+        return old.isEmpty ? address : address.replacing(old, with: new)
+    }
+
+    @Test(
+        arguments: [
+            ("=code&", "=token&", "unsupported_response_type"), ("scope=openid", "scope=email", "invalid_scope"),
+            ("scope=openid", "scope=openid+email", "invalid_scope"), ("S256", "plain", "invalid_request"),
+            ("&nonce=n", "", "invalid_request"), ("code_challenge=", "code_challenge=A", "invalid_request"),
+        ]
+    )
+    func whatIsWrongWithARequestLeadsBackByItsName(old: String, new: String, error: String) throws {
+        var fixture = try BackendFixture()
+        let address = self.authorizeURL(replacing: old, with: new)
+        #expect(try fixture.backend.signIn("alice", at: address, fixture.now) == "mtoken://oidc?error=\(error)&state=s")
         #expect(fixture.backend.state.oidcGrants.isEmpty)
+    }
+
+    /// Without a client that is known, leading anywhere would help whoever made the link.
+    @Test(
+        arguments: [
+            ("mobile-token", "other"), ("%2Foidc", "%2Foidc.example.com"), ("nonce=n", "nonce=n&nonce=n"),
+            ("state=s", "state=s&client_id=mobile-token"), ("/oidc/", "/"), ("/authorize", "/token"),
+        ]
+    )
+    func whoIsNotKnownIsLedNowhere(old: String, new: String) throws {
+        var fixture = try BackendFixture()
+        let address = self.authorizeURL(replacing: old, with: new)
+        let refusal = #expect(throws: Refusal.self) { try fixture.backend.signIn("alice", at: address, fixture.now) }
+        #expect(refusal?.status == 400 && fixture.backend.state.oidcGrants.isEmpty)
+    }
+
+    /// An address may hold anything: none of it gets into a header unescaped.
+    @Test func whatLeadsBackIsEscaped() throws {
+        var fixture = try BackendFixture()
+        func reply(_ rest: String) -> Reply {
+            let address = self.authorizeURL(replacing: "state=s", with: "state=%3Cs%3E%0D%0Aa" + rest)
+            return fixture.backend.reply(to: ReceivedRequest(method: "GET", target: address), at: fixture.now)
+        }
+        let location = try #require(reply("&login_hint=alice").headers.first { $0.name == "Location" }?.value)
+        #expect(location.hasPrefix("mtoken://oidc?code=") && location.hasSuffix("&state=%3Cs%3E%0D%0Aa"))
+        for hint in ["", "&login_hint=", "&login_hint=a%00b", "&login_hint=a&login_hint=b"] {
+            #expect(reply(hint).outcome == "400 INVALID_REQUEST", "\(hint)")
+        }
+        #expect(fixture.backend.state.oidcGrants.count == 1)
+    }
+
+    // MARK: - The control call
+
+    @Test func theControlCallTellsWhereTheBrowserWouldBeLed() async throws {
+        try await withEmulator { emulator in
+            let address = self.authorizeURL()
+            func response(_ rest: String) async throws -> (status: Int, callback: String) {
+                let body = #"{"authorizeUrl":"\#(address)"\#(rest)}"#
+                let response = try await emulator.send("POST", "/_emulator/oidc/codes", body: body)
+                return (response.status, try JSONValue(parsing: response.body)["callback"]?.string ?? "")
+            }
+            let signedIn = try await response(#","userId":"alice""#)
+            #expect(signedIn.callback.hasPrefix("mtoken://oidc?code=") && signedIn.callback.hasSuffix("&state=s"))
+            let refused = try await response(#","error":"access_denied""#)
+            #expect(refused.callback == "mtoken://oidc?error=access_denied&state=s")
+            for wrong in ["", #","userId":"alice","error":"access_denied""#, #","userId":"""#] {
+                #expect(try await response(wrong).status == 400, "\(wrong)")
+            }
+        }
     }
 }
