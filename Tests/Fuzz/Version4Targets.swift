@@ -1,3 +1,4 @@
+import EmulatorMessages
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
