@@ -117,7 +117,7 @@ let package = Package(
             name: "mobile-token-emulator",
             dependencies: [
                 "CommandLineSupport", "MobileToken", "PowerAuth", "MobileTokenEmulator", "EmulatorHTTP",
-                "HTTPClientTransport", "ExactJSON", "Basics",
+                "EmulatorMessages", "HTTPClientTransport", "ExactJSON", "Basics",
             ]
         ),
         .executableTarget(

@@ -10,4 +10,15 @@ extension Emulator {
     public func history(ofOperation id: String) async -> [OperationMoment] {
         await self.core.history(ofOperation: id) ?? []
     }
+
+    /// The requests of the journal that a filter asks for, oldest first: those after the entry numbered `id`.
+    ///
+    /// - Throws: ``EmulatorError`` of code `invalidConfiguration` for a filter that no request can fulfil.
+    public func journal(
+        matching filter: JournalFilter,
+        since id: UInt64 = 0
+    ) async throws(EmulatorError) -> [JournalEntry] {
+        try filter.check()
+        return await self.core.journal(since: id, filter).entries
+    }
 }

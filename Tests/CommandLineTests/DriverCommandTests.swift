@@ -72,6 +72,21 @@ import Testing
             let since = try await Self.drive(emulator, "journal", "--since", "1", "--json")
             let first = try JSONValue(parsing: try #require(since.lines.first))
             #expect(first["id"] == 2 && first["method"] == "POST")
+            let refused = try await Self.drive(emulator, "journal", "--status", "4xx", "--path", "/v2/registrations/**")
+            #expect(refused.lines.count == 1 && refused.output == journal.output)
+            let count = try await Self.drive(
+                emulator,
+                "journal",
+                "--count",
+                "--verdict",
+                "refused",
+                "--method",
+                "DELETE"
+            )
+            #expect(count.output == "2\n")
+            try await Self.drive(emulator, "journal", "--count", "--limit", "1", expecting: 2)
+            let vague = try await Self.drive(emulator, "journal", "--verdict", "no", expecting: 1)
+            #expect(vague.errors.contains("'verdict' is none of accepted, refused"))
             try await Self.drive(emulator, "reset")
             #expect(await emulator.operations().isEmpty)
         }

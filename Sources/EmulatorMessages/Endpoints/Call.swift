@@ -49,19 +49,46 @@ extension Call {
         return Part(
             query: table.members,
             body: nil,
+            read: { (call) throws(Schema.Objection) in try form.read(.object(call.queryObject(table.members))) },
+            write: { $1.append(form.json($0)) }
+        )
+    }
+
+    /// The whole query, of two tables that have no name in common. What neither has is refused.
+    package static func query<First, Second>(
+        _ first: FieldTable<First>,
+        _ second: FieldTable<Second>
+    ) -> Part<(First, Second)> {
+        let members = first.members + second.members
+        let whole = Schema.object(members)
+        return Part(
+            query: members,
+            body: nil,
             read: { (call) throws(Schema.Objection) in
-                let members = call.query.map { pair in
-                    let schema = table.members.first { $0.name.isExactly(pair.name) }?.schema
-                    return JSONObject.Member(key: pair.name, value: schema?.value(ofText: pair.value) ?? .null)
-                }
-                return try form.read(.object(JSONObject(members)))
+                let object = call.queryObject(members)
+                if let mistake = whole.mistake(in: .object(object)) { throw mistake }
+                return (
+                    try first.form.read(object.only(first.members)), try second.form.read(object.only(second.members))
+                )
             },
             write: { value, call in
-                for member in form.json(value).object?.members ?? [] {
-                    call.query.append((member.key, member.value.text))
-                }
+                call.append(first.form.json(value.0))
+                call.append(second.form.json(value.1))
             }
         )
+    }
+
+    private func queryObject(_ members: [Schema.Member]) -> JSONObject {
+        JSONObject(
+            self.query.map { pair in
+                let schema = members.first { $0.name.isExactly(pair.name) }?.schema
+                return .init(key: pair.name, value: schema?.value(ofText: pair.value) ?? .null)
+            }
+        )
+    }
+
+    private mutating func append(_ query: JSONValue) {
+        for member in query.object?.members ?? [] { self.query.append((member.key, member.value.text)) }
     }
 
     /// A body that must be given.
@@ -94,6 +121,13 @@ extension Schema {
         case .boolean: text == "true" ? true : text == "false" ? false : .string(text)
         default: .string(text)
         }
+    }
+}
+
+extension JSONObject {
+    /// The members that are among these.
+    fileprivate func only(_ members: [Schema.Member]) -> JSONValue {
+        .object(JSONObject(self.members.filter { given in members.contains { $0.name.isExactly(given.key) } }))
     }
 }
 

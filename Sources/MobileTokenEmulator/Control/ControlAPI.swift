@@ -64,41 +64,6 @@ struct ControlAPI: Sendable {
         return .events(events.stream, self.core.clock)
     }
 
-    // MARK: Journal
-
-    private struct JournalPage: Encodable {
-        var entries: [Emulator.JournalEntry]
-        /// The number of the newest entry there is, for the next `since`.
-        var last: UInt64
-        /// Which run of the server has numbered them.
-        var run: String
-    }
-
-    func journal(_ request: ReceivedRequest) async throws -> ServerResponse {
-        let limit = try request.number("limit", in: 1...10_000) ?? 1000
-        let isFeed = ["since", "run", "wait"].contains { request.queryValue($0) != nil }
-        let filter = Journal.Filter(
-            operationID: request.queryValue("operation"),
-            activationID: request.queryValue("activation"),
-            deliveryID: try request.number("delivery", in: 0...Int.max).map(UInt64.init)
-        )
-        let run = self.core.mailroom.runID
-        let before = try request.number("before", in: 0...Int.max)
-        guard before == nil || !isFeed else {
-            throw Refusal.invalidRequest("'before' is given beside 'since', 'run' or 'wait', which lead the other way")
-        }
-        guard isFeed else {
-            let page = await self.core.journal(before: before.map(UInt64.init) ?? .max, limit: limit, filter)
-            return .encoding(JournalPage(entries: page.entries, last: page.lastID, run: run))
-        }
-        let position = try request.feedPosition(inRun: run)
-        let page = try await self.waiting(request, for: .request) {
-            let page = await self.core.journal(since: position.number, limit: limit, filter)
-            return (page: page, isNews: !page.entries.isEmpty || position.isUnknown(after: page.lastID))
-        }
-        return .encoding(JournalPage(entries: page.entries, last: page.lastID, run: run))
-    }
-
     // MARK: Activations
 
     func activation(_ id: String) async throws(Refusal) -> Emulator.ActivationSummary {

@@ -6,12 +6,6 @@ import ExactJSON
 extension ControlAPI {
     /// What was found out about requests and operations.
     static let inspectionRoutes: [Route] = [
-        Route("GET", "/journal/{id}", "Tells of one request.", gives: .json(.journalEntry)) { control, _, arguments in
-            guard let id = UInt64(arguments[0]), let entry = await control.core.journalEntry(id) else {
-                throw Refusal(404, "ERROR_NOT_FOUND", "There is no such request, or it is forgotten")
-            }
-            return .encoding(entry)
-        },
         Route(
             "GET",
             "/operations/{id}/history",

@@ -78,12 +78,3 @@ extension EmulatorCore {
         }
     }
 }
-
-extension RouteDescription.Parameter {
-    static let run = Self(
-        "run",
-        .string,
-        "The run of the server that `since` is of; another one tells all that it has, at once."
-    )
-    static let wait = Self("wait", .integer(0...60), "For how many seconds to wait until there is one.")
-}

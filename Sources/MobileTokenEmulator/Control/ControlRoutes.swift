@@ -17,18 +17,9 @@ extension ControlAPI {
             Route(.control("POST", "/reset", "Goes back to the state at the start.", gives: Form.done)) { control, _ in
                 try await control.core.reset()
             }
-        ] + Self.clockRoutes + Self.reportRoutes
+        ] + Self.clockRoutes + Self.journalRoutes + Self.reportRoutes
 
     private static let reportRoutes: [Route] = [
-        Route(
-            "GET",
-            "/journal",
-            "Tells what was received, and why it was refused: the newest first, or with since, run or wait the oldest first.",
-            asks: [.since, .run, .wait, .before, .journalLimit, .operation, .activation, .delivery],
-            gives: .json(.journal)
-        ) { control, request, _ in
-            try await control.journal(request)
-        },
         Route(
             "GET",
             "/events",

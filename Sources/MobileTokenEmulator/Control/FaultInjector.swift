@@ -12,7 +12,7 @@ struct FaultInjector: Sendable {
         init(_ rule: FaultRule, number: Int) {
             self.rule = rule
             self.name = rule.name ?? "fault \(number)"
-            self.path = rule.match.path.map { PathPattern(String(withoutContextPath($0[...]))) }
+            self.path = rule.match.path.map { PathPattern(ofRequests: $0) }
         }
     }
 
@@ -92,6 +92,9 @@ package struct PathPattern: Sendable, Hashable {
         }
         self.tokens = tokens
     }
+
+    /// The path of requests, which may name the context path that they are known without.
+    init(ofRequests pattern: String) { self.init(String(withoutContextPath(pattern[...]))) }
 
     /// In time proportional to the lengths' product, whatever the pattern is.
     package func matches(_ path: String) -> Bool {

@@ -1,23 +1,34 @@
 import Basics
 import EmulatorMessages
 
-// A rule that never strikes, or strikes and does nothing, hides a mistake.
-extension FaultRule.Match {
+// A rule that never strikes, or strikes and does nothing, hides a mistake; so does a filter that finds nothing.
+
+/// Refusals of a method or a path that no request has.
+enum RequestPattern {
     private static let methods = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
 
+    static func objection(toMethod method: String) -> Schema.Objection? {
+        guard !Self.methods.contains(where: method.equalsIgnoringASCIICase) else { return nil }
+        let hint = Suggestion.closest(to: method.uppercased(), among: Self.methods)
+        return .init(member: "method", hint: "is none of HTTP's" + (hint.map { "; did you mean '\($0)'?" } ?? ""))
+    }
+
+    /// - Parameter ofControlAPI: What is not done to the requests of the control API.
+    static func objection(toPath path: String, _ ofControlAPI: String) -> Schema.Objection? {
+        guard ["/", "*", "?", "http://", "https://"].contains(where: { path.utf8.starts(with: $0.utf8) }) else {
+            return .init(member: "path", hint: "begins with neither a slash nor * nor **, as '\(path)' does not")
+        }
+        guard path.utf8.starts(with: "/_emulator".utf8) else { return nil }
+        return .init(member: "path", hint: "is one of the control API, which \(ofControlAPI)")
+    }
+}
+
+extension FaultRule.Match {
     /// The reason why no request can be struck; `nil` when one can.
     var objection: Schema.Objection? {
-        if let method, !Self.methods.contains(where: method.equalsIgnoringASCIICase) {
-            let hint = Suggestion.closest(to: method.uppercased(), among: Self.methods)
-            return .init(member: "method", hint: "is none of HTTP's" + (hint.map { "; did you mean '\($0)'?" } ?? ""))
-        }
-        if let path {
-            guard ["/", "*", "?", "http://", "https://"].contains(where: { path.utf8.starts(with: $0.utf8) }) else {
-                return .init(member: "path", hint: "begins with neither a slash nor * nor **, as '\(path)' does not")
-            }
-            if path.utf8.starts(with: "/_emulator".utf8) {
-                return .init(member: "path", hint: "is one of the control API, which is never struck")
-            }
+        if let objection = self.method.flatMap(RequestPattern.objection(toMethod:)) { return objection }
+        if let objection = self.path.flatMap({ RequestPattern.objection(toPath: $0, "is never struck") }) {
+            return objection
         }
         if let nth, let first, nth > first {
             return .init(member: "nth", hint: "is \(nth), which is never among the first \(first)")

@@ -32,6 +32,8 @@ extension Emulator {
         public var body: String
         /// The activation that the request named.
         public var activationID: String?
+        /// The user of that activation, or else of the operation that the request was about.
+        public var userID: String?
         /// The status of the response.
         public var status: Int
         /// The body of the response; a long one is cut.
@@ -99,6 +101,7 @@ struct Journal: Sendable {
         fault: String?,
         deliveryID: UInt64? = nil,
         deviceName: String? = nil,
+        userID: String? = nil,
         at time: Date
     ) -> Emulator.JournalEntry {
         var refusal: String?
@@ -112,6 +115,7 @@ struct Journal: Sendable {
             headers: request.headers.map { .init(name: $0.name, value: Self.withoutCredentials($0)) },
             body: Self.excerpt(request.body),
             activationID: reply.activationID,
+            userID: userID,
             status: reply.status,
             responseBody: Self.excerpt(reply.body),
             isAccepted: refusal == nil,
@@ -140,35 +144,34 @@ struct Journal: Sendable {
         self.histories = OperationHistories()
     }
 
-    /// Which entries are asked for; those that are about all that is named.
-    struct Filter: Sendable {
-        var operationID: String?
-        var activationID: String?
-        var deliveryID: UInt64?
-
-        fileprivate func includes(_ entry: Emulator.JournalEntry) -> Bool {
-            self.operationID.map { entry.operationIDs?.contains($0) == true } ?? true
-                && self.activationID.map { $0 == entry.activationID } ?? true
-                && self.deliveryID.map { $0 == entry.deliveryID } ?? true
-        }
-    }
-
     /// Returns an entry, if it is still kept.
     func entry(_ id: UInt64) -> Emulator.JournalEntry? { self.log[id] }
 
     /// Entries with a greater number, oldest first.
-    func entries(since id: UInt64, limit: Int = .max, _ filter: Filter = Filter()) -> [Emulator.JournalEntry] {
+    func entries(since id: UInt64, limit: Int = .max, _ filter: Emulator.JournalFilter = .init()) -> [Emulator
+        .JournalEntry]
+    {
         let newer = self.log.ids.clamped(to: min(id, self.lastID) + 1..<self.log.nextID)
         return self.entries(newer, limit: limit, filter)
     }
 
     /// The last entries before a number, newest first.
-    func entries(before id: UInt64, limit: Int, _ filter: Filter = Filter()) -> [Emulator.JournalEntry] {
+    func entries(before id: UInt64, limit: Int, _ filter: Emulator.JournalFilter = .init()) -> [Emulator.JournalEntry] {
         self.entries(self.log.ids.clamped(to: 0..<id).reversed(), limit: limit, filter)
     }
 
-    private func entries(_ ids: some Collection<UInt64>, limit: Int, _ filter: Filter) -> [Emulator.JournalEntry] {
-        Array(self.log.elements(ids).lazy.filter(filter.includes).prefix(limit))
+    /// Counts the entries that are asked for.
+    func count(_ filter: Emulator.JournalFilter) -> Int {
+        let isMeant = filter.predicate()
+        return self.log.elements(self.log.ids).reduce(0) { isMeant($1) ? $0 + 1 : $0 }
+    }
+
+    private func entries(
+        _ ids: some Collection<UInt64>,
+        limit: Int,
+        _ filter: Emulator.JournalFilter
+    ) -> [Emulator.JournalEntry] {
+        Array(self.log.elements(ids).lazy.filter(filter.predicate()).prefix(limit))
     }
 
     private static func excerpt(_ body: [UInt8]) -> String {

@@ -12,7 +12,7 @@ extension EmulatorCore {
     func journal(
         since id: UInt64,
         limit: Int = .max,
-        _ filter: Journal.Filter = .init()
+        _ filter: Emulator.JournalFilter = .init()
     ) -> (entries: [Emulator.JournalEntry], lastID: UInt64) {
         (self.journal.entries(since: id, limit: limit, filter), self.journal.lastID)
     }
@@ -20,10 +20,13 @@ extension EmulatorCore {
     func journal(
         before id: UInt64,
         limit: Int,
-        _ filter: Journal.Filter = .init()
+        _ filter: Emulator.JournalFilter = .init()
     ) -> (entries: [Emulator.JournalEntry], lastID: UInt64) {
         (self.journal.entries(before: id, limit: limit, filter), self.journal.lastID)
     }
+
+    /// How many entries fulfil a filter.
+    func journalCount(_ filter: Emulator.JournalFilter) -> Int { self.journal.count(filter) }
 
     /// What happened to an operation, oldest first; `nil` when there is no such operation.
     func history(ofOperation id: String) -> [Emulator.OperationMoment]? {
@@ -48,5 +51,14 @@ extension EmulatorCore {
         let reply = trial.reply(to: request, from: .process, at: now)
         let made = reply.inspection.notes.first { $0.kind == .created }
         return (made.flatMap { trial.preview(ofOperation: $0.operationID, language: language) }, reply)
+    }
+}
+
+extension Backend {
+    /// The user whose activation a request named, or else of the one operation that it was about.
+    func userID(of reply: Reply) -> String? {
+        if let user = reply.activationID.flatMap({ self.state.activations[$0]?.userID }) { return user }
+        let users = Set(reply.inspection.notes.map { self.state.operations[$0.operationID]?.userID })
+        return users.count == 1 ? users.first ?? nil : nil
     }
 }

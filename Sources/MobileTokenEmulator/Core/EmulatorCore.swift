@@ -130,15 +130,26 @@ actor EmulatorCore {
             reply = self.backend.reply(to: request, from: caller, at: now, clockSkew: effect.clockSkew ?? 0)
         }
         let announcements = self.announcements(of: reply.events)
+        let userID = self.backend.userID(of: reply)
+        let note: @Sendable (isolated EmulatorCore, Reply) -> Emulator.JournalEntry = { core, reply in
+            core.journal.append(
+                request,
+                reply: reply,
+                fault: fault?.name,
+                deviceName: deviceName,
+                userID: userID,
+                at: now
+            )
+        }
         let failure = await self.commit { [reply] core in
-            let entry = core.journal.append(request, reply: reply, fault: fault?.name, deviceName: deviceName, at: now)
+            let entry = note(core, reply)
             core.tell(announcements)
             core.send(reply.pushes)
             core.send(.request, id: String(entry.id), status: String(entry.status))
         }
         if let failure {
             reply = failure
-            let entry = self.journal.append(request, reply: reply, fault: fault?.name, deviceName: deviceName, at: now)
+            let entry = note(self, reply)
             self.send(.request, id: String(entry.id), status: String(entry.status))
         }
         return effect.spoil(reply, self.clock)

@@ -5,13 +5,17 @@ import MobileToken
 /// The entries of a server's journal, followed over restarts of the server and losses of the connection.
 struct JournalFeed: Sendable {
     let server: RemoteServer
+    private let filter: [(name: String, value: String)]
     private var since: String
     private var run: String?
     private var isLost = false
 
-    /// - Parameter since: The number of the entry before the first; `nil` for what comes from now on.
-    init(of server: RemoteServer, since: Int?) async throws {
+    /// - Parameters:
+    ///   - since: The number of the entry before the first; `nil` for what comes from now on.
+    ///   - filter: The part of the query that says which entries are meant.
+    init(of server: RemoteServer, since: Int?, _ filter: [(name: String, value: String)]) async throws {
         self.server = server
+        self.filter = filter
         self.since = since.map(String.init) ?? "0"
         guard since == nil else { return }
         let page = try await server.send(.get, "/journal", query: [("limit", "1")])
@@ -23,7 +27,7 @@ struct JournalFeed: Sendable {
     ///
     /// A server that cannot be reached is waited for, which is said once.
     mutating func next() async throws -> [JSONValue] {
-        var query = [("since", self.since), ("wait", "20"), ("limit", "1000")]
+        var query = self.filter + [("since", self.since), ("wait", "20"), ("limit", "1000")]
         if let run { query.append(("run", run)) }
         do {
             let page = try await self.server.send(.get, "/journal", query: query, timeout: .seconds(40))

@@ -68,6 +68,35 @@ import Testing
         #expect(mistake?.message == "'limit' is not known here")
     }
 
+    private struct Filter: Described, Equatable {
+        var color: String?
+
+        static let fields = FieldTable("Filter", Filter.init(color:), .optional("color", \.color, .word))
+    }
+
+    @Test func twoTablesShareAQuery() throws {
+        let list = Endpoint(
+            "GET",
+            "/orders",
+            takes: Call.query(Filter.fields, Part.fields),
+            gives: Form.done,
+            Self.description
+        )
+        #expect(list.description.query.map(\.name) == ["color", "name", "limit"])
+        let call = list.call((Filter(color: "red"), Part(name: "a", limit: 2)))
+        let (filter, part) = try list.input(call)
+        #expect(filter == Filter(color: "red") && part == Part(name: "a", limit: 2))
+        let wrong = [
+            ("colour", "red", "'colour' is not known here; did you mean 'color'?"),
+            ("limit", "11", "'limit' is not 1 to 10"),
+            ("color", "", "'color' is missing"),
+        ]
+        for (name, value, message) in wrong {
+            let mistake = #expect(throws: Schema.Objection.self) { try list.input(Call(query: [(name, value)])) }
+            #expect(mistake?.message == message)
+        }
+    }
+
     @Test func aBodyMayBeLeftOutWhereTheCallSaysSo() throws {
         #expect(try Self.renew.input(Call()) == Part(limit: 7))
         #expect(Self.renew.description.request?.isRequired == false)

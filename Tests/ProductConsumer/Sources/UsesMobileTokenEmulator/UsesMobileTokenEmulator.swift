@@ -24,6 +24,6 @@ let types: [Any.Type] = [
     EmulatorOIDCProvider.self, Emulator.OIDCProvider.self, EmulatorServerProfile.self,
     EmulatorServerProfile.Release.self,
     Emulator.ServerProfile.self, Emulator.Callback.self, Emulator.Callback.Subject.self,
-    Emulator.JournalEntry.Warning.self,
+    Emulator.JournalEntry.Warning.self, Emulator.JournalFilter.self, Emulator.JournalFilter.Verdict.self,
     JSONValue.self, JSONObject.self, JSONObject.Member.self, JSONNumber.self,
 ]
