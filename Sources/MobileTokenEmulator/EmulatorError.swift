@@ -7,7 +7,7 @@ public struct EmulatorError: Error, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
             case addressInUse, cannotListen, invalidConfiguration, invalidDocument, notFound, conflict, refused
-            case capacityExceeded, storage
+            case capacityExceeded, storage, notSettled
         }
 
         private let base: Base
@@ -30,6 +30,9 @@ public struct EmulatorError: Error, Sendable, CustomStringConvertible {
         public static let capacityExceeded = Self(base: .capacityExceeded)
         /// The data file cannot be read or written.
         public static let storage = Self(base: .storage)
+
+        /// The server has still something to do when a wait for that is over; the message names it.
+        public static let notSettled = Self(base: .notSettled)
 
         /// The code's name.
         public var description: String { self.base.rawValue }

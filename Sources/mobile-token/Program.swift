@@ -75,6 +75,7 @@ enum Program {
             ("play", "Make all that a scenario file asks for, or nothing of it."),
             ("register", "Register a device for a user, and show its activation code."),
             ("reset", "Go back to the state at the start, or that of the last import."),
+            ("settle", "Wait until no virtual device and no delivery has anything due or under way."),
             ("template", "Add a template of operations from a file, or remove one, until a reset."),
             ("templates", "Show the templates of operations, or the document of one."),
             ("unblock", "Unblock an activation."),

@@ -85,6 +85,12 @@ import Testing
             )
             #expect(count.output == "2\n")
             try await Self.drive(emulator, "journal", "--count", "--limit", "1", expecting: 2)
+            #expect(try await Self.drive(emulator, "settle").output == "Settled.\n")
+            #expect(
+                try await Self.drive(emulator, "settle", "--within", "0", "--json").output == #"{"later":[]}"# + "\n"
+            )
+            let long = try await Self.drive(emulator, "settle", "--within", "61", expecting: 1)
+            #expect(long.errors.contains("'within' is not 0.0 to 60.0"))
             let vague = try await Self.drive(emulator, "journal", "--verdict", "no", expecting: 1)
             #expect(vague.errors.contains("'verdict' is none of accepted, refused"))
             try await Self.drive(emulator, "reset")

@@ -26,6 +26,8 @@ struct Outbox: Sendable {
         fileprivate(set) var due: Milliseconds?
         /// The epoch in which it was taken.
         fileprivate var epoch = 0
+
+        var isOpen: Bool { self.state == .waiting || self.state == .underWay }
     }
 
     /// What became of an attempt.
@@ -96,6 +98,11 @@ struct Outbox: Sendable {
 
     /// When the next delivery is due; `nil` when none waits, or when no more may be under way.
     var nextDue: Milliseconds? { self.underWay < self.capacity.underWay ? self.appointments.min?.due : nil }
+
+    /// Indicates whether nothing is under way, and nothing due.
+    func isIdle(at now: Milliseconds) -> Bool {
+        self.underWay == 0 && self.appointments.min.map { now < $0.due } ?? true
+    }
 
     // MARK: Changes
 

@@ -73,14 +73,6 @@ struct ControlAPI: Sendable {
         return activation
     }
 
-    func operation(_ id: String) async throws(Refusal) -> Emulator.OperationSummary {
-        let (backend, now) = await self.core.snapshot
-        guard let operation = backend.operation(id, at: now) else {
-            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such operation")
-        }
-        return operation
-    }
-
     func delivery(_ id: String) throws(Refusal) -> Emulator.DeliverySummary {
         guard let number = UInt64(id), let delivery = self.core.mailroom.outbox[number] else {
             throw Refusal(404, "ERROR_NOT_FOUND", "There is no such delivery")

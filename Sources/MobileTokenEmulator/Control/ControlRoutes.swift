@@ -7,8 +7,8 @@ extension ControlAPI {
     static let routes = RouteTable(
         Self.serverRoutes + Self.protocolRoutes + Self.faultRoutes + Self.stateRoutes
             + Self.activationRoutes
-            + Self.listRoutes + Self.inspectionRoutes + Self.deliveryRoutes + Self.pushRoutes + Self.spaceRoutes
-            + Self.snapshotRoutes + Self.deviceRoutes + Self.scriptRoutes + Self.signInRoutes
+            + Self.operationRoutes + Self.messageRoutes + Self.inspectionRoutes + Self.deliveryRoutes + Self.pushRoutes
+            + Self.spaceRoutes + Self.snapshotRoutes + Self.deviceRoutes + Self.scriptRoutes + Self.signInRoutes
             + Backend.routes.routes.compactMap(Route.init(relaying:))
     )
 
@@ -17,7 +17,7 @@ extension ControlAPI {
             Route(.control("POST", "/reset", "Goes back to the state at the start.", gives: Form.done)) { control, _ in
                 try await control.core.reset()
             }
-        ] + Self.clockRoutes + Self.journalRoutes + Self.reportRoutes
+        ] + Self.clockRoutes + Self.settlingRoutes + Self.journalRoutes + Self.reportRoutes
 
     private static let reportRoutes: [Route] = [
         Route(
@@ -138,28 +138,7 @@ extension ControlAPI {
         },
     ]
 
-    private static let listRoutes = [
-        Route(
-            .control(
-                "GET",
-                "/operations",
-                "Lists operations.",
-                takes: Call.query(StatusPage<ServerOperation.Status>.fields),
-                gives: SummaryPage<Emulator.OperationSummary>.form("OperationSummaries")
-            )
-        ) { control, page in
-            let (backend, now) = await control.core.snapshot
-            return backend.operationPage(status: page.status, page.bounds, at: now)
-        },
-        Route(
-            .control(
-                "GET",
-                "/operations/{id}",
-                "Shows an operation.",
-                takes: Call.segment("id"),
-                gives: Emulator.OperationSummary.form
-            )
-        ) { control, id in try await control.operation(id) },
+    private static let messageRoutes = [
         Route(
             .control(
                 "GET",

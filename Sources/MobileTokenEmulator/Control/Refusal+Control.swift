@@ -18,6 +18,7 @@ extension EmulatorError {
         switch self.code {
         case .notFound: Refusal(404, "ERROR_NOT_FOUND", self.message)
         case .conflict, .refused: Refusal(409, "INVALID_STATE", self.message)
+        case .notSettled: Refusal(409, "NOT_SETTLED", self.message)
         case .capacityExceeded: Refusal(507, "CAPACITY_EXCEEDED", self.message)
         case .invalidDocument, .invalidConfiguration: Refusal(400, "INVALID_REQUEST", self.message)
         default: Refusal(500, "ERROR_GENERIC", self.message)

@@ -25,7 +25,7 @@ extension EmulatorCore {
         (self.journal.entries(before: id, limit: limit, filter), self.journal.lastID)
     }
 
-    /// How many entries fulfil a filter.
+    /// The number of entries that fulfil a filter.
     func journalCount(_ filter: Emulator.JournalFilter) -> Int { self.journal.count(filter) }
 
     /// What happened to an operation, oldest first; `nil` when there is no such operation.

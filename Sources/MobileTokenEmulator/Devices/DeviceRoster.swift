@@ -172,6 +172,11 @@ struct DeviceRoster: Sendable {
         self.devices.values.contains { !$0.isBusy && $0.nextJob(at: now) != nil }
     }
 
+    /// Indicates whether no device does anything, and none has to.
+    func isIdle(at now: Milliseconds) -> Bool {
+        self.devices.values.allSatisfy { !$0.isBusy && $0.nextJob(at: now) == nil }
+    }
+
     /// Returns what is to be done now, at most one job for each device; oldest devices first.
     mutating func takeJobs(at now: Milliseconds) -> [Job] {
         self.order.compactMap { id in
@@ -241,6 +246,15 @@ struct DeviceRoster: Sendable {
 }
 
 extension DeviceRoster.Device {
+    /// Its looks for operations, and those that it decides; what is under way has no time.
+    var pending: [(operationID: String?, due: Milliseconds?)] {
+        let decisions = self.tasks.filter(\.isOpen).map { task in
+            (operationID: Optional(task.operationID), due: task.state == .underWay ? nil : Optional(task.due))
+        }
+        let isLooking = self.isBusy && !self.tasks.contains { $0.state == .underWay }
+        return (isLooking ? [(nil, nil)] : []) + (self.nextLook.map { [(nil, $0)] } ?? []) + decisions
+    }
+
     fileprivate var openTaskCount: Int { self.tasks.count { $0.isOpen } }
 
     fileprivate func nextJob(at now: Milliseconds) -> DeviceRoster.Job? {

@@ -34,6 +34,27 @@ extension DriverCommands {
         return Self.show(invocation, response) { "\($0.text("now"))  \($0.text("mode"))" }
     }
 
+    static let settle = Command(
+        "settle",
+        summary: "Wait until no virtual device and no delivery has anything due or under way.",
+        discussion: """
+            What waits for a later time by the server's clock is shown, and not waited for. When the wait is over before, what
+            still goes on is an error.
+            """,
+        options: RemoteServer.options + [.init("within", "SECONDS", "for how long to wait at most (default: 5)")]
+    ) { invocation in
+        let wait: JSONValue = .present([("within", try invocation.number("within"))])
+        let response = try await RemoteServer(invocation)
+            .send(.post, "/settle", body: wait.serialized(), timeout: .seconds(80))
+        return Self.show(invocation, response) { response in
+            let later = (response["later"]?.array ?? []).map { work in
+                ["Later:", work.text("kind"), work.text("id"), work.text("subject"), work.text("due")]
+                    .filter { !$0.isEmpty }.joined(separator: "  ")
+            }
+            return later.isEmpty ? "Settled." : later.joined(separator: "\n")
+        }
+    }
+
     static let fault = Command(
         "fault",
         summary: "Make requests fail on purpose, or show and remove the rules of that.",

@@ -8,7 +8,7 @@ import MobileTokenEmulator
 /// Commands that drive a server that runs. With `--json` they write what the server responds, as `/docs` describes it.
 enum DriverCommands {
     static let all =
-        [register, create, commit, cancel, block, unblock, fault, clock, journal, reset, export, importState]
+        [register, create, commit, cancel, block, unblock, fault, clock, journal, settle, reset, export, importState]
         + [templates, template, play]
 
     private static let registration = Command.Operand("ID", "the registration, or its activation")

@@ -25,5 +25,6 @@ let types: [Any.Type] = [
     EmulatorServerProfile.Release.self,
     Emulator.ServerProfile.self, Emulator.Callback.self, Emulator.Callback.Subject.self,
     Emulator.JournalEntry.Warning.self, Emulator.JournalFilter.self, Emulator.JournalFilter.Verdict.self,
+    Emulator.OperationSummary.Milestone.self, Emulator.PendingWork.self,
     JSONValue.self, JSONObject.self, JSONObject.Member.self, JSONNumber.self,
 ]

@@ -1,0 +1,57 @@
+import CloudCalls
+import EmulatorBackend
+
+extension Emulator.OperationSummary {
+    /// A moment in the life of an operation that a program waits for.
+    public enum Milestone: String, Sendable, CaseIterable {
+        /// The operation is approved, rejected, canceled or expired, or has failed.
+        case final
+        /// The status is another than when the wait began.
+        case changed
+    }
+}
+
+extension Emulator {
+    /// Returns an operation as soon as it has reached a milestone, and at the latest when the wait is over, as it is then.
+    ///
+    /// ```swift
+    /// let operation = try await emulator.operation(id, until: .final, within: .seconds(5))
+    /// #expect(operation.status == "APPROVED")
+    /// ```
+    ///
+    /// - Throws: ``EmulatorError`` of code `notFound`.
+    public func operation(
+        _ id: OperationSummary.ID,
+        until milestone: OperationSummary.Milestone,
+        within duration: Duration
+    ) async throws(EmulatorError) -> OperationSummary {
+        do { return try await self.core.operation(id, until: milestone, within: duration) } catch {
+            throw EmulatorError(any: error)
+        }
+    }
+}
+
+extension EmulatorCore {
+    /// - Parameter limit: How many may follow the server at a time.
+    func operation(
+        _ id: String,
+        until milestone: Emulator.OperationSummary.Milestone,
+        within duration: Duration,
+        unlessThereAre limit: Int = .max
+    ) async throws -> Emulator.OperationSummary {
+        let former = try await self.operation(id).status
+        let pending = ServerOperation.Status.pending.rawValue
+        return try await self.waiting(duration, for: [.operation], unlessThereAre: limit) {
+            let operation = try await self.operation(id)
+            return (operation, operation.status != (milestone == .final ? pending : former))
+        }
+    }
+
+    private func operation(_ id: String) async throws(EmulatorError) -> Emulator.OperationSummary {
+        await self.settle()  // One whose time is over has expired, even if nobody has noticed yet.
+        guard let operation = self.backend.operation(id, at: self.now) else {
+            throw EmulatorError(.notFound, "There is no such operation")
+        }
+        return operation
+    }
+}
