@@ -72,7 +72,7 @@ import Testing
             #expect(found.path == route.path && found.method == route.method)
         }
         let names = Backend.routes.routes.map { "\($0.method) \($0.path)" }
-        #expect(Set(names).count == names.count && names.count == 94, "\(names.count)")
+        #expect(Set(names).count == names.count && names.count == 87, "\(names.count)")
         for route in ControlAPI.routes.routes {
             let match = ControlAPI.routes.match(method: route.method, path: Self.example(route.path))
             guard case .route(let found, _) = match else {

@@ -32,13 +32,13 @@ import Testing
 
     @Test func whatWaitsForTheClockIsNotWaitedFor() async throws {
         try await withEmulator { emulator in
-            await emulator.clock.freeze()
+            let now = Date(timeIntervalSince1970: 1_772_352_000)
+            await emulator.clock.freeze(at: now)
             let device = try await emulator.makeDevice(userID: "alice", rule: .init(.approve, after: 3))
             try await emulator.cloud.createCallback(
                 .init(name: "bank", subject: .operations, url: Self.nowhere, maximumAttempts: 2)
             )
             let id = try await emulator.cloud.createOperation("login", userID: "alice").id
-            let now = await emulator.clock.now
             let later = try await Self.settle(emulator, #"{"within": 60}"#).body["later"]?.array
             #expect(later?.compactMap { $0["kind"]?.string } == ["device", "delivery"])
             #expect(later?.compactMap { $0["id"]?.string } == [device.id, "1"])
