@@ -69,7 +69,9 @@ extension Emulator {
     /// let activation = try await client.activate(oidc: authorization, callback: callback, password: password)
     /// ```
     ///
-    /// - Parameter authorizeURL: The address that the client would open in a browser.
+    /// - Parameters:
+    ///   - userID: The user who signs in.
+    ///   - authorizeURL: The address that the client would open in a browser.
     /// - Returns: The address to give to the client: with a code, or with an error when the client's request is wrong.
     /// - Throws: ``EmulatorError`` of code `notFound` when there is no such provider, or `refused`.
     public func signIn(_ userID: String, at authorizeURL: String) async throws(EmulatorError) -> String {
