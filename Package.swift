@@ -28,6 +28,7 @@ let package = Package(
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
 
         // Foundations: numbers, durations and strings from outside, which must neither trap nor deceive; JSON without loss.
+        // No product has `Basics` and `Coordination`; they are public since the compiler inlines nothing else into other modules.
         .target(name: "Basics"),
         .target(name: "ExactJSON", dependencies: ["Basics"]),
         // What tasks wait for: signals, semaphores, deadlines, broadcasts, work that is shared.

@@ -1,6 +1,6 @@
 extension BidirectionalCollection {
     /// Returns what is left without the elements at both ends that satisfy `isTrimmed`.
-    @inlinable package func trimming(while isTrimmed: (Element) -> Bool) -> SubSequence {
+    @inlinable public func trimming(while isTrimmed: (Element) -> Bool) -> SubSequence {
         guard let first = self.firstIndex(where: { !isTrimmed($0) }),
             let last = self.lastIndex(where: { !isTrimmed($0) })
         else { return self[self.endIndex...] }

@@ -2,15 +2,15 @@
 ///
 /// A server's string may hold escape sequences that steer a terminal, line ends that forge a log entry, and marks that
 /// reorder or hide what surrounds them. The raw string stays where it was received; only what is shown goes through here.
-package enum DisplayText {
+public enum DisplayText {
     /// The number of Unicode scalars of a string that are shown by default.
-    package static let defaultLimit = 300
+    public static let defaultLimit = 300
 
     /// Returns `string` on one line, with everything that is not plainly visible escaped, and cut at `limit` scalars.
     ///
     /// Control characters (C0, DEL, C1), line and paragraph separators, bidirectional marks and isolates, and zero-width
     /// characters become `\n`, `\r`, `\t` or `\u{…}`. A string that is cut ends with the number of scalars that are missing.
-    package static func escaped(_ string: some StringProtocol, limit: Int = Self.defaultLimit) -> String {
+    public static func escaped(_ string: some StringProtocol, limit: Int = Self.defaultLimit) -> String {
         var shown = ""
         var rest = string.unicodeScalars[...]
         var count = 0
@@ -23,7 +23,7 @@ package enum DisplayText {
 
     /// Returns serialized JSON with the same characters escaped. They can only stand inside its strings, so the JSON keeps its
     /// meaning.
-    package static func escaped(json: some StringProtocol) -> String {
+    public static func escaped(json: some StringProtocol) -> String {
         var shown = ""
         for scalar in json.unicodeScalars {
             guard self.isUnsafe(scalar) else {
@@ -39,7 +39,7 @@ package enum DisplayText {
     }
 
     /// Returns whether a character could change how those around it are shown, or be invisible itself.
-    package static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+    public static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x20...0x7E: return false
         // Variation selectors choose between the pictures of one character; emoji have them.

@@ -5,32 +5,37 @@ import Glibc
 /// `==` of `String` takes the Kelvin sign for a K and a composed letter for a decomposed one, and its prefixes end between
 /// whole characters. Strings from outside are compared byte by byte instead: identifiers, names, codes, and the keys of
 /// dictionaries of them.
-package struct ExactString: Hashable, Comparable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+public struct ExactString: Hashable, Comparable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     // Each poll compares and looks up thousands of these: all of it is inlined into the modules that do.
 
     /// The string.
-    package let string: String
+    public let string: String
 
     /// Wraps a string.
-    @inlinable package init(_ string: String) { self.string = string }
-    @inlinable package init(stringLiteral string: String) { self.string = string }
+    @inlinable public init(_ string: String) { self.string = string }
+    /// Wraps a literal.
+    @inlinable public init(stringLiteral string: String) { self.string = string }
 
-    @inlinable package var description: String { self.string }
+    /// The string itself.
+    @inlinable public var description: String { self.string }
 
-    @inlinable package static func == (one: Self, other: Self) -> Bool { one.string.isExactly(other.string) }
+    /// Returns whether both are the same bytes.
+    @inlinable public static func == (one: Self, other: Self) -> Bool { one.string.isExactly(other.string) }
 
-    @inlinable package static func < (one: Self, other: Self) -> Bool {
+    /// Orders by the bytes.
+    @inlinable public static func < (one: Self, other: Self) -> Bool {
         let order = one.string.comparison(with: other.string)
         return order == 0 ? one.string.utf8.count < other.string.utf8.count : order < 0
     }
 
-    @inlinable package func hash(into hasher: inout Hasher) {
+    /// Hashes the bytes.
+    @inlinable public func hash(into hasher: inout Hasher) {
         var string = self.string
         string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 
     /// Returns the part after `prefix`; `nil` when the string begins otherwise.
-    package func dropping(prefix: String) -> Self? {
+    public func dropping(prefix: String) -> Self? {
         guard self.string.utf8.starts(with: prefix.utf8) else { return nil }
         // Through the bytes, since the boundary may lie within a character.
         return Self(String(decoding: self.string.utf8.dropFirst(prefix.utf8.count), as: UTF8.self))
@@ -39,7 +44,7 @@ package struct ExactString: Hashable, Comparable, Sendable, ExpressibleByStringL
 
 extension StringProtocol {
     /// Returns whether both strings are the same UTF-8 bytes.
-    @inlinable package func isExactly(_ other: some StringProtocol) -> Bool {
+    @inlinable public func isExactly(_ other: some StringProtocol) -> Bool {
         self.utf8.elementsEqual(other.utf8)
     }
 }
@@ -47,12 +52,12 @@ extension StringProtocol {
 // `memcmp` is many times as fast as going through the bytes of a string's view, one by one.
 extension String {
     /// Returns whether both strings are the same UTF-8 bytes.
-    @inlinable package func isExactly(_ other: String) -> Bool {
+    @inlinable public func isExactly(_ other: String) -> Bool {
         self.utf8.count == other.utf8.count && self.comparison(with: other) == 0
     }
 
     /// Returns whether its UTF-8 bytes are these.
-    @inlinable package func isExactly(_ bytes: ArraySlice<UInt8>) -> Bool {
+    @inlinable public func isExactly(_ bytes: ArraySlice<UInt8>) -> Bool {
         self.utf8.count == bytes.count && bytes.withUnsafeBytes { self.comparison(with: $0) == 0 }
     }
 
@@ -73,7 +78,7 @@ extension String {
 
 extension Unicode.Scalar {
     /// Indicates whether this is a control character (C0, DEL, C1) or the byte-order mark, which no identifier has.
-    package var isControlOrByteOrderMark: Bool {
+    public var isControlOrByteOrderMark: Bool {
         self.properties.generalCategory == .control || self == "\u{FEFF}"
     }
 }

@@ -1,20 +1,26 @@
 /// A queue with both ends in amortized constant time.
-package struct FIFO<Element> {
+public struct FIFO<Element> {
     @usableFromInline var elements: [Element?] = []
     @usableFromInline var head = 0
 
-    @inlinable package init() {}
+    /// Creates an empty queue.
+    @inlinable public init() {}
 
-    @inlinable package var count: Int { self.elements.count - self.head }
-    @inlinable package var isEmpty: Bool { self.count == 0 }
-    @inlinable package var first: Element? { self.isEmpty ? nil : self.elements[self.head] }
+    /// The number of its elements.
+    @inlinable public var count: Int { self.elements.count - self.head }
+    /// Indicates whether there is none.
+    @inlinable public var isEmpty: Bool { self.count == 0 }
+    /// The element that came first.
+    @inlinable public var first: Element? { self.isEmpty ? nil : self.elements[self.head] }
 
-    @inlinable package mutating func append(_ element: Element) {
+    /// Adds an element at the end.
+    @inlinable public mutating func append(_ element: Element) {
         self.elements.append(element)
     }
 
+    /// Removes the element that came first, and returns it.
     @inlinable @discardableResult
-    package mutating func popFirst() -> Element? {
+    public mutating func popFirst() -> Element? {
         guard self.head < self.elements.count else { return nil }
         defer {
             self.elements[self.head] = nil
@@ -28,7 +34,8 @@ package struct FIFO<Element> {
         return self.elements[self.head]
     }
 
-    @inlinable package mutating func removeAll(where shouldRemove: (Element) -> Bool) {
+    /// Removes all elements that `shouldRemove` says so of.
+    @inlinable public mutating func removeAll(where shouldRemove: (Element) -> Bool) {
         self.elements = self.elements[self.head...].filter { $0.map(shouldRemove) == false }
         self.head = 0
     }

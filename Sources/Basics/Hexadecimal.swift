@@ -1,14 +1,24 @@
 /// Bytes as hexadecimal digits, two for each byte.
-package enum Hexadecimal {
+public enum Hexadecimal {
     /// Returns the digits of `bytes`, in lower case.
-    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    public static func encode(_ bytes: [UInt8]) -> String {
+        String(unsafeUninitializedCapacity: 2 * bytes.count) { digits in
+            for (index, byte) in bytes.enumerated() {
+                digits[2 * index] = self.digit(byte >> 4)
+                digits[2 * index + 1] = self.digit(byte & 15)
+            }
+            return 2 * bytes.count
+        }
+    }
+
+    /// Returns the digit of a number below 16.
+    public static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
     }
 
     /// Returns the bytes that `string` has the digits of, or `nil` when it has anything else. Lower case only, so that there is
     /// one string for each sequence of bytes.
-    package static func decode(_ string: String) -> [UInt8]? {
+    public static func decode(_ string: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var digits = string.utf8[...]
         while let high = digits.popFirst() {

@@ -1,6 +1,6 @@
 extension FixedWidthInteger {
     /// Creates an integer from `value`, rounded toward zero and limited to the range of the type; zero for NaN.
-    @inlinable package init(saturating value: Double) {
+    @inlinable public init(saturating value: Double) {
         if value.isNaN {
             self = 0
         } else {
@@ -9,13 +9,13 @@ extension FixedWidthInteger {
     }
 
     /// Returns the sum, limited to the range of the type.
-    @inlinable package func addingSaturated(_ other: Self) -> Self {
+    @inlinable public func addingSaturated(_ other: Self) -> Self {
         let (sum, overflow) = self.addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum
     }
 
     /// Returns the difference, limited to the range of the type.
-    @inlinable package func subtractingSaturated(_ other: Self) -> Self {
+    @inlinable public func subtractingSaturated(_ other: Self) -> Self {
         let (difference, overflow) = self.subtractingReportingOverflow(other)
         return overflow ? (other < 0 ? .max : .min) : difference
     }

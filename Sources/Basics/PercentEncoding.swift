@@ -1,9 +1,9 @@
 /// Text as parts of a URL, and of forms, which write a space as a plus sign.
-package enum PercentEncoding {
+public enum PercentEncoding {
     /// Returns `text` with all of its bytes encoded but ASCII letters, digits, and those of `plain`.
     ///
     /// - Parameter plain: What RFC 3986 leaves unreserved, unless said otherwise.
-    package static func encode(_ text: String, leaving plain: String = "-._~") -> String {
+    public static func encode(_ text: String, leaving plain: String = "-._~") -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         let bytes = text.utf8.flatMap { byte -> [UInt8] in
             if byte.isASCIILetterOrDigit || plain.utf8.contains(byte) { return [byte] }
@@ -15,7 +15,7 @@ package enum PercentEncoding {
     /// Returns the bytes that a part of a form stands for.
     ///
     /// - Returns: `nil` for a percent sign without two hexadecimal digits after it.
-    package static func decodeForm(_ text: some Sequence<UInt8>) -> [UInt8]? {
+    public static func decodeForm(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         var rest = text.makeIterator()
         while let byte = rest.next() {

@@ -1,7 +1,7 @@
 /// Suggestions for words that were mistyped.
-package enum Suggestion {
+public enum Suggestion {
     /// Returns the nearest candidate by edit distance, if it is near enough to be more than a guess.
-    package static func closest(to word: String, among candidates: [String]) -> String? {
+    public static func closest(to word: String, among candidates: [String]) -> String? {
         let word = Array(word.unicodeScalars)
         let near = candidates.compactMap { candidate -> (distance: Int, word: String)? in
             let scalars = Array(candidate.unicodeScalars)

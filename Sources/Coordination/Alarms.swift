@@ -7,9 +7,9 @@ import Synchronization
 /// When an earlier deadline comes, the task that sleeps to a later one sleeps on, because it will be needed: what the
 /// runtime keeps for a sleep it keeps until the time that was named, even when the task is canceled. A deadline that is far
 /// away, and becomes the earliest after each alarm until the next is set, would leave a timer behind each time.
-package final class Alarms: Sendable {
+public final class Alarms: Sendable {
     /// An alarm that was set.
-    package struct ID: Hashable, Sendable {
+    public struct ID: Hashable, Sendable {
         fileprivate let number: UInt64
     }
 
@@ -27,7 +27,7 @@ package final class Alarms: Sendable {
     }
 
     /// The clock of the deadlines.
-    package let clock: ServiceClock
+    public let clock: ServiceClock
     private let state = Mutex(State())
 
     private init(_ clock: any Clock<Duration>) {
@@ -35,7 +35,7 @@ package final class Alarms: Sendable {
     }
 
     /// Returns the shared instance for `ContinuousClock`; otherwise creates one.
-    package static func on(_ clock: any Clock<Duration>) -> Alarms {
+    public static func on(_ clock: any Clock<Duration>) -> Alarms {
         clock is ContinuousClock ? Self.continuous : Alarms(clock)
     }
 
@@ -46,10 +46,10 @@ package final class Alarms: Sendable {
     }
 
     /// Deadlines kept, those of some canceled alarms included.
-    package var deadlineCount: Int { self.state.withLock { $0.signals.deadlineCount } }
+    public var deadlineCount: Int { self.state.withLock { $0.signals.deadlineCount } }
 
     /// Raises a signal at a deadline; at once when that is over.
-    package func set(_ signal: Signal, at deadline: Duration) -> ID {
+    public func set(_ signal: Signal, at deadline: Duration) -> ID {
         let (id, obsolete) = self.state.withLock { state in
             let id = ID(number: state.takeNumber())
             state.signals.insert(signal, for: id, at: deadline)
@@ -60,7 +60,7 @@ package final class Alarms: Sendable {
     }
 
     /// Forgets an alarm, if it has not gone off.
-    package func cancel(_ id: ID) {
+    public func cancel(_ id: ID) {
         let obsolete = self.state.withLock { state in
             state.signals.remove(id) == nil ? [] : self.sleepToEarliest(&state)
         }

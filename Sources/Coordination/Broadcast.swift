@@ -2,7 +2,7 @@ import Synchronization
 
 /// The inputs that a subscriber has not read yet. They must not grow with the number of inputs: a slow subscriber gets them merged, or
 /// its subscription ends.
-package protocol SubscriptionBuffer: Sendable {
+public protocol SubscriptionBuffer: Sendable {
     associatedtype Input: Sendable
     associatedtype Element: Sendable
     /// Why subscriptions may end.
@@ -17,8 +17,10 @@ package protocol SubscriptionBuffer: Sendable {
 }
 
 extension SubscriptionBuffer {
-    package func accepts(_ input: Input) -> Bool { true }
-    package var hasOverflowed: Bool { false }
+    /// Returns `true`: a buffer takes everything by default.
+    public func accepts(_ input: Input) -> Bool { true }
+    /// `false`: a buffer drops nothing by default.
+    public var hasOverflowed: Bool { false }
 }
 
 /// Hands what happens to any number of subscribers, each of whom reads at its own speed.
@@ -26,7 +28,7 @@ extension SubscriptionBuffer {
 /// Subscribing and sending exclude each other, so nothing falls between what a subscription starts with and what
 /// follows. Subscriptions end when the broadcast is finished or its owner lets it go, and are forgotten when their
 /// reader lets them go. Readers are woken outside the lock: an executor may run them on the spot.
-package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
+public final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
     private struct State {
         /// The buffer that a new subscriber starts with.
         var start: Buffer
@@ -58,27 +60,29 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
     /// Called when the first subscriber comes and when the last one goes.
     private let observed: @Sendable (Bool) -> Void
 
-    package init(startingWith start: Buffer, observed: @escaping @Sendable (Bool) -> Void = { _ in }) {
+    /// Creates a broadcast without subscribers.
+    public init(startingWith start: Buffer, observed: @escaping @Sendable (Bool) -> Void = { _ in }) {
         self.state = Mutex(State(start: start))
         self.observed = observed
     }
 
     deinit { self.finish() }
 
-    package var subscriberCount: Int { self.state.withLock { $0.mailboxes.count } }
+    /// The number of subscribers.
+    public var subscriberCount: Int { self.state.withLock { $0.mailboxes.count } }
 
     /// Why subscriptions ended last, if there was a reason.
-    package var endReason: Buffer.EndReason? { self.state.withLock { $0.endReason } }
+    public var endReason: Buffer.EndReason? { self.state.withLock { $0.endReason } }
 
     /// Begins a subscription; one that ends after what it starts with when the broadcast is finished.
     ///
     /// - Parameter adapt: Makes the subscriber's buffer of the one that all start with.
-    package func subscribe(_ adapt: (Buffer) -> Buffer = { $0 }) -> Subscription<Buffer> {
+    public func subscribe(_ adapt: (Buffer) -> Buffer = { $0 }) -> Subscription<Buffer> {
         self.subscription(self.state.withLock { $0.join(adapt) })
     }
 
     /// Begins a subscription, or returns `nil` when there are `limit` subscribers already.
-    package func subscribe(unlessThereAre limit: Int) -> Subscription<Buffer>? {
+    public func subscribe(unlessThereAre limit: Int) -> Subscription<Buffer>? {
         let place = self.state.withLock { $0.mailboxes.count < limit ? $0.join { $0 } : nil }
         return place.map { self.subscription($0) }
     }
@@ -95,7 +99,7 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
     }
 
     /// Sends to every subscriber, and sets what later ones start with, if that changes.
-    package func send(_ input: Buffer.Input, startingWith start: Buffer? = nil) {
+    public func send(_ input: Buffer.Input, startingWith start: Buffer? = nil) {
         self.send { current in
             if let start { current = start }
             return input
@@ -103,7 +107,7 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
     }
 
     /// Sends what `change` returns to every subscriber, once it has changed what later ones start with.
-    package func send(_ change: (inout Buffer) -> Buffer.Input?) {
+    public func send(_ change: (inout Buffer) -> Buffer.Input?) {
         let mailboxes: [Mailbox<Buffer>] = self.state.withLock { state in
             guard let input = change(&state.start) else { return [] }
             // Under the lock, or two sends could reach one mailbox in the wrong order.
@@ -114,7 +118,7 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
 
     /// Sets what later subscribers start with, and changes what the others have not read yet, which is news to none of
     /// them.
-    package func revise(startingWith start: Buffer, _ change: (inout Buffer) -> Void) {
+    public func revise(startingWith start: Buffer, _ change: (inout Buffer) -> Void) {
         self.state.withLock { state in
             state.start = start
             for mailbox in state.mailboxes.values { mailbox.change(change) }
@@ -122,7 +126,7 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
     }
 
     /// Ends every subscription after what it has not read yet, and later ones after what they start with.
-    package func finish(_ reason: Buffer.EndReason? = nil) {
+    public func finish(_ reason: Buffer.EndReason? = nil) {
         let mailboxes = self.state.withLock { state in
             state.isFinished = true
             state.endReason = reason ?? state.endReason
@@ -134,18 +138,18 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
     }
 
     /// Lets new subscriptions follow again. Those that ended stay ended, and the reason stays known.
-    package func reopen() {
+    public func reopen() {
         self.state.withLock { $0.isFinished = false }
     }
 
     /// Forgets why subscriptions ended before.
-    package func forgetEndReason() {
+    public func forgetEndReason() {
         self.state.withLock { $0.endReason = nil }
     }
 }
 
 /// One subscriber's place in a ``Broadcast``; letting it go ends the subscription.
-package final class Subscription<Buffer: SubscriptionBuffer>: Sendable {
+public final class Subscription<Buffer: SubscriptionBuffer>: Sendable {
     private let mailbox: Mailbox<Buffer>
     private let unsubscribe: @Sendable () -> Void
 
@@ -157,17 +161,17 @@ package final class Subscription<Buffer: SubscriptionBuffer>: Sendable {
     deinit { self.unsubscribe() }
 
     /// The next element; `nil` at the end, or when the calling task is canceled.
-    package func next() async -> Buffer.Element? {
+    public func next() async -> Buffer.Element? {
         await self.mailbox.next()
     }
 
     /// This subscription as a stream for one reader. It is pulled: what is unread waits, merged, in the subscription's buffer.
     ///
     /// The subscription ends when the stream and its iterator are let go, or when a task that reads it is canceled.
-    package var stream: AsyncStream<Buffer.Element> { AsyncStream { await self.next() } }
+    public var stream: AsyncStream<Buffer.Element> { AsyncStream { await self.next() } }
 
     /// The subscription as a stream of what `transform` makes of its elements, without those of which it makes nothing.
-    package func stream<Element>(
+    public func stream<Element>(
         of transform: @escaping @Sendable (Buffer.Element) -> Element?
     ) -> AsyncStream<Element> {
         AsyncStream {

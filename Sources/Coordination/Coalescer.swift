@@ -4,20 +4,21 @@ import Synchronization
 ///
 /// The first caller starts it, later ones join, and each may be canceled on its own; the work is canceled when its
 /// last waiter leaves. The next call after it ended starts it anew.
-package final class Coalescer<Value: Sendable>: Sendable {
+public final class Coalescer<Value: Sendable>: Sendable {
     private let current = Mutex<SharedTask<Value>?>(nil)
 
-    package init() {}
+    /// Creates one without work under way.
+    public init() {}
 
     /// The number of tasks that wait for the work under way.
-    package var waiterCount: Int { self.current.withLock { $0?.waiterCount ?? 0 } }
+    public var waiterCount: Int { self.current.withLock { $0?.waiterCount ?? 0 } }
 
     /// Joins the work under way, or starts `work`.
     ///
     /// The work runs at the priority of its most urgent waiter.
     ///
     /// - Throws: what the work throws, or `CancellationError` as soon as the calling task is canceled.
-    package func run(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    public func run(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try Task.checkCancellation()
         let (task, subscription) = self.current.withLock { current in
             if let task = current, let subscription = task.join() { return (task, subscription) }

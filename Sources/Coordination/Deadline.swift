@@ -2,7 +2,7 @@
 ///
 /// - Returns: What `body` returns, or `nil` when the deadline passed first.
 /// - Throws: What `body` throws; `CancellationError` when the calling task is canceled.
-package func withDeadline<Result: Sendable>(
+public func withDeadline<Result: Sendable>(
     _ deadline: Duration,
     on clock: ServiceClock,
     _ body: @escaping @Sendable () async throws -> Result

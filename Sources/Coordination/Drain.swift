@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Counts work under way, and lets tasks wait until none is left.
-package final class Drain: Sendable {
+public final class Drain: Sendable {
     private struct State {
         var count = 0
         var isClosed = false
@@ -10,16 +10,17 @@ package final class Drain: Sendable {
 
     private let state = Mutex(State())
 
-    package init() {}
+    /// Creates one that nothing has entered.
+    public init() {}
 
     /// The number of pieces of work under way.
-    package var count: Int { self.state.withLock { $0.count } }
+    public var count: Int { self.state.withLock { $0.count } }
 
     /// Counts one in, which ``end()`` has to follow.
     ///
     /// - Returns: `false` when ``close()`` was called; then nothing was counted.
     @discardableResult
-    package func begin() -> Bool {
+    public func begin() -> Bool {
         self.state.withLock { state in
             if !state.isClosed { state.count += 1 }
             return !state.isClosed
@@ -27,7 +28,7 @@ package final class Drain: Sendable {
     }
 
     /// Counts one out.
-    package func end() {
+    public func end() {
         let waiters = self.state.withLock { state -> [UInt64: Waiter<Void>] in
             state.count -= 1
             guard state.count == 0 else { return [:] }
@@ -38,12 +39,12 @@ package final class Drain: Sendable {
     }
 
     /// Lets nothing more begin.
-    package func close() { self.state.withLock { $0.isClosed = true } }
+    public func close() { self.state.withLock { $0.isClosed = true } }
 
     /// Waits until nothing is under way.
     ///
     /// - Throws: `CancellationError` when the calling task is canceled; see ``shielded(_:)``.
-    package func wait() async throws {
+    public func wait() async throws {
         try await self.state.wait { state, waiter in
             guard state.count > 0 else { return .success(()) }
             state.waiters[waiter.id] = waiter

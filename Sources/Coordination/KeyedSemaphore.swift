@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// An actor alone is not enough, because it is re-entrant: a second signature could begin while the first one's request is on
 /// the wire.
-package final class KeyedSemaphore: Sendable {
+public final class KeyedSemaphore: Sendable {
     private struct State {
         /// The queue of each key; a key without turns has none.
         var queues: [String: TurnQueue<Waiter<Void>>] = [:]
@@ -21,24 +21,24 @@ package final class KeyedSemaphore: Sendable {
     /// Creates a semaphore.
     ///
     /// - Parameter width: How many tasks of each key have a turn at once.
-    package init(width: Int = 1) {
+    public init(width: Int = 1) {
         self.width = width
     }
 
     /// Returns the number of tasks that wait for their turn.
-    package func waitingCount(in key: String) -> Int {
+    public func waitingCount(in key: String) -> Int {
         self.state.withLock { $0.queues[key]?.waitingCount ?? 0 }
     }
 
     /// Returns whether a turn is taken.
-    package func isBusy(in key: String) -> Bool {
+    public func isBusy(in key: String) -> Bool {
         self.state.withLock { $0.queues[key] != nil }
     }
 
     /// Waits until the turn is the caller's. Each success must be followed by one ``leave(_:)``.
     ///
     /// - Throws: `CancellationError`, and then the turn is not the caller's.
-    package func enter(_ key: String) async throws {
+    public func enter(_ key: String) async throws {
         try Task.checkCancellation()
         // A turn that is free, as most are, needs no cancellation handler, which would leave the caller's actor and come back.
         if self.state.withLock({ $0.takeTurn(in: key, width: self.width) }) { return }
@@ -52,7 +52,7 @@ package final class KeyedSemaphore: Sendable {
     }
 
     /// Ends the turn and wakes the next waiter of the key.
-    package func leave(_ key: String) {
+    public func leave(_ key: String) {
         let next = self.state.withLock { state in
             let next = state.queues[key]?.leave()
             if state.queues[key]?.isBusy == false { state.queues[key] = nil }

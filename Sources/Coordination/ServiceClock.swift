@@ -1,14 +1,15 @@
 import Basics
 
 /// A clock read as the time since it was taken up, so that rules count in `Duration` whatever clock drives them.
-package struct ServiceClock: Sendable {
+public struct ServiceClock: Sendable {
     private let elapsed: @Sendable () -> Duration
     private let sleepUntil: @Sendable (Duration) async throws -> Void
 
     /// Shared by the services of a fleet, each of which would need memory of its own for it.
     private static let continuous = opened(ContinuousClock())
 
-    package init(_ clock: any Clock<Duration>) {
+    /// Wraps a clock.
+    public init(_ clock: any Clock<Duration>) {
         self = clock is ContinuousClock ? Self.continuous : Self.opened(clock)
     }
 
@@ -29,10 +30,11 @@ package struct ServiceClock: Sendable {
         )
     }
 
-    package var now: Duration { self.elapsed() }
+    /// The time since the clock was wrapped.
+    public var now: Duration { self.elapsed() }
 
     /// Sleeps until a deadline, or for a century: clocks trap on instants that are much farther away.
-    package func sleep(until deadline: Duration) async throws {
+    public func sleep(until deadline: Duration) async throws {
         try await self.sleepUntil(min(deadline, self.now.bounded + .longest))
     }
 }

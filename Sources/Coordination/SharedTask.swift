@@ -5,9 +5,9 @@ import Synchronization
 /// A task first joins and then waits on its subscription. The work is canceled when the last subscription is given up, unless it is
 /// detached. Work that has finished or was abandoned accepts no more subscriptions. It runs at the priority of the most urgent
 /// task that ever joined.
-package final class SharedTask<Value: Sendable>: Sendable {
+public final class SharedTask<Value: Sendable>: Sendable {
     /// The membership of one waiter. A task that joins has to wait on it, which gives it up.
-    package struct Subscription: Hashable, Sendable {
+    public struct Subscription: Hashable, Sendable {
         fileprivate let number: UInt64
     }
 
@@ -37,10 +37,11 @@ package final class SharedTask<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    package init() {}
+    /// Creates a task that has not begun.
+    public init() {}
 
     /// Returns a new task and its first subscription.
-    package static func makeJoined() -> (SharedTask, Subscription) {
+    public static func makeJoined() -> (SharedTask, Subscription) {
         let task = SharedTask()
         let subscription = Subscription(number: 0)
         let priority = Task.currentPriority
@@ -52,7 +53,7 @@ package final class SharedTask<Value: Sendable>: Sendable {
     }
 
     /// The number of waiters for the work; a detached task counts as one.
-    package var waiterCount: Int {
+    public var waiterCount: Int {
         self.state.withLock { state in
             guard !state.isOver else { return 0 }
             return state.subscriptions.values.count { $0 != nil } + (state.isDetached ? 1 : 0)
@@ -65,7 +66,7 @@ package final class SharedTask<Value: Sendable>: Sendable {
     /// Starts the work, once. It does not start when the last subscription was given up before.
     ///
     /// The first subscriber joins before, so that the priority is known.
-    package func start(_ work: @escaping @Sendable () async throws -> Value) {
+    public func start(_ work: @escaping @Sendable () async throws -> Value) {
         self.state.withLock { state in
             guard case .waiting = state.phase else { return }
             // The task's first act on the state waits for this lock, so it finds the state complete.
@@ -86,7 +87,7 @@ package final class SharedTask<Value: Sendable>: Sendable {
     // MARK: Joining
 
     /// Adds a subscription, unless the work is over.
-    package func join() -> Subscription? {
+    public func join() -> Subscription? {
         let priority = Task.currentPriority
         return self.state.withLock { state in
             guard !state.isOver else { return nil }
@@ -102,7 +103,7 @@ package final class SharedTask<Value: Sendable>: Sendable {
     /// Lets the work go on when the last subscription is given up.
     ///
     /// - Returns: `false` when the work is over.
-    package func detach() -> Bool {
+    public func detach() -> Bool {
         let isDetached = self.state.withLock { state in
             guard !state.isOver else { return false }
             state.isDetached = true
@@ -121,7 +122,7 @@ package final class SharedTask<Value: Sendable>: Sendable {
     /// Waits for the work on a subscription from ``join()``.
     ///
     /// - Throws: what the work throws, or `CancellationError` as soon as the calling task is canceled.
-    package func value(for subscription: Subscription) async throws -> Value {
+    public func value(for subscription: Subscription) async throws -> Value {
         self.escalate(to: Task.currentPriority)
         return try await withTaskPriorityEscalationHandler {
             try await withWaiter {
@@ -161,7 +162,7 @@ package final class SharedTask<Value: Sendable>: Sendable {
     // MARK: The end
 
     /// Cancels the work; every subscriber gets a `CancellationError`.
-    package func cancel() {
+    public func cancel() {
         let (subscriptions, task) = self.state.withLock {
             state -> ([Subscription: Waiter<Value>?], Task<Void, Never>?) in
             guard !state.isOver else { return ([:], nil) }

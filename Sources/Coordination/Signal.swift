@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Wakes the oldest waiter each time it is raised. A raise that finds no waiter is kept for the next one; several count as one.
-package final class Signal: Sendable {
+public final class Signal: Sendable {
     private struct State {
         var isRaised: Bool
         var waiters: [Waiter<Void>] = []
@@ -9,11 +9,13 @@ package final class Signal: Sendable {
 
     private let state: Mutex<State>
 
-    package init(isRaised: Bool = false) {
+    /// Creates a signal, raised or not.
+    public init(isRaised: Bool = false) {
         self.state = Mutex(State(isRaised: isRaised))
     }
 
-    package func raise() {
+    /// Wakes the waiter, or lets the next wait return at once.
+    public func raise() {
         let waiter: Waiter<Void>? = self.state.withLock { state in
             guard state.waiters.isEmpty else { return state.waiters.removeFirst() }
             state.isRaised = true
@@ -23,12 +25,12 @@ package final class Signal: Sendable {
     }
 
     /// Forgets a raise that is kept.
-    package func lower() {
+    public func lower() {
         self.state.withLock { $0.isRaised = false }
     }
 
     /// Takes the signal if it is raised, and returns whether it was.
-    package func take() -> Bool {
+    public func take() -> Bool {
         self.state.withLock { state in
             defer { state.isRaised = false }
             return state.isRaised
@@ -38,7 +40,7 @@ package final class Signal: Sendable {
     /// Waits for the signal and takes it.
     ///
     /// - Returns: `false` when the calling task was canceled, and then the signal was not taken.
-    package func wait() async -> Bool {
+    public func wait() async -> Bool {
         let taken: Void? = try? await self.state.wait { state, waiter in
             guard !state.isRaised else {
                 state.isRaised = false

@@ -3,7 +3,7 @@ import Basics
 /// The order in which tasks have their turns: first come, first served. A wider queue gives that many turns at once.
 ///
 /// It only decides; its owner resumes the waiters. Each waiter comes out exactly once.
-package struct TurnQueue<Waiter: Sendable>: Sendable {
+public struct TurnQueue<Waiter: Sendable>: Sendable {
     /// The number of turns at once.
     private let width: Int
     private var turns = 0
@@ -11,16 +11,18 @@ package struct TurnQueue<Waiter: Sendable>: Sendable {
     /// The order of arrival. Numbers whose waiter left are skipped when their turn comes.
     private var order = FIFO<UInt64>()
 
-    package init(width: Int = 1) {
+    /// Creates a queue in which so many have a turn at once.
+    public init(width: Int = 1) {
         self.width = width
     }
 
     /// The number of waiters.
-    package var waitingCount: Int { self.waiters.count }
+    public var waitingCount: Int { self.waiters.count }
     /// Indicates whether any turn is taken.
-    package var isBusy: Bool { self.turns > 0 }
+    public var isBusy: Bool { self.turns > 0 }
 
-    package enum EnterAction: Equatable {
+    /// The result of entering.
+    public enum EnterAction: Equatable {
         /// The turn is the caller's.
         case proceed
         /// Others are before; register with ``wait(_:as:)``.
@@ -28,20 +30,20 @@ package struct TurnQueue<Waiter: Sendable>: Sendable {
     }
 
     /// Asks for the turn. Waiters are always before newcomers.
-    package mutating func enter() -> EnterAction {
+    public mutating func enter() -> EnterAction {
         guard self.turns < self.width else { return .wait }
         self.turns += 1
         return .proceed
     }
 
     /// Puts a waiter at the end of the queue.
-    package mutating func wait(_ waiter: Waiter, as number: UInt64) {
+    public mutating func wait(_ waiter: Waiter, as number: UInt64) {
         self.waiters[number] = waiter
         self.order.append(number)
     }
 
     /// Ends a turn and returns the waiter whose turn it is now; the turn passes on without ever being free in between.
-    package mutating func leave() -> Waiter? {
+    public mutating func leave() -> Waiter? {
         while let number = self.order.popFirst() {
             if let waiter = self.waiters.removeValue(forKey: number) { return waiter }
         }
@@ -50,7 +52,7 @@ package struct TurnQueue<Waiter: Sendable>: Sendable {
     }
 
     /// A waiter gives up. `nil` when it has its turn already, or was never registered.
-    package mutating func withdraw(_ number: UInt64) -> Waiter? {
+    public mutating func withdraw(_ number: UInt64) -> Waiter? {
         self.waiters.removeValue(forKey: number)
     }
 }

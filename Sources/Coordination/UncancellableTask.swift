@@ -1,22 +1,22 @@
 /// Work that goes on to its end even when the task that asked for it is canceled.
 ///
 /// A signed request on the wire must be finished, or the counter would be in doubt; its caller need not wait for that.
-package enum UncancellableTask {
+public enum UncancellableTask {
     /// The task that asked for the work. The work may stop, before its first effect, when that one no longer waits.
-    package struct Caller: Sendable {
+    public struct Caller: Sendable {
         fileprivate let task: any AnySharedTask
 
         /// Checks that the caller still waits.
         ///
         /// - Throws: `CancellationError` when it does not.
-        package func checkIsWaiting() throws {
+        public func checkIsWaiting() throws {
             guard self.task.isAwaited else { throw CancellationError() }
         }
 
         /// Ends the part of the work that is canceled with its caller.
         ///
         /// - Throws: `CancellationError` when the caller no longer waits.
-        package func begin() throws {
+        public func begin() throws {
             guard self.task.isAwaited, self.task.detach() else { throw CancellationError() }
         }
     }
@@ -24,7 +24,7 @@ package enum UncancellableTask {
     /// Runs `work` in a task of its own and waits for it, until the calling task is canceled.
     ///
     /// - Throws: What `work` throws, or `CancellationError` at once when the caller is canceled; `work` then goes on.
-    package static func run<Value: Sendable>(
+    public static func run<Value: Sendable>(
         _ work: @escaping @Sendable (Caller) async throws -> Value
     ) async throws -> Value {
         let (task, subscription) = SharedTask<Value>.makeJoined()
@@ -38,7 +38,7 @@ package enum UncancellableTask {
     /// Until it calls ``Caller/begin()``, such as while it waits for its turn, `work` is canceled with its caller.
     ///
     /// - Throws: What `work` throws, or `CancellationError` at once when the caller is canceled.
-    package static func runOnceBegun<Value: Sendable>(
+    public static func runOnceBegun<Value: Sendable>(
         _ work: @escaping @Sendable (Caller) async throws -> Value
     ) async throws -> Value {
         let (task, subscription) = SharedTask<Value>.makeJoined()

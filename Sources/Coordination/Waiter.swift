@@ -1,9 +1,9 @@
-import Synchronization
+public import Synchronization
 
 /// A task that waits. The one who takes it out of the state that keeps it resumes it, once.
-package struct Waiter<Value: Sendable>: Sendable {
+public struct Waiter<Value: Sendable>: Sendable {
     /// Unique in this process.
-    package let id: UInt64
+    public let id: UInt64
     private let continuation: CheckedContinuation<Value, any Error>
 
     fileprivate init(id: UInt64, _ continuation: CheckedContinuation<Value, any Error>) {
@@ -12,14 +12,14 @@ package struct Waiter<Value: Sendable>: Sendable {
     }
 
     /// Ends the wait. Not to be called under a lock: an executor may run the task on the spot.
-    package func resume(with result: Result<Value, any Error>) {
+    public func resume(with result: Result<Value, any Error>) {
         self.continuation.resume(with: result)
     }
 }
 
 extension Waiter where Value == Void {
     /// Ends the wait.
-    package func resume() { self.resume(with: .success(())) }
+    public func resume() { self.resume(with: .success(())) }
 }
 
 private let lastWaiterID = Atomic<UInt64>(0)
@@ -34,7 +34,7 @@ private let lastWaiterID = Atomic<UInt64>(0)
 ///   - leave: Called when the task is canceled. Takes the waiter of this number out of the state that keeps it; returns
 ///     `nil` when it is not there: it was resumed before, or has not come yet.
 /// - Throws: What the waiter is resumed with, or `CancellationError`.
-package func withWaiter<Value: Sendable>(
+public func withWaiter<Value: Sendable>(
     enter: (Waiter<Value>) -> Result<Value, any Error>?,
     leave: @Sendable (UInt64) -> Waiter<Value>?
 ) async throws -> Value {
@@ -69,7 +69,7 @@ extension Mutex {
     ///   - leave: Called under the lock when the task is canceled. Takes the waiter of this number out of the state; returns
     ///     `nil` when it is not there.
     /// - Throws: What the waiter is resumed with, or `CancellationError`.
-    package func wait<Result: Sendable>(
+    public func wait<Result: Sendable>(
         enter: (inout Value, Waiter<Result>) -> Swift.Result<Result, any Error>?,
         entered: () -> Void = {},
         leave: @Sendable (inout Value, UInt64) -> Waiter<Result>?
