@@ -1,3 +1,5 @@
+import Basics
+
 /// Where identifiers, keys and nonces come from: the system's generator, or a fixed sequence for a reproducible server.
 package struct Randomness: Sendable, Equatable, RandomNumberGenerator, Codable {
     /// The state of the fixed sequence; `nil` for the system's generator.
@@ -22,7 +24,11 @@ package struct Randomness: Sendable, Equatable, RandomNumberGenerator, Codable {
     }
 
     package mutating func bytes(_ count: Int) -> [UInt8] {
-        (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &self) }
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            withUnsafeBytes(of: self.next().littleEndian) { bytes += $0.prefix(count - bytes.count) }
+        }
+        return bytes
     }
 
     /// A random UUID, in the lower case that the server uses for its identifiers.
@@ -30,8 +36,8 @@ package struct Randomness: Sendable, Equatable, RandomNumberGenerator, Codable {
         var bytes = self.bytes(16)
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let digits = Hexadecimal.encode(bytes)
         let groups = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
-        return groups.map { String(digits.dropFirst($0.lowerBound).prefix($0.count)) }.joined(separator: "-")
+        return groups.map { digits.dropFirst($0.lowerBound).prefix($0.count) }.joined(separator: "-")
     }
 }

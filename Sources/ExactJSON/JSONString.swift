@@ -65,22 +65,32 @@ enum JSONString {
     /// Appends a string with its quotes, escaping only what must be.
     static func append(_ string: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
-        defer { bytes.append(UInt8(ascii: "\"")) }
-        guard string.utf8.contains(where: self.mustBeEscaped) else { return bytes.append(contentsOf: string.utf8) }
-        for byte in string.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
-            case 0x08: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "b")]
-            case 0x09: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "t")]
-            case 0x0A: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
-            case 0x0C: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "f")]
-            case 0x0D: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "r")]
-            case 0x00..<0x20:
-                let digits = Array("0123456789abcdef".utf8)
-                bytes += "\\u00".utf8
-                bytes += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            default: bytes.append(byte)
+        var string = string
+        string.withUTF8 { utf8 in
+            var rest = utf8[...]
+            // Most strings have nothing to escape: whole runs are copied.
+            while let index = rest.firstIndex(where: self.mustBeEscaped) {
+                bytes.append(contentsOf: rest[..<index])
+                self.appendEscaped(utf8[index], to: &bytes)
+                rest = rest[(index + 1)...]
             }
+            bytes.append(contentsOf: rest)
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func appendEscaped(_ byte: UInt8, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x08: bytes.append(UInt8(ascii: "b"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0C: bytes.append(UInt8(ascii: "f"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case 0x00..<0x20:
+            bytes += "u00".utf8
+            bytes += [Hexadecimal.digit(byte >> 4), Hexadecimal.digit(byte & 15)]
+        default: bytes.append(byte)
         }
     }
 
