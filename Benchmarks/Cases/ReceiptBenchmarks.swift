@@ -134,9 +134,9 @@ private struct SQLiteReceipts: ReceiptStage {
             try connection.run(
                 """
                 WITH RECURSIVE n (i) AS (SELECT ? UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-                INSERT INTO receipt (number, activation_id, moves, date, intent, outcome, is_open, body, personal_data)
-                SELECT i, activation_id, moves, date, CASE i % 2 WHEN 0 THEN i - 1 END, CASE i % 2 WHEN 1 THEN i + 1 END,
-                    0, body, personal_data
+                INSERT INTO receipt (number, activation_id, moves, tag, date, intent, outcome, weight, body, personal_data)
+                SELECT i, activation_id, moves, tag, date, CASE i % 2 WHEN 0 THEN i - 1 END,
+                    CASE i % 2 WHEN 1 THEN i + 1 END, weight, body, personal_data
                 FROM n JOIN receipt ON number = 2 - i % 2
                 """,
                 [.integer(Int64(start + 1)), .integer(Int64(end))]
@@ -186,10 +186,11 @@ private struct PostgresReceipts: ReceiptStage {
         for start in stride(from: 2, to: count, by: 20_000) {
             try connection.run(
                 """
-                INSERT INTO receipt (id, activation_id, moves, date, intent, outcome, is_open, sealing_key, body, personal_data)
+                INSERT INTO receipt (id, activation_id, moves, tag, date, intent, outcome, weight, sealing_key, body,
+                    personal_data)
                 OVERRIDING SYSTEM VALUE
-                SELECT i, activation_id, moves, date, CASE i % 2 WHEN 0 THEN i - 1 END, CASE i % 2 WHEN 1 THEN i + 1 END,
-                    false, sealing_key, body, personal_data
+                SELECT i, activation_id, moves, tag, date, CASE i % 2 WHEN 0 THEN i - 1 END,
+                    CASE i % 2 WHEN 1 THEN i + 1 END, weight, sealing_key, body, personal_data
                 FROM generate_series($1::int8, $2::int8) AS i JOIN receipt ON id = 2 - i % 2
                 """,
                 [.integer(Int64(start + 1)), .integer(Int64(min(start + 20_000, count)))]
