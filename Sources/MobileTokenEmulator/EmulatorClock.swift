@@ -40,6 +40,9 @@ extension Emulator {
         /// All rules.
         public var rules: [FaultRule] { get async { await self.core.faultRules } }
 
+        /// The requests that each rule has met since it was set, in the order of the rules.
+        public var counts: [FaultRule.Count] { get async { await self.core.faults.counts } }
+
         /// Replaces all rules; their counts start anew.
         public func set(_ rules: [FaultRule]) async { await self.core.setFaults(rules) }
 

@@ -162,6 +162,7 @@ import Testing
             #expect(await emulator.faults.rules == [rule])
             #expect(try await Self.drive(emulator, "fault").output.contains(#"{"path":"/v2/**","nth":2}"#))
             #expect(try await Self.drive(emulator, "fault").lines.count == 1)
+            #expect(try await Self.drive(emulator, "fault").output.hasSuffix("  matched 0, struck 0\n"))
             for words in [
                 ["--name", "x"], ["--path", "/x"], ["--clear", "--status", "500"], ["--nth", "x", "--status", "1"],
             ] {
@@ -175,6 +176,10 @@ import Testing
             #expect(await emulator.faults.rules == [rule])
             try await Self.drive(emulator, "fault", "--clear")
             #expect(await emulator.faults.rules.isEmpty)
+            try await Self.drive(emulator, "fault", "--latency", "3g")
+            #expect(await emulator.faults.rules == [FaultRule(effect: .init(latency: .profile(.threeG)))])
+            let unknown = try await Self.drive(emulator, "fault", "--latency", "2g", expecting: 1)
+            #expect(unknown.errors.contains("'effect.latency.profile' is none of lan, wifi, 4g, 3g, satellite"))
         }
     }
 

@@ -31,7 +31,7 @@ struct CallbackCourier: Sendable {
     private func deliver(_ delivery: Outbox.Delivery, _ sender: CallbackSender?) async {
         let fault = await self.core.fault(forCallbackTo: delivery.message.url)
         let effect = fault?.effect ?? FaultRule.Effect()
-        if let delay = effect.delay, delay > 0 {
+        if let delay = fault?.delay, delay > 0 {
             // A server that stops forgets what it has not delivered.
             do { try await self.core.clock.sleep(for: Duration(boundedSeconds: delay)) } catch { return }
         }

@@ -2,14 +2,22 @@ import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
 
-/// All fault rules, in their order.
+/// All fault rules, in their order, and the requests that each has met.
 struct FaultRules: Described {
     var rules: [FaultRule]
+    var counts: [FaultRule.Count]
 
     static let fields = FieldTable(
         "FaultRules",
-        FaultRules.init(rules:),
-        .required("rules", \.rules, .list(of: .described))
+        FaultRules.init(rules:counts:),
+        .required("rules", \.rules, .list(of: .described)),
+        .preset(
+            "counts",
+            \.counts,
+            .list(of: .described),
+            or: [],
+            "In the order of the rules. Ignored where rules are set, so that what was told can be sent back: counts start anew."
+        )
     )
 }
 
@@ -52,7 +60,12 @@ extension ControlAPI {
         },
     ]
 
-    private var faults: FaultRules { get async { FaultRules(rules: await self.core.faultRules) } }
+    private var faults: FaultRules {
+        get async {
+            let faults = await self.core.faults
+            return FaultRules(rules: faults.rules, counts: faults.counts)
+        }
+    }
 
     private var tooManyFaultRules: Refusal {
         .capacityExceeded("There is room for \(self.capacity.faultRules) fault rules")

@@ -1,13 +1,14 @@
 import Basics
 import EmulatorMessages
 
-/// The fault rules, and how often each has matched.
+/// The fault rules, and the requests that each has met.
 struct FaultInjector: Sendable {
     private struct ArmedRule {
         var rule: FaultRule
         var name: String
         var path: PathPattern?
         var matches = 0
+        var strikes = 0
 
         init(_ rule: FaultRule, number: Int) {
             self.rule = rule
@@ -30,6 +31,11 @@ struct FaultInjector: Sendable {
         }
     }
 
+    /// The requests that each rule has met, in the order of the rules.
+    var counts: [FaultRule.Count] {
+        self.armed.map { FaultRule.Count(name: $0.name, matched: $0.matches, struck: $0.strikes) }
+    }
+
     /// Whether some rule needs to know which activation a request names.
     var asksForActivation: Bool { self.armed.contains { $0.rule.match.activation != nil } }
 
@@ -44,14 +50,22 @@ struct FaultInjector: Sendable {
         self.armed.removeAll { $0.name == name }
     }
 
+    /// A rule that is applied to a request.
+    struct Strike: Sendable {
+        let name: String
+        let effect: FaultRule.Effect
+        /// The seconds to wait before the request is looked at.
+        let delay: Double
+    }
+
     /// Counts the request, and returns what strikes it.
     mutating func fault(
         method: String,
         path: String,
         activationID: String?,
         using random: inout some RandomNumberGenerator
-    ) -> (name: String, effect: FaultRule.Effect)? {
-        var struck: (name: String, effect: FaultRule.Effect)?
+    ) -> Strike? {
+        var struck: Int?
         for index in self.armed.indices {
             let (match, pattern) = (self.armed[index].rule.match, self.armed[index].path)
             if let wanted = match.method, !wanted.equalsIgnoringASCIICase(method) { continue }
@@ -62,9 +76,13 @@ struct FaultInjector: Sendable {
             if let nth = match.nth, nth != count { continue }
             if let first = match.first, first < count { continue }
             if let probability = match.probability, Double.random(in: 0..<1, using: &random) >= probability { continue }
-            struck = struck ?? (self.armed[index].name, self.armed[index].rule.effect)
+            struck = struck ?? index
         }
-        return struck
+        guard let struck else { return nil }
+        self.armed[struck].strikes += 1
+        let effect = self.armed[struck].rule.effect
+        let delay = effect.delay ?? effect.latency?.seconds(using: &random) ?? 0
+        return Strike(name: self.armed[struck].name, effect: effect, delay: delay)
     }
 }
 

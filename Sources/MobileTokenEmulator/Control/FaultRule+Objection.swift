@@ -41,6 +41,7 @@ extension FaultRule.Match {
 extension FaultRule.Effect {
     /// The reason why the rule, or a part of it, does nothing; `nil` when all of it does something.
     var objection: Schema.Objection? {
+        if self.latency != nil, self.delay != nil { return .init(member: "latency", hint: "is given beside 'delay'") }
         if self.code != nil, self.status == nil { return .init(member: "code", hint: "needs a 'status'") }
         let spoiled = [
             ("retryAfter", self.retryAfter != nil), ("body", self.body != nil),
@@ -54,7 +55,8 @@ extension FaultRule.Effect {
         if self.clockSkew != nil, !isHandled {
             return .init(member: "clockSkew", hint: "does nothing where the request is not looked at")
         }
-        let isEmpty = self.delay == nil && self.reset == nil && self.status == nil && self.clockSkew == nil
+        let isDelayed = self.delay != nil || self.latency != nil
+        let isEmpty = !isDelayed && self.reset == nil && self.status == nil && self.clockSkew == nil
         return isEmpty && spoiled == nil ? .init(member: "", hint: "does nothing") : nil
     }
 }

@@ -59,6 +59,8 @@ public struct FaultRule: Sendable, Codable, Hashable {
 
         /// Seconds to wait before the request is looked at.
         public var delay: Double?
+        /// The wait before the request is looked at, drawn anew for each; not beside a delay.
+        public var latency: Latency?
         /// The response's status; the request changes nothing, and the body is an error of the API.
         public var status: Int?
         /// The code of that error, such as `REMOTE_COMMUNICATION_ERROR` for a 409; `ERROR_GENERIC` by default.
@@ -79,6 +81,7 @@ public struct FaultRule: Sendable, Codable, Hashable {
         /// Does all that is given.
         public init(
             delay: Double? = nil,
+            latency: Latency? = nil,
             status: Int? = nil,
             code: String? = nil,
             retryAfter: Int? = nil,
@@ -89,6 +92,7 @@ public struct FaultRule: Sendable, Codable, Hashable {
             clockSkew: Double? = nil
         ) {
             self.delay = delay
+            self.latency = latency
             self.status = status
             self.code = code
             self.retryAfter = retryAfter
@@ -98,6 +102,16 @@ public struct FaultRule: Sendable, Codable, Hashable {
             self.drip = drip
             self.clockSkew = clockSkew
         }
+    }
+
+    /// The requests that a rule has met since it was set.
+    public struct Count: Sendable, Codable, Hashable {
+        /// The rule's name, as the journal has it; `fault 1` and so on for one that was given none.
+        public var name: String
+        /// The requests of the method, the path and the activation that the rule asks for.
+        public var matched: Int
+        /// The requests that the rule was applied to.
+        public var struck: Int
     }
 
     /// What the journal calls it.
@@ -131,6 +145,16 @@ extension FaultRule: Described {
     )
 }
 
+extension FaultRule.Count: Described {
+    package static let fields = FieldTable(
+        "FaultCount",
+        Self.init,
+        .required("name", \.name, .string, "The rule's name, as the journal has it."),
+        .required("matched", \.matched, .count, "The requests of the method, path and activation that it asks for."),
+        .required("struck", \.struck, .count, "The requests that it was applied to.")
+    )
+}
+
 extension FaultRule.Match: Described {
     package static let fields = FieldTable(
         "FaultMatch",
@@ -147,8 +171,9 @@ extension FaultRule.Match: Described {
 extension FaultRule.Effect: Described {
     package static let fields = FieldTable(
         "FaultEffect",
-        FaultRule.Effect.init(delay:status:code:retryAfter:reset:body:contentType:drip:clockSkew:),
+        FaultRule.Effect.init(delay:latency:status:code:retryAfter:reset:body:contentType:drip:clockSkew:),
         .optional("delay", \.delay, .number(0...3600), "Seconds.", example: 0.5, unit: .seconds),
+        .optional("latency", \.latency, .described, "A delay that is drawn anew for each request."),
         .optional("status", \.status, .integer(200...599), example: 503),
         .optional(
             "code",

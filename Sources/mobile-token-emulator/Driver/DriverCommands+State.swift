@@ -60,7 +60,7 @@ extension DriverCommands {
         summary: "Make requests fail on purpose, or show and remove the rules of that.",
         discussion: """
             A rule strikes the requests that match all that is given, and then does all that is given. Of several rules the
-            first that strikes is applied. Without any option the rules are shown.
+            first that strikes is applied. Without any option the rules are shown, and how many requests each has met.
             """,
         options: RemoteServer.options + [
             .init("clear", nil, "remove all rules"),
@@ -72,6 +72,7 @@ extension DriverCommands {
             .init("first", "NUMBER", "match only so many of them"),
             .init("probability", "NUMBER", "match with this probability, 0 to 1"),
             .init("delay", "SECONDS", "wait before the request is looked at"),
+            .init("latency", "NETWORK", "wait as long as in this network: lan, wifi, 4g, 3g or satellite"),
             .init("status", "NUMBER", "respond with this status, and change nothing"),
             .init("code", "CODE", "the code of the error that comes with the status"),
             .init("retry-after", "SECONDS", "the response's Retry-After"),
@@ -89,7 +90,9 @@ extension DriverCommands {
             ("first", try invocation.number("first")), ("probability", try invocation.number("probability")),
         ]
         let effect: [(String, JSONValue?)] = [
-            ("delay", try invocation.number("delay")), ("status", try invocation.number("status")),
+            ("delay", try invocation.number("delay")),
+            ("latency", invocation.text("latency").map { ["profile": $0] }),
+            ("status", try invocation.number("status")),
             ("code", invocation.text("code")), ("retryAfter", try invocation.number("retry-after")),
             ("reset", invocation.text("reset")),
             ("body", invocation.text("body")), ("contentType", invocation.text("content-type")),
@@ -111,10 +114,12 @@ extension DriverCommands {
             throw UsageError(message: "a rule needs an effect, and --clear stands alone", command: invocation.command)
         }
         return Self.show(invocation, rules) { rules in
-            let lines = (rules["rules"]?.array ?? []).map { rule in
-                [rule["name"], rule["match"], rule["effect"]].compactMap(\.self)
+            let lines = zip(rules["rules"]?.array ?? [], rules["counts"]?.array ?? []).map { rule, count in
+                let parts = [count["name"], rule["match"], rule["effect"]].compactMap(\.self)
                     .map { TextTable.printable(String(decoding: $0.serialized(), as: UTF8.self)) }
-                    .joined(separator: "  ")
+                return (parts + ["matched \(count.text("matched")), struck \(count.text("struck"))"]).joined(
+                    separator: "  "
+                )
             }
             return lines.isEmpty ? "No faults." : lines.joined(separator: "\n")
         }

@@ -1,3 +1,5 @@
+import EmulatorMessages
+import ExactJSON
 import Foundation
 import MobileTokenTesting
 import Testing
@@ -107,6 +109,7 @@ import WireFacts
             #"{"match":{"path":"/_emulator/clock"},"effect":{"status":500}}"#,
             "'match.path' is one of the control API, which is never struck"
         ),
+        (#"{"effect":{"delay":1,"latency":{"profile":"4g"}}}"#, "'effect.latency' is given beside 'delay'"),
         (#"{"effect":{"reset":"after","status":500}}"#, "'effect.status' does nothing where the connection is reset"),
         (
             #"{"effect":{"reset":"before","body":"garbage"}}"#,
@@ -123,6 +126,31 @@ import WireFacts
             #expect(response.status == 400)
             #expect(response.text.contains(reason), "\(response.text)")
             #expect(await emulator.faults.rules.isEmpty)
+        }
+    }
+
+    @Test func matchesAndStrikesAreCounted() async throws {
+        try await withEmulator { emulator in
+            let effect = FaultRule.Effect(status: 503)
+            let rules = [
+                FaultRule(name: "busy", match: .init(path: "/pa/**", first: 1), effect: effect),
+                FaultRule(match: .init(path: "/**", nth: 2), effect: effect),
+                FaultRule(name: "never", match: .init(method: "DELETE"), effect: effect),
+            ]
+            await emulator.faults.set(rules)
+            for _ in 1...3 { try await emulator.send("POST", "/pa/v3/status", body: "{}") }
+            let counts = [
+                FaultRule.Count(name: "busy", matched: 3, struck: 1), .init(name: "fault 2", matched: 3, struck: 1),
+                .init(name: "never", matched: 0, struck: 0),
+            ]
+            #expect(await emulator.faults.counts == counts)
+            let told = try await emulator.send("GET", "/_emulator/faults")
+            #expect(try FaultRules(json: JSONValue(parsing: Array(told.body))).counts == counts)
+            // What was told can be sent back; the counts start anew.
+            let set = try await emulator.send("PUT", "/_emulator/faults", body: told.text)
+            #expect(set.status == 200)
+            #expect(await emulator.faults.rules == rules)
+            #expect(await emulator.faults.counts.map(\.matched) == [0, 0, 0])
         }
     }
 
@@ -157,7 +185,9 @@ import WireFacts
             let rule =
                 #"{"name":"busy","match":{"method":"GET","path":"/a/**"},"effect":{"status":503,"retryAfter":3}}"#
             try await emulator.send("PUT", "/_emulator/faults", body: #"{"rules":[\#(rule)]}"#)
-            #expect(try await emulator.send("GET", "/_emulator/faults").text == #"{"rules":[\#(rule)]}"#)
+            let counts = #"[{"name":"busy","matched":0,"struck":0}]"#
+            let told = try await emulator.send("GET", "/_emulator/faults")
+            #expect(told.text == #"{"rules":[\#(rule)],"counts":\#(counts)}"#)
             let response = try await emulator.send("GET", "/a/b")
             #expect(response.status == 503)
             #expect(response.headers["retry-after"] == "3")

@@ -39,7 +39,7 @@ function showRules(now) {
 }
 
 function renderRule(rule, index) {
-  const said = (values) => Object.entries(values).map(([name, value]) => `${name} ${value}`).join(", ");
+  const said = (values) => Object.entries(values).map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", ");
   const { path, ...others } = rule.match;
   return make("li", {},
     make("div", {}, make("b", {}, rule.name ?? "unnamed"), " ", make("code", {}, path ?? "/**"),
