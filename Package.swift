@@ -69,8 +69,9 @@ let package = Package(
             ]
         ),
 
-        // The development server shares the protocol's arithmetic with the SDK, and nothing else. Its bank knows neither
-        // sockets nor clocks, its HTTP server knows nothing of the bank; requests and responses are all they share.
+        // The development server shares the protocol's arithmetic with the SDK, and nothing else: only its virtual devices, in
+        // `MobileTokenEmulator/Devices`, are the SDK. Its bank knows neither sockets nor clocks, its HTTP server knows nothing
+        // of the bank; requests and responses are all they share.
         .target(name: "EmulatorMessages", dependencies: ["Basics", "ExactJSON"]),
         // The calls of PowerAuth Cloud as values: the server answers them, a client can send them.
         .target(name: "CloudCalls", dependencies: ["EmulatorMessages", "ExactJSON"]),
@@ -88,8 +89,8 @@ let package = Package(
         .target(
             name: "MobileTokenEmulator",
             dependencies: [
-                "CloudCalls", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "PowerAuthProtocol",
-                "PowerAuthCrypto",
+                "CloudCalls", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "MobileToken", "PowerAuth",
+                "PowerAuthProtocol", "PowerAuthCrypto",
                 "HTTPClientTransport", "CQREncode", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ],
             resources: [.embedInCode("Console/Page")]
@@ -226,7 +227,7 @@ let package = Package(
             name: "MobileTokenEmulatorTests",
             dependencies: [
                 "MobileToken", "MobileTokenEmulator", "CloudCalls", "EmulatorBackend", "EmulatorHTTP",
-                "EmulatorMessages",
+                "EmulatorMessages", "Basics",
                 "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "HeadlessBrowser",
                 "TestSupport", "Coordination", "ExactJSON", "WireFacts", "SQLiteDatabase",
             ]

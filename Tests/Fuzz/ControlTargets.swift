@@ -12,15 +12,20 @@ let controlTargets = [
         let lines = 1...(1 + input.count { $0 == UInt8(ascii: "\n") })
         do {
             let scenario = try Scenario(parsing: input)
-            var state = EmulatorCore.Changeable(
-                backend: FuzzServer.backend,
-                time: VirtualTime(),
-                faults: FaultInjector(),
-                devices: NewDevices(room: DeviceRoom(capacity: 2))
+            let trial = Trial(
+                EmulatorCore.Changeable(
+                    backend: FuzzServer.backend,
+                    time: VirtualTime(),
+                    faults: FaultInjector(),
+                    room: 2,
+                    isFull: EmulatorError(.capacityExceeded, "There is no room")
+                )
             )
-            let (made, _) = try scenario.apply(to: &state, FuzzServer.configuration)
+            let made = try FuzzServer.waiting {
+                try await scenario.apply(to: trial, FuzzServer.configuration, ContinuousClock())
+            }
             hold((made.object?.keys ?? []).count == 6, "something made is not told")
-            let document = try state.backend.exported()
+            let document = try trial.content.state.backend.exported()
             let again = try Backend(importing: document, configuration: FuzzServer.configuration.backend)
             hold(try again.exported() == document, "exported and imported, it is another state")
         } catch let refusal as Refusal {

@@ -65,19 +65,29 @@ enum FuzzServer {
         if request.header("Host") == nil { request.headers.append(("Host", "127.0.0.1")) }
         let address = ServerAddress(port: 80, isLoopback: true, origin: "http://127.0.0.1")
         let sent = request
-        let status = Mutex(0)
+        return
+            (try? Self.waiting {
+                if isFirst { try? await Self.core.reset() }
+                let response = await Router(core: Self.core, address: address).respond(to: sent)
+                // A delay that was asked for would only be waited for.
+                await Self.core.setFaults([])
+                return response.status
+            }) ?? 0
+    }
+
+    /// Returns what is asynchronous, for libFuzzer waits for its callback.
+    static func waiting<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
+        let result = Mutex<Result<Value, any Error>?>(nil)
         let done = DispatchSemaphore(value: 0)
-        // libFuzzer waits for its callback, the server is asynchronous.
         Task {
-            if isFirst { try? await Self.core.reset() }
-            let response = await Router(core: Self.core, address: address).respond(to: sent)
-            // A delay that was asked for would only be waited for.
-            await Self.core.setFaults([])
-            status.withLock { $0 = response.status }
+            let end: Result<Value, any Error>
+            do { end = .success(try await body()) } catch { end = .failure(error) }
+            result.withLock { $0 = end }
             done.signal()
         }
         done.wait()
-        return status.withLock { $0 }
+        guard let end = result.withLock({ $0 }) else { fatalError("the task has not ended") }
+        return try end.get()
     }
 }
 

@@ -54,11 +54,6 @@ extension ControlAPI {
 }
 
 extension EmulatorCore {
-    func play(_ scenario: Scenario) async throws -> JSONValue {
-        let configuration = self.configuration
-        return try await self.change { try scenario.apply(to: &$0, configuration) }
-    }
-
     /// - Parameter document: What is wrong in it is refused with its line.
     func addTemplate(_ document: [UInt8]) async throws -> OperationTemplate {
         let template: OperationTemplate

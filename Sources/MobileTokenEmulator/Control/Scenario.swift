@@ -29,45 +29,57 @@ struct Scenario: Sendable {
 
     /// Carries it out.
     ///
+    /// - Parameter clock: Paces devices.
     /// - Returns: What was made, as the cloud API shows it.
-    /// - Throws: What cannot be done, with its line; `state` is then half changed, and must be dropped.
+    /// - Throws: What cannot be done, with its line; the trial is then half done, and must be dropped.
     func apply(
-        to state: inout EmulatorCore.Changeable,
-        _ configuration: Emulator.Configuration
-    ) throws(Refusal) -> (result: JSONValue, events: [BackendEvent]) {
+        to trial: Trial,
+        _ configuration: Emulator.Configuration,
+        _ clock: any Clock<Duration>
+    ) async throws(Refusal) -> JSONValue {
         if let (change, place) = try self.value("clock", as: ClockChange.self) {
-            change.apply(to: &state.time)
-            guard Date.shownByClocks.contains(state.time.now()) else {
-                throw self.refusal(change.impossible, at: place)
+            try trial.change { (content) throws(Refusal) in
+                change.apply(to: &content.state.time)
+                guard Date.shownByClocks.contains(content.state.time.now()) else {
+                    throw self.refusal(change.impossible, at: place)
+                }
             }
         }
         var made: JSONObject = [:]
+        made["templates"] = .array(try self.addTemplates(to: trial))
+        for (name, path) in Self.requests {
+            var responses: [JSONValue] = []
+            for (body, place) in self.elements(name) {
+                let response =
+                    if let path {
+                        try self.send(body, to: path, trial, at: place)
+                    } else {
+                        try await self.makeDevice(body, trial, clock, at: place)
+                    }
+                responses.append(response)
+            }
+            made[name] = .array(responses)
+        }
+        try trial.change { (content) throws(Refusal) in try self.addFaults(to: &content.state, configuration) }
+        return .object(made)
+    }
+
+    /// - Returns: The names.
+    private func addTemplates(to trial: Trial) throws(Refusal) -> [JSONValue] {
         var names: [JSONValue] = []
         for (document, place) in self.elements("templates") {
             let template: OperationTemplate
             do { template = try OperationTemplate(document) } catch {
                 throw self.refusal(.invalidRequest(error.message), at: place + error.place)
             }
-            do { try state.backend.insert(template) } catch { throw self.refusal(error, at: place) }
+            do {
+                try trial.change { (content) throws(Refusal) in try content.state.backend.insert(template) }
+            } catch {
+                throw self.refusal(error, at: place)
+            }
             names.append(.string(template.name))
         }
-        made["templates"] = .array(names)
-        var events: [BackendEvent] = []
-        for (name, path) in Self.requests {
-            var responses: [JSONValue] = []
-            for (body, place) in self.elements(name) {
-                let response =
-                    if let path {
-                        try self.send(body, to: path, &state, &events, at: place)
-                    } else {
-                        try self.makeDevice(body, &state, &events, at: place)
-                    }
-                responses.append(response)
-            }
-            made[name] = .array(responses)
-        }
-        try self.addFaults(to: &state, configuration)
-        return (.object(made), events)
+        return names
     }
 
     /// What is sent to the cloud API, in this order, and the devices, which take more than one request.
@@ -80,8 +92,7 @@ struct Scenario: Sendable {
     func send(
         _ body: JSONValue,
         to path: String,
-        _ state: inout EmulatorCore.Changeable,
-        _ events: inout [BackendEvent],
+        _ trial: Trial,
         at place: [Int]
     ) throws(Refusal) -> JSONValue {
         let request = ReceivedRequest(
@@ -90,14 +101,17 @@ struct Scenario: Sendable {
             headers: [("Content-Type", "application/json")],
             body: body.serialized()
         )
-        let reply = state.backend.reply(to: request, from: .process, at: state.time.now())
+        let reply = trial.change { content in
+            let reply = content.state.backend.reply(to: request, from: .process, at: content.state.time.now())
+            if reply.status < 300 { content.events += reply.events }
+            return reply
+        }
         let response = (try? JSONValue(parsing: reply.body)) ?? .null
         guard reply.status < 300 else {
             let error = response["responseObject"]
             let message = error?["message"]?.string ?? "HTTP \(reply.status)"
             throw self.refusal(Refusal(reply.status, error?["code"]?.string ?? "INVALID_REQUEST", message), at: place)
         }
-        events += reply.events
         return response
     }
 

@@ -8,7 +8,7 @@ extension EmulatorCore {
     // MARK: Callbacks
 
     /// Returns the fault that strikes a callback.
-    func fault(forCallbackTo url: String) -> (name: String, effect: FaultRule.Effect)? {
+    func fault(forCallbackTo url: String) -> FaultInjector.Strike? {
         self.faults.fault(method: "POST", path: url, activationID: nil, using: &self.faultRandomness)
     }
 

@@ -46,7 +46,43 @@ extension EmulatorCore {
         var backend: Backend
         var time: VirtualTime
         var faults: FaultInjector
-        var devices: NewDevices
+        /// The virtual devices that were made, and how many more there is room for.
+        var made: [MadeDevice] = []
+        let room: Int
+        /// The error for one more.
+        let isFull: EmulatorError
+    }
+
+    /// What a change may touch, as it is now.
+    var changeable: Changeable {
+        Changeable(
+            backend: self.backend,
+            time: self.time,
+            faults: self.faults,
+            room: self.devices.room,
+            isFull: self.devices.isFull
+        )
+    }
+
+    /// The state in so far as a trial depends on it.
+    struct Revision: Equatable {
+        let state: UInt64
+        let change: UInt64
+        let epoch: Int
+        let time: VirtualTime
+        let faultRules: [FaultRule]
+        let protocolRules: EmulatorProtocolRules
+    }
+
+    var revision: Revision {
+        Revision(
+            state: self.unwritten.version,
+            change: self.changeCount,
+            epoch: self.devices.epoch,
+            time: self.time,
+            faultRules: self.faults.rules,
+            protocolRules: self.backend.protocolRules
+        )
     }
 
     /// Changes state, time and faults in one step. A change that throws leaves all of them as they were.
@@ -56,22 +92,18 @@ extension EmulatorCore {
         telling kind: Emulator.Event.Kind? = nil,
         _ body: @Sendable (inout Changeable) throws -> (result: Result, events: [BackendEvent])
     ) async throws -> Result {
-        let former = Changeable(
-            backend: self.backend,
-            time: self.time,
-            faults: self.faults,
-            devices: NewDevices(room: self.devices)
-        )
+        let former = self.changeable
         var changed = former
         let (result, events) = try body(&changed)
         (self.backend, self.time, self.faults) = (changed.backend, changed.time, changed.faults)
+        self.changeCount += 1
         let announcements = self.announcements(of: events)
         let failure = await self.commit { [changed] core in
             if changed.time != former.time { core.send(.clock, status: changed.time.mode.rawValue) }
             if changed.faults.rules != former.faults.rules { core.send(.faults) }
             if let kind { core.send(kind) }
             core.tell(announcements)
-            for device in changed.devices.made { core.take(device) }
+            for device in changed.made { core.take(device) }
         }
         guard failure == nil else {
             // The rest is what the data file holds.

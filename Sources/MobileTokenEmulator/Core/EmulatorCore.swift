@@ -12,12 +12,18 @@ actor EmulatorCore {
     var backend: Backend
     /// What a reset goes back to.
     var initial: WholeState
-    var time: VirtualTime
+    var time: VirtualTime {
+        didSet { self.publishedTime.withLock { $0 = self.time } }
+    }
+    /// The time, for virtual devices, whose clock waits for nobody.
+    nonisolated let publishedTime: Mutex<VirtualTime>
     var faults: FaultInjector
     var journal: Journal
     var snapshots = SnapshotShelf()
     var faultRandomness: Randomness
     var eventCount: UInt64 = 0
+    /// Counts the changes that are made in one step.
+    var changeCount: UInt64 = 0
     var unwritten: UnwrittenChanges
     var dataFile: DataFile?
     /// The changes that the data file lacks, oldest first.
@@ -81,6 +87,7 @@ actor EmulatorCore {
         self.publishedApplication = Mutex(backend.defaultApplication)
         self.dataFile = dataFile?.file
         let initial = self.initial
+        self.publishedTime = Mutex(initial.time)
         (self.time, self.faults, self.faultRandomness) = (initial.time, initial.faults, initial.faultRandomness)
         self.toldStatuses = backend.activationStatuses
         self.devices.replace(with: initial.devices, at: initial.time.now().milliseconds)
@@ -106,11 +113,11 @@ actor EmulatorCore {
     func respond(
         to request: ReceivedRequest,
         from caller: Backend.Caller = .network,
-        ofDevice device: DeviceWire? = nil
+        ofDevice device: DeviceCaller? = nil
     ) async -> ServerResponse {
         let fault = self.fault(for: request, from: caller)
         let effect = fault?.effect ?? FaultRule.Effect()
-        if let delay = effect.delay, delay > 0 {
+        if let delay = fault?.delay, delay > 0 {
             do { try await self.clock.sleep(for: Duration(boundedSeconds: delay)) } catch {
                 return ServerResponse(status: 503, body: .reset)
             }
@@ -158,7 +165,7 @@ actor EmulatorCore {
     private func fault(
         for request: ReceivedRequest,
         from caller: Backend.Caller
-    ) -> (name: String, effect: FaultRule.Effect)? {
+    ) -> FaultInjector.Strike? {
         var activationID: String?
         if self.faults.asksForActivation {
             // Only the backend knows whose a token is. It is a value: a copy can be asked and thrown away.

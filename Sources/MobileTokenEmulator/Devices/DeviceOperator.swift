@@ -8,7 +8,8 @@ struct DeviceOperator: Sendable {
     func run() async {
         await withDiscardingTaskGroup { group in
             while await self.core.devices.waitForWork() {
-                for work in self.core.devices.takeWork(at: await self.core.now.milliseconds) {
+                for work in self.core.devices.takeWork(at: await self.core.now.milliseconds, self.core.deviceSite(of:))
+                {
                     group.addTask { await self.perform(work) }
                 }
             }
@@ -16,26 +17,23 @@ struct DeviceOperator: Sendable {
     }
 
     private func perform(_ work: DeviceRoom.Work) async {
-        var work = work
         let id = work.job.deviceID
-        let wire = DeviceWire(core: self.core, name: self.core.devices.roster[id]?.name ?? id, epoch: work.epoch)
         switch work.job {
         case .look:
             do {
-                let operations = try await work.session.operations(wire)
-                let now = await wire.now
-                self.core.devices.finish(work) { $0.finishLook(id, found: operations.map(\.id), at: now) }
+                let operations = try await work.session.look()
+                let now = await self.core.now.milliseconds
+                self.core.devices.finish(work) { $0.finishLook(id, found: operations, at: now) }
             } catch {
-                let now = await wire.now
+                let now = await self.core.now.milliseconds
                 self.core.devices.finish(work) { $0.failLook(id, error, at: now) }
             }
-            await self.core.reportDevice(id)
         case .decide(_, let task):
             var failure: DeviceFailure?
-            do { try await work.session.decide(task, wire) } catch { failure = error }
-            let now = await wire.now
+            do { try await work.session.decide(task) } catch { failure = error }
+            let now = await self.core.now.milliseconds
             self.core.devices.finish(work) { $0.finish(task.operationID, of: id, failure, at: now) }
-            await self.core.reportDevice(id)
         }
+        await self.core.reportDevice(id)
     }
 }

@@ -4,26 +4,42 @@ import Synchronization
 
 /// The virtual devices, where those who have something for them and the one who operates them meet.
 final class DeviceRoom: Sendable {
-    /// A job, with the keys it takes.
+    /// A job, and the device that does it.
     struct Work: Sendable {
         let job: DeviceRoster.Job
-        var session: any DeviceSession
+        let session: DeviceSession
         let epoch: Int
     }
 
     /// The devices and their keys: what is copied and put back.
     struct Contents: Sendable {
         fileprivate(set) var roster = DeviceRoster()
-        /// Those of devices that are doing something are as they were when their last request left.
-        fileprivate var sessions: [String: any DeviceSession] = [:]
+        fileprivate var keys: [String: DeviceKeys] = [:]
     }
 
     private struct State {
-        var contents = Contents()
+        var roster = DeviceRoster()
+        /// The keys of devices that have done nothing yet; those of the others are with them.
+        var keys: [String: DeviceKeys] = [:]
+        /// The devices that have done something since they were last replaced.
+        var sessions: [String: DeviceSession] = [:]
         /// Devices that are being made.
         var reserved = 0
         /// Counts how often all devices were replaced: what is done for one of before is not noted with one of after.
         var epoch = 0
+
+        var contents: Contents {
+            Contents(roster: self.roster, keys: self.keys.merging(self.sessions.mapValues(\.keys)) { $1 })
+        }
+
+        /// Returns a device ready to work.
+        mutating func session(of id: String, _ site: (DeviceCaller) -> DeviceSite) -> DeviceSession? {
+            if let session = self.sessions[id] { return session }
+            guard let keys = self.keys[id], let device = self.roster[id] else { return nil }
+            let session = DeviceSession(keys, at: site(DeviceCaller(name: device.name, epoch: self.epoch)))
+            self.sessions[id] = session
+            return session
+        }
     }
 
     private let capacity: Int
@@ -33,23 +49,23 @@ final class DeviceRoom: Sendable {
     init(capacity: Int) { self.capacity = capacity }
 
     /// The devices at this moment, to read from.
-    var roster: DeviceRoster { self.contents.roster }
+    var roster: DeviceRoster { self.state.withLock { $0.roster } }
     var contents: Contents { self.state.withLock { $0.contents } }
     var epoch: Int { self.state.withLock { $0.epoch } }
 
     /// Changes the devices, and lets the operator look at them.
     func change<Result: Sendable>(_ change: (inout DeviceRoster) -> Result) -> Result {
         defer { self.work.raise() }
-        return self.state.withLock { change(&$0.contents.roster) }
+        return self.state.withLock { change(&$0.roster) }
     }
 
     /// For how many more devices there is room.
-    var room: Int { self.state.withLock { max(0, self.capacity - $0.contents.roster.count - $0.reserved) } }
+    var room: Int { self.state.withLock { max(0, self.capacity - $0.roster.count - $0.reserved) } }
 
     /// Makes room for one device until ``release()``.
     func reserve() throws(EmulatorError) {
         let hasRoom = self.state.withLock { state in
-            guard state.contents.roster.count + state.reserved < self.capacity else { return false }
+            guard state.roster.count + state.reserved < self.capacity else { return false }
             state.reserved += 1
             return true
         }
@@ -64,11 +80,11 @@ final class DeviceRoom: Sendable {
 
     /// Takes over a device for which there is room.
     func add(_ device: MadeDevice, at now: Milliseconds) {
-        let id = device.session.activationID
-        let version = type(of: device.session).version
+        let (id, version) = (device.keys.activationID, device.keys.model.version.rawValue)
         self.state.withLock { state in
-            state.contents.sessions[id] = device.session
-            state.contents.roster.add(id, name: device.name, version: version, device.rule, at: now)
+            state.keys[id] = device.keys
+            state.sessions[id] = device.session
+            state.roster.add(id, name: device.name, version: version, device.rule, at: now)
         }
         self.work.raise()
     }
@@ -76,9 +92,9 @@ final class DeviceRoom: Sendable {
     /// - Returns: Whether there was one.
     func remove(_ id: String) -> Bool {
         self.state.withLock { state in
-            state.contents.sessions[id] = nil
-            guard state.contents.roster[id] != nil else { return false }
-            state.contents.roster.remove(id)
+            (state.keys[id], state.sessions[id]) = (nil, nil)
+            guard state.roster[id] != nil else { return false }
+            state.roster.remove(id)
             return true
         }
     }
@@ -86,8 +102,8 @@ final class DeviceRoom: Sendable {
     /// Puts other devices in the place of these.
     func replace(with contents: Contents, at now: Milliseconds) {
         self.state.withLock { state in
-            state.contents = contents
-            state.contents.roster.interrupt(at: now)
+            (state.roster, state.keys, state.sessions) = (contents.roster, contents.keys, [:])
+            state.roster.interrupt(at: now)
             state.epoch += 1
         }
         self.work.raise()
@@ -97,7 +113,7 @@ final class DeviceRoom: Sendable {
 
     /// Lets the operator look, if there is something to do by now.
     func wakeIfDue(at now: Milliseconds) {
-        if self.state.withLock({ $0.contents.roster.hasJobs(at: now) }) { self.work.raise() }
+        if self.state.withLock({ $0.roster.hasJobs(at: now) }) { self.work.raise() }
     }
 
     /// Waits until there may be something to do.
@@ -106,29 +122,23 @@ final class DeviceRoom: Sendable {
     func waitForWork() async -> Bool { await self.work.wait() }
 
     /// Returns what is to be done now.
-    func takeWork(at now: Milliseconds) -> [Work] {
+    ///
+    /// - Parameter site: Returns the surroundings of a device that has done nothing yet.
+    func takeWork(at now: Milliseconds, _ site: (DeviceCaller) -> DeviceSite) -> [Work] {
         self.state.withLock { state in
-            state.contents.roster.takeJobs(at: now).compactMap { job in
-                guard let session = state.contents.sessions[job.deviceID] else { return nil }
+            state.roster.takeJobs(at: now).compactMap { job in
+                let id = job.deviceID
+                guard let session = state.session(of: id, site) else { return nil }
                 return Work(job: job, session: session, epoch: state.epoch)
             }
         }
     }
 
-    /// Keeps the keys of a device that is doing something.
-    func keep(_ session: any DeviceSession, in epoch: Int) {
-        self.state.withLock { state in
-            guard state.epoch == epoch, state.contents.roster[session.activationID] != nil else { return }
-            state.contents.sessions[session.activationID] = session
-        }
-    }
-
-    /// Notes what became of a job, and takes back the keys.
+    /// Notes what became of a job.
     func finish(_ work: Work, _ note: (inout DeviceRoster) -> Void) {
         self.state.withLock { state in
-            guard state.epoch == work.epoch, state.contents.roster[work.job.deviceID] != nil else { return }
-            state.contents.sessions[work.job.deviceID] = work.session
-            note(&state.contents.roster)
+            guard state.epoch == work.epoch, state.roster[work.job.deviceID] != nil else { return }
+            note(&state.roster)
         }
         self.work.raise()
     }

@@ -1,173 +1,168 @@
 import EmulatorBackend
-import ExactJSON
-import PowerAuthProtocol
+import MobileToken
+import PowerAuth
+import PowerAuthCrypto
+import Synchronization
 
-/// The client's half of one activation: its keys and its counter. Each version of the protocol has its own.
-protocol DeviceSession: Sendable {
-    /// What a device knows of its application.
-    associatedtype Application
-    /// A key of the server, for what is encrypted before the activation has keys.
-    associatedtype TemporaryKey
+/// A virtual device at work: the SDK with a store of its own.
+///
+/// The store moves the counter before a request leaves. So who takes a copy of all devices meanwhile takes none that is behind its
+/// server.
+actor DeviceSession {
+    nonisolated let activationID: String
+    nonisolated let model: DeviceKeys.Model
 
-    var activationID: String { get }
-    /// Its full name, such as `3.3`.
-    static var version: String { get }
+    private nonisolated let rows: MemoryDriver
+    private nonisolated let unlocked: Mutex<Authentication.UnlockedFactor?>
+    private let site: DeviceSite
+    private var opened: Opened?
 
-    /// Returns what a device must know before it activates.
-    static func application(_ server: DeviceServer) throws -> Application
+    private struct Opened {
+        /// Holds what the activation has of the server.
+        let client: MobileTokenClient
+        let activation: Activation
+        let operations: OperationsService
 
-    /// Asks for the application's key.
-    static func temporaryKeyExchange(_ application: Application) throws -> DeviceExchange<TemporaryKey>
+        init(_ client: MobileTokenClient, _ activation: Activation) {
+            (self.client, self.activation) = (client, activation)
+            self.operations = client.operations(of: activation)
+        }
+    }
+
+    /// The passwords of all virtual devices, who protect nothing.
+    private static let password = "virtual device"
+    private static let wrongPassword = "mistyped"
+    /// The number of entries of its receipts that a device keeps at least; nobody reads them but itself.
+    private static let receiptEntries = 16
+
+    /// Takes up the work of a device that has an activation. Nothing is opened before it is needed.
+    init(_ keys: DeviceKeys, at site: DeviceSite) {
+        self.activationID = keys.activationID
+        self.model = keys.model
+        self.rows = MemoryDriver(keys.rows)
+        self.unlocked = Mutex(keys.unlocked)
+        self.site = site
+    }
+
+    private init(_ opened: Opened, _ model: DeviceKeys.Model, _ rows: MemoryDriver, at site: DeviceSite) {
+        self.activationID = opened.activation.activationID
+        self.model = model
+        self.rows = rows
+        self.unlocked = Mutex(nil)
+        self.site = site
+        self.opened = opened
+    }
+
+    /// What it keeps at this moment.
+    nonisolated var keys: DeviceKeys {
+        DeviceKeys(
+            activationID: self.activationID,
+            model: self.model,
+            rows: self.rows.snapshot,
+            unlocked: self.unlocked.withLock { $0 }
+        )
+    }
+
+    // MARK: Activation
 
     /// Activates with a code.
-    static func activationExchange(_ device: NewDevice<Self>) throws -> DeviceExchange<Self>
-
-    /// Does what comes between the commit of the activation and the first look at operations: once, until it succeeds.
-    mutating func prepare(_ wire: DeviceWire) async throws(DeviceFailure)
-
-    /// Returns the header of a request that shows a token.
-    func tokenHeader(at now: Milliseconds) throws -> TokenHeader
-
-    /// Signs a request, and moves the counter as a client must: before the request leaves.
     ///
-    /// - Parameter hasWrongPassword: Whether the user has mistyped it.
-    mutating func codeHeader(
-        _ type: SignatureType,
-        uriID: String,
-        body: [UInt8],
-        hasWrongPassword: Bool
-    ) throws -> (name: String, value: String)
-}
-
-/// A device that is about to activate.
-struct NewDevice<Session: DeviceSession> {
-    let code: String
-    let name: String
-    let application: Session.Application
-    let temporaryKey: Session.TemporaryKey
-    let now: Milliseconds
-}
-
-private struct NoToken: Error {}
-
-/// What a server tells devices before they activate.
-struct DeviceServer: Sendable {
-    let application: ApplicationDescription
-    /// In version 4, the server's favorite first.
-    let offeredSuites: [AlgorithmSuite]
-
-    init(_ backend: Backend) {
-        self.application = backend.defaultApplication
-        self.offeredSuites = backend.protocolRules.offeredSuites
-    }
-}
-
-extension DeviceSession {
-    /// Activates with a code, over a wire.
+    /// An activation whose confirmation was lost is one all the same: the device confirms it when it next looks for operations.
     static func activate(
         with code: String,
         name: String,
-        at server: DeviceServer,
-        _ wire: DeviceWire
-    ) async throws(DeviceFailure) -> Self {
-        let application = try DeviceFailure.reading { try Self.application(server) }
-        let keyExchange = try DeviceFailure.reading { try Self.temporaryKeyExchange(application) }
-        let key = try await wire.perform(keyExchange)
-        let now = await wire.now
-        let exchange = try DeviceFailure.reading {
-            try Self.activationExchange(
-                NewDevice(code: code, name: name, application: application, temporaryKey: key, now: now)
-            )
+        _ model: DeviceKeys.Model,
+        at site: DeviceSite
+    ) async throws(DeviceFailure) -> DeviceSession {
+        try await DeviceFailure.reading {
+            let rows = MemoryDriver(.init(entryLimit: Self.receiptEntries))
+            let client = try Self.client(model, rows, at: site)
+            var request = try ActivationRequest(code: code)
+            (request.name, request.deviceInfo) = (name, "virtual device")
+            let activation: Activation
+            do {
+                let password = SecretBytes(utf8: Self.password)
+                activation = try await client.activate(request, password: password).activation
+            } catch let error as MobileTokenError where error.code == .activationNotConfirmed {
+                guard let id = error.activationID else { throw error }
+                activation = try await client.activation(id: id)
+            }
+            return DeviceSession(Opened(client, activation), model, rows, at: site)
         }
-        return try await wire.perform(exchange)
     }
 
-    /// Activates with a code, within one change of the server's state.
-    static func activate(
-        with code: String,
-        name: String,
-        in state: inout EmulatorCore.Changeable,
-        _ events: inout [BackendEvent]
-    ) throws(DeviceFailure) -> Self {
-        let server = DeviceServer(state.backend)
-        let application = try DeviceFailure.reading { try Self.application(server) }
-        let keyExchange = try DeviceFailure.reading { try Self.temporaryKeyExchange(application) }
-        let key = try state.perform(keyExchange, &events)
-        let now = state.time.now().milliseconds
-        let exchange = try DeviceFailure.reading {
-            try Self.activationExchange(
-                NewDevice(code: code, name: name, application: application, temporaryKey: key, now: now)
-            )
-        }
-        return try state.perform(exchange, &events)
-    }
-
-    /// Fetches the operations that wait for the user, newest first: the data of each, which an approval must repeat.
-    mutating func operations(_ wire: DeviceWire) async throws(DeviceFailure) -> [(id: String, data: String)] {
-        try await self.prepare(wire)
-        let now = await wire.now
-        let header = try DeviceFailure.reading { try self.tokenHeader(at: now) }
-        let response = try await wire.send(
-            "/api/auth/token/app/operation/list",
-            headers: [(TokenHeader.name, header.value)],
-            json: [:]
+    private static func client(
+        _ model: DeviceKeys.Model,
+        _ rows: MemoryDriver,
+        at site: DeviceSite
+    ) throws -> MobileTokenClient {
+        var configuration = MobileTokenClient.Configuration()
+        (configuration.version, configuration.suite) = (model.version, model.suite)
+        configuration.store = .inMemory(rows, sealingKey: model.sealingKey)
+        configuration.transport = site.transport
+        configuration.clock = site.clock
+        configuration.wallClock = site.clock.date
+        return try MobileTokenClient(
+            baseURL: DeviceTransport.baseURL,
+            sdkConfiguration: model.application,
+            configuration: configuration
         )
-        guard let list = response["responseObject"]?.array else {
-            throw .unanswered(reason: "the response has no operations")
-        }
-        return list.compactMap { operation in
-            guard let id = operation["id"]?.string, let data = operation["data"]?.string else { return nil }
-            return (id, data)
-        }
     }
 
-    /// Returns the token, which ``prepare(_:)`` has made.
-    static func required<Token>(_ token: Token?) throws -> Token {
-        guard let token else { throw NoToken() }
-        return token
+    private func open() async throws -> Opened {
+        if let opened { return opened }
+        let client = try Self.client(self.model, self.rows, at: self.site)
+        let opened = Opened(client, try await client.activation(id: self.activationID))
+        self.opened = opened
+        return opened
+    }
+
+    // MARK: Operations
+
+    /// Returns the identifiers of the operations that wait for the user, newest first.
+    func look() async throws(DeviceFailure) -> [String] { try await self.operations().map(\.id) }
+
+    private func operations() async throws(DeviceFailure) -> [UserOperation] {
+        try await DeviceFailure.reading {
+            let opened = try await self.open()
+            do {
+                return try await opened.operations.operations()
+            } catch let error as MobileTokenError where error.code == .activationNotConfirmed {
+                try await opened.activation.confirm(password: SecretBytes(utf8: Self.password))
+                return try await opened.operations.operations()
+            }
+        }
     }
 
     /// Decides an operation.
-    mutating func decide(_ task: DeviceRoster.Task, _ wire: DeviceWire) async throws(DeviceFailure) {
-        guard let operation = try await self.operations(wire).first(where: { $0.id == task.operationID }) else {
+    func decide(_ task: DeviceRoster.Task) async throws(DeviceFailure) {
+        guard var operation = try await self.operations().first(where: { $0.id == task.operationID }) else {
             throw .refused(reason: "the operation is none of those that wait for the device")
         }
-        switch task.decision.base {
-        case .never: return
-        case .reject:
-            let request: JSONObject = ["id": .string(operation.id), "reason": .string(task.reason)]
-            try await self.sendSigned(.possession, "cancel", request, wire)
-        case .approve, .wrongPassword:
-            var request: JSONObject = ["id": .string(operation.id), "data": .string(operation.data)]
-            if let code = task.proximityCode {
-                request["proximityCheck"] = ["otp": .string(code), "type": "QR_CODE"]
+        if let code = task.proximityCode {
+            let now = self.site.clock.date()
+            operation.proximityCheck = .init(totp: code, source: .qrCode, localDate: now)
+        }
+        try await DeviceFailure.reading { [operation] in
+            let service = try await self.open().operations
+            switch task.decision.base {
+            case .never: return
+            case .reject: try await service.reject(operation, reason: .init(rawValue: task.reason))
+            case .approve: try await service.authorize(operation, with: self.factors(for: operation))
+            case .wrongPassword:
+                let mistyped = Authentication.possessionAndKnowledge(password: Self.wrongPassword)
+                try await service.authorize(operation, with: mistyped)
             }
-            let hasWrongPassword = task.decision == .wrongPassword
-            try await self.sendSigned(
-                .possessionKnowledge,
-                "authorize",
-                request,
-                wire,
-                hasWrongPassword: hasWrongPassword
-            )
         }
     }
 
-    private mutating func sendSigned(
-        _ type: SignatureType,
-        _ action: String,
-        _ request: JSONObject,
-        _ wire: DeviceWire,
-        hasWrongPassword: Bool = false
-    ) async throws(DeviceFailure) {
-        let body = JSONValue.object(["requestObject": .object(request)]).serialized()
-        let header = try DeviceFailure.reading {
-            try self.codeHeader(type, uriID: "/operation/\(action)", body: body, hasWrongPassword: hasWrongPassword)
-        }
-        wire.keep(self)
-        let response = try await wire.send("/api/auth/token/app/operation/\(action)", headers: [header], body)
-        guard let status = try? JSONValue(parsing: response)["status"]?.string, status == "OK" else {
-            throw .unanswered(reason: "the response cannot be read")
-        }
+    /// Returns two factors, or possession where the server takes nothing else.
+    private func factors(for operation: UserOperation) async throws -> Authentication {
+        let password = Authentication.possessionAndKnowledge(password: Self.password)
+        if !operation.allows(password), operation.allows(.possession) { return .possession }
+        if let factor = self.unlocked.withLock({ $0 }) { return .possessionAndKnowledge(unlocked: factor) }
+        let factor = try await self.open().activation.unlockKnowledge(password: Self.password)
+        self.unlocked.withLock { $0 = factor }
+        return .possessionAndKnowledge(unlocked: factor)
     }
 }

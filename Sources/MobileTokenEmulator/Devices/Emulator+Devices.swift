@@ -1,3 +1,5 @@
+public import PowerAuthProtocol
+
 extension Emulator {
     /// Makes a virtual device for a user: registered, activated and committed.
     ///
@@ -8,7 +10,8 @@ extension Emulator {
     /// - Parameters:
     ///   - userID: Whose device it is.
     ///   - name: What it calls itself.
-    ///   - version: The version of the protocol that it speaks: `3.3` or `4.0`.
+    ///   - version: The version of the protocol that it speaks: `3.1`, `3.2`, `3.3` or `4.0`.
+    ///   - suite: The algorithms of a device of version 4.0; by default those without post-quantum ones, if the server offers them.
     ///   - rule: How it decides; by default it approves at once.
     /// - Throws: ``EmulatorError`` of code `capacityExceeded` when there are too many, `invalidConfiguration` for a rule that
     ///   no device can keep, or `refused` with the reason why it could not be activated.
@@ -17,10 +20,10 @@ extension Emulator {
         userID: String,
         name: String? = nil,
         version: String = "3.3",
+        suite: AlgorithmSuite? = nil,
         rule: DeviceRule = DeviceRule()
     ) async throws(EmulatorError) -> VirtualDevice {
-        let device = NewDevice(origin: .user(userID), name: name, version: try .init(name: version), rule: rule)
-        return try await self.core.makeDevice(device)
+        try await self.makeDevice(.user(userID), name, version, suite, rule)
     }
 
     /// Makes a virtual device that activates with the code of a registration, which its bank commits.
@@ -29,10 +32,21 @@ extension Emulator {
         activationCode: String,
         name: String? = nil,
         version: String = "3.3",
+        suite: AlgorithmSuite? = nil,
         rule: DeviceRule = DeviceRule()
     ) async throws(EmulatorError) -> VirtualDevice {
-        let origin = NewDevice.Origin.activationCode(activationCode)
-        let device = NewDevice(origin: origin, name: name, version: try .init(name: version), rule: rule)
+        try await self.makeDevice(.activationCode(activationCode), name, version, suite, rule)
+    }
+
+    private func makeDevice(
+        _ origin: NewDevice.Origin,
+        _ name: String?,
+        _ version: String,
+        _ suite: AlgorithmSuite?,
+        _ rule: DeviceRule
+    ) async throws(EmulatorError) -> VirtualDevice {
+        let version = try NewDevice.version(named: version)
+        let device = NewDevice(origin: origin, name: name, version: version, suite: suite, rule: rule)
         return try await self.core.makeDevice(device)
     }
 

@@ -1,5 +1,21 @@
 import Coordination
 import EmulatorBackend
+import Foundation
+import Synchronization
+
+/// A device that has activated.
+struct MadeDevice: Sendable {
+    let keys: DeviceKeys
+    let name: String
+    let rule: Emulator.DeviceRule
+    /// What it goes on with, if it has activated at the server that it now works for.
+    let session: DeviceSession?
+
+    init(_ request: Emulator.NewDevice, _ keys: DeviceKeys, _ session: DeviceSession? = nil) {
+        (self.keys, self.session) = (keys, session)
+        (self.name, self.rule) = (request.displayName, request.rule)
+    }
+}
 
 extension EmulatorCore {
     /// Makes a device that activates: with the code of a registration, or with a registration of its own that is committed.
@@ -7,34 +23,33 @@ extension EmulatorCore {
         try request.check()
         try self.devices.reserve()
         defer { self.devices.release() }
-        let (name, epoch) = (request.displayName, self.devices.epoch)
+        let epoch = self.devices.epoch
         let session =
             switch request.origin {
-            case .user(let userID): try await self.activate(forUser: userID, name, request.version)
-            case .activationCode(let code): try await self.activate(with: code, name, request.version)
+            case .user(let userID): try await self.activate(request, forUser: userID)
+            case .activationCode(let code): try await self.activate(request, with: code)
             }
         guard epoch == self.devices.epoch else {
             throw EmulatorError(.conflict, "The state was replaced before the device was active")
         }
-        self.take(MadeDevice(session: session, name: name, rule: request.rule))
+        self.take(MadeDevice(request, session.keys, session))
         return try self.device(session.activationID)
     }
 
     /// Takes over a device for which there is room.
     func take(_ device: MadeDevice) {
         self.devices.add(device, at: self.now.milliseconds)
-        self.reportDevice(device.session.activationID)
+        self.reportDevice(device.keys.activationID)
     }
 
     private func activate(
-        forUser userID: String,
-        _ name: String,
-        _ version: Emulator.NewDevice.Version
-    ) async throws(EmulatorError) -> any DeviceSession {
+        _ request: Emulator.NewDevice,
+        forUser userID: String
+    ) async throws(EmulatorError) -> DeviceSession {
         let cloud = Emulator.Cloud(core: self)
-        let registration = try await cloud.register(userID: userID, protocolVersion: version.rawValue)
+        let registration = try await cloud.register(userID: userID, protocolVersion: request.version.rawValue)
         do {
-            let session = try await self.activate(with: registration.activationCode, name, version)
+            let session = try await self.activate(request, with: registration.activationCode)
             try await cloud.commit(registration.id)
             return session
         } catch {
@@ -45,16 +60,27 @@ extension EmulatorCore {
     }
 
     private func activate(
-        with code: String,
-        _ name: String,
-        _ version: Emulator.NewDevice.Version
-    ) async throws(EmulatorError) -> any DeviceSession {
-        let wire = DeviceWire(core: self, name: name, epoch: self.devices.epoch)
+        _ request: Emulator.NewDevice,
+        with code: String
+    ) async throws(EmulatorError) -> DeviceSession {
+        let site = self.deviceSite(of: DeviceCaller(name: request.displayName, epoch: self.devices.epoch))
         do {
-            return try await version.session.activate(with: code, name: name, at: DeviceServer(self.backend), wire)
+            let model = try DeviceKeys.Model(request, self.backend)
+            return try await .activate(with: code, name: request.displayName, model, at: site)
         } catch {
             throw error.preventingActivation
         }
+    }
+
+    /// Returns the surroundings of a device: this server, for as long as it is there, with its faults, its journal and its time.
+    nonisolated func deviceSite(of caller: DeviceCaller) -> DeviceSite {
+        DeviceSite(
+            transport: DeviceTransport { [weak self] in await self?.respond(to: $0, ofDevice: caller) },
+            clock: DeviceClock(
+                date: { [weak self] in self?.publishedTime.withLock { $0.now() } ?? Date() },
+                base: self.clock
+            )
+        )
     }
 
     /// All devices, newest first.
@@ -68,8 +94,7 @@ extension EmulatorCore {
     }
 
     private func summary(of device: DeviceRoster.Device) -> Emulator.VirtualDevice {
-        let activation = self.backend.activation(device.id)
-        return Emulator.VirtualDevice(device, userID: activation?.userID, status: activation?.status)
+        Emulator.VirtualDevice(device, self.backend.activation(device.id))
     }
 
     func setRule(_ rule: Emulator.DeviceRule, ofDevice id: String) throws(EmulatorError) {

@@ -3,6 +3,7 @@ import EmulatorBackend
 package import EmulatorMessages
 import ExactJSON
 public import Foundation
+public import PowerAuthProtocol
 
 extension Emulator {
     /// A device that lives in the server: an activation that decides operations by a rule, or by hand.
@@ -32,6 +33,8 @@ extension Emulator {
         public var name: String
         /// The version of the protocol that it speaks, such as `3.3`.
         public var version: String
+        /// The suite of a device of version 4, such as `EC_P384`.
+        public var suite: AlgorithmSuite?
         /// Whose device it is; `nil` once its activation is no longer known.
         public var userID: String?
         /// The status of its activation, as in ``ActivationSummary/status``.
@@ -63,10 +66,11 @@ extension Emulator.VirtualDevice.Task: Described {
 extension Emulator.VirtualDevice: Described {
     package static let fields = FieldTable(
         "VirtualDevice",
-        Self.init(id:name:version:userID:status:rule:created:failure:tasks:),
+        Self.init(id:name:version:suite:userID:status:rule:created:failure:tasks:),
         .required("id", \.id, .string, "That of its activation."),
         .required("name", \.name, .string),
         .required("version", \.version, .string),
+        .optional("suite", \.suite, .cases(), "That of a device of version 4."),
         .optional("userID", \.userID, .string),
         .optional("status", \.status, .string(oneOf: ServerActivation.Status.allCases.map(\.rawValue))),
         .required("rule", \.rule, .described),
@@ -82,13 +86,15 @@ extension Emulator.VirtualDevice: Described {
 }
 
 extension Emulator.VirtualDevice {
-    init(_ device: DeviceRoster.Device, userID: String?, status: String?) {
+    /// - Parameter activation: Its own, as the server knows it; `nil` once it is no longer known.
+    init(_ device: DeviceRoster.Device, _ activation: Emulator.ActivationSummary?) {
         self.init(
             id: device.id,
             name: device.name,
             version: device.version,
-            userID: userID,
-            status: status,
+            suite: activation?.suite,
+            userID: activation?.userID,
+            status: activation?.status,
             rule: device.rule,
             created: Date(milliseconds: device.created),
             failure: device.failure,
@@ -114,29 +120,11 @@ extension Emulator {
             case activationCode(String)
         }
 
-        enum Version: String, Sendable, CaseIterable {
-            case version3 = "3.3"
-            case version4 = "4.0"
-
-            init(name: String) throws(EmulatorError) {
-                guard let version = Self(rawValue: name) else {
-                    let known = Self.allCases.map(\.rawValue).joined(separator: ", ")
-                    throw EmulatorError(.invalidConfiguration, "'\(name)' is none of \(known)")
-                }
-                self = version
-            }
-
-            var session: any DeviceSession.Type {
-                switch self {
-                case .version3: DeviceSession3.self
-                case .version4: DeviceSession4.self
-                }
-            }
-        }
-
         var origin: Origin
         var name: String?
-        var version = Version.version3
+        var version = ProtocolVersion.v3_3
+        /// The suite of a device of version 4; `nil` for one that the server offers.
+        var suite: AlgorithmSuite?
         var rule = DeviceRule()
 
         var displayName: String { self.name ?? "virtual device" }
@@ -145,7 +133,17 @@ extension Emulator {
             if let name, name.isEmpty || name.utf8.count > 255 {
                 throw EmulatorError(.invalidConfiguration, "'name' must have 1 to 255 bytes")
             }
+            if self.suite != nil, self.version != .v4_0 {
+                throw EmulatorError(.invalidConfiguration, "'suite' is for a device of version 4.0")
+            }
             try self.rule.check()
+        }
+
+        /// Reads the name of a version.
+        static func version(named name: String) throws(EmulatorError) -> ProtocolVersion {
+            if let version = ProtocolVersion(rawValue: name) { return version }
+            let known = ProtocolVersion.allCases.map(\.rawValue).joined(separator: ", ")
+            throw EmulatorError(.invalidConfiguration, "'\(name)' is none of \(known)")
         }
     }
 
@@ -168,7 +166,7 @@ extension Emulator {
 extension Emulator.NewDevice: Described {
     static let fields = FieldTable(
         "NewDevice",
-        Emulator.NewDevice.init(userID:activationCode:name:version:rule:),
+        Emulator.NewDevice.init(userID:activationCode:name:version:suite:rule:),
         .optional(
             "userId",
             \.origin.userID,
@@ -189,7 +187,8 @@ extension Emulator.NewDevice: Described {
             "What it calls itself, also in the journal; 255 bytes at most.",
             example: "Alice's phone"
         ),
-        .preset("version", \.version, .cases(), or: .version3, "3.3 by default.", example: .version4),
+        .preset("version", \.version, .cases(), or: .v3_3, "3.3 by default.", example: .v4_0),
+        .optional("suite", \.suite, .cases(), "That of a device of version 4.0; by default EC_P384, if it is offered."),
         .preset(
             "rule",
             \.rule,
@@ -203,7 +202,8 @@ extension Emulator.NewDevice: Described {
         userID: String?,
         activationCode: String?,
         name: String?,
-        version: Version,
+        version: ProtocolVersion,
+        suite: AlgorithmSuite?,
         rule: Emulator.DeviceRule
     ) throws(Schema.Objection) {
         switch (userID, activationCode) {
@@ -211,7 +211,7 @@ extension Emulator.NewDevice: Described {
         case (nil, let code?): self.origin = .activationCode(code)
         default: throw .init(member: "", hint: "needs either 'userId' or 'activationCode'")
         }
-        (self.name, self.version, self.rule) = (name, version, rule)
+        (self.name, self.version, self.suite, self.rule) = (name, version, suite, rule)
     }
 }
 

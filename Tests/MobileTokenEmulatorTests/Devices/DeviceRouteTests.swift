@@ -44,7 +44,10 @@ import Testing
         (#"{"userId":"a","activationCode":"b"}"#, "either 'userId' or 'activationCode'"),
         (#"{"userId":null}"#, "either 'userId' or 'activationCode'"), (#"{"userId":""}"#, "'userId' is missing"),
         (#"{"userId":1}"#, "'userId' is not a string"), (#"{"userID":"a"}"#, "did you mean 'userId'"),
-        (#"{"userId":"a","userId":"b"}"#, "'userId'"), (#"{"userId":"a","version":"3.2"}"#, "none of 3.3, 4.0"),
+        (#"{"userId":"a","userId":"b"}"#, "'userId'"),
+        (#"{"userId":"a","version":"2.1"}"#, "none of 3.1, 3.2, 3.3, 4.0"),
+        (#"{"userId":"a","version":"4.0","suite":"EC_P256"}"#, "'suite' is none of EC_P384, "),
+        (#"{"userId":"a","suite":"EC_P384"}"#, "'suite' is for a device of version 4.0"),
         (#"{"userId":"a","name":""}"#, "'name'"),
         (#"{"userId":"a","name":"\#(String(repeating: "x", count: 256))"}"#, "'name' must have 1 to 255 bytes"),
         (#"{"userId":"a","rule":"approve"}"#, "'rule' is not an object"),
@@ -88,7 +91,8 @@ import Testing
                 ("POST", "/\(id)/rule", "{}", 405, "Allowed here: PUT"),
                 ("GET", "/\(id)/none", nil, 404, "no such path"),
                 ("GET", "?limit=1001", nil, 400, "limit"), ("POST", "", nil, 415, "application/json"),
-                ("POST", "", #"{"activationCode":"x"}"#, 409, "ERR_ACTIVATION"),
+                ("POST", "", #"{"activationCode":"x"}"#, 409, "The activation code is malformed"),
+                ("POST", "", #"{"activationCode":"AAAAA-AAAAA-AAAAA-AAAAA"}"#, 409, "ERR_ACTIVATION"),
             ]
             requests += Self.wrongDevices.map { ("POST", "", $0, 400, $1) }
             requests += Self.wrongDecisions.map { ("POST", "/\(id)/decisions", $0, 400, $1) }

@@ -1,16 +1,17 @@
 import Foundation
 import MobileTokenTesting
+import PowerAuthProtocol
 import Testing
 
 @testable import MobileTokenEmulator
 
 /// Devices that live in the server: the bank's side is real, and so is the protocol.
 @Suite(.timeLimit(.minutes(2))) struct VirtualDeviceTests {
-    private static let versions = Emulator.NewDevice.Version.allCases
+    private static let versions = ProtocolVersion.allCases
 
     private func makeDevice(
         _ emulator: Emulator,
-        _ version: Emulator.NewDevice.Version,
+        _ version: ProtocolVersion,
         _ rule: Emulator.DeviceRule = .init()
     ) async throws -> Emulator.VirtualDevice {
         try await emulator.core.makeDevice(
@@ -34,7 +35,7 @@ import Testing
 
     // MARK: By rule
 
-    @Test(arguments: Self.versions) func itApprovesAndTheJournalShowsHow(version: Emulator.NewDevice.Version)
+    @Test(arguments: Self.versions) func itApprovesAndTheJournalShowsHow(version: ProtocolVersion)
         async throws
     {
         try await withEmulator { emulator in
@@ -55,7 +56,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Self.versions) func itRejectsWithAReason(version: Emulator.NewDevice.Version) async throws {
+    @Test(arguments: Self.versions) func itRejectsWithAReason(version: ProtocolVersion) async throws {
         try await withEmulator { emulator in
             _ = try await self.makeDevice(emulator, version, .init(.reject, reason: "UNEXPECTED_OPERATION"))
             let operation = try await emulator.cloud.createOperation("login", userID: "alice")
@@ -64,7 +65,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Self.versions) func aWrongPasswordIsCountedAndBlocks(version: Emulator.NewDevice.Version)
+    @Test(arguments: Self.versions) func aWrongPasswordIsCountedAndBlocks(version: ProtocolVersion)
         async throws
     {
         try await withEmulator { emulator in
@@ -124,7 +125,7 @@ import Testing
 
     // MARK: By hand
 
-    @Test(arguments: Self.versions) func aPersonDecides(version: Emulator.NewDevice.Version) async throws {
+    @Test(arguments: Self.versions) func aPersonDecides(version: ProtocolVersion) async throws {
         try await withEmulator { emulator in
             let device = try await self.makeDevice(emulator, version, .init(.never))
             let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
@@ -156,7 +157,7 @@ import Testing
     // MARK: Activation
 
     @Test(arguments: Self.versions)
-    func itActivatesWithTheCodeOfABankThatCommitsItLater(version: Emulator.NewDevice.Version) async throws {
+    func itActivatesWithTheCodeOfABankThatCommitsItLater(version: ProtocolVersion) async throws {
         try await withEmulator { emulator in
             let registration = try await emulator.cloud.register(userID: "alice", protocolVersion: version.rawValue)
             let device = try await emulator.core.makeDevice(
@@ -173,15 +174,93 @@ import Testing
         try await withEmulator { emulator in
             let registration = try await emulator.cloud.register(userID: "alice")
             let before = await emulator.activations()
-            for code in ["AAAAA-AAAAA-AAAAA-AAAAA", "x"] {
+            // The one is refused by the server, the other by the device, as by every client.
+            for (code, reason) in [("AAAAA-AAAAA-AAAAA-AAAAA", "ERR_ACTIVATION"), ("x", "is malformed")] {
                 let error = await #expect(throws: EmulatorError.self) {
                     try await emulator.makeDevice(activationCode: code)
                 }
-                #expect(error?.code == .refused && error?.message.contains("ERR_ACTIVATION") == true, "\(error as Any)")
+                #expect(error?.code == .refused && error?.message.contains(reason) == true, "\(error as Any)")
             }
             #expect(await emulator.activations() == before)
             #expect(await emulator.devices() == [])
             try await emulator.makeDevice(activationCode: registration.activationCode)
+        }
+    }
+
+    @Test(arguments: AlgorithmSuite.available) func aDeviceOfEachSuiteApproves(suite: AlgorithmSuite) async throws {
+        try await withEmulator { emulator in
+            let device = try await emulator.makeDevice(userID: "alice", version: "4.0", suite: suite)
+            #expect(device.suite == suite)
+            #expect(await emulator.activations().map(\.suite) == [suite])
+            let operation = try await emulator.cloud.createOperation("payment", userID: "alice").id
+            #expect(await emulator.decision(on: operation)?.status == "APPROVED")
+        }
+    }
+
+    @Test func aSuiteThatIsNotOfferedIsRefused() async throws {
+        try await withEmulator { emulator in
+            var rules = EmulatorProtocolRules()
+            rules.allowedSuites = [.p384]
+            try await emulator.setProtocolRules(rules)
+            let error = await #expect(throws: EmulatorError.self) {
+                try await emulator.makeDevice(userID: "alice", version: "4.0", suite: .p384MLLevel3)
+            }
+            #expect(error?.code == .refused)
+            #expect(await emulator.devices() == [])
+            try await emulator.makeDevice(userID: "alice", version: "4.0")
+        }
+    }
+
+    // MARK: Its counter
+
+    /// A device that is behind its server's counter asks for the status and catches up, as every client does.
+    @Test(arguments: Self.versions) func aDeviceCatchesUpWithACounterThatWasMoved(version: ProtocolVersion) async throws
+    {
+        try await withEmulator { emulator in
+            let device = try await self.makeDevice(emulator, version)
+            // More often than failures block.
+            for steps: UInt64 in [1, 3, 1, 1, 1, 1] {
+                let before = try await emulator.cloud.createOperation("login", userID: "alice").id
+                #expect(await emulator.decision(on: before)?.status == "APPROVED")
+                try await emulator.settle(within: .seconds(60))
+                try await emulator.advanceCounter(ofActivation: device.id, by: steps)
+                let after = try await emulator.cloud.createOperation("login", userID: "alice").id
+                #expect(await emulator.decision(on: after)?.status == "APPROVED")
+                #expect(await emulator.journal().compactMap { $0.code?.stepsBehind }.last == steps)
+            }
+            #expect(await emulator.activations().first?.failedAttempts == 0)
+        }
+    }
+
+    @Test func aDeviceOfVersion4SurvivesALostAnswerToItsConfirmation() async throws {
+        try await withEmulator { emulator in
+            let lost = FaultRule(
+                match: .init(path: "/pa/v4/activation/confirm", first: 1),
+                effect: .init(reset: .after)
+            )
+            await emulator.faults.add(lost)
+            let device = try await emulator.makeDevice(userID: "alice", version: "4.0")
+            let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
+            #expect(await emulator.decision(on: operation)?.status == "APPROVED")
+            #expect(try await emulator.device(device.id).failure == nil)
+            #expect(await emulator.journal().filter { $0.path == lost.match.path }.map(\.status) == [200])
+        }
+    }
+
+    @Test func aDeviceOfVersion4ConfirmsLaterWhatItCouldNotConfirmAtOnce() async throws {
+        try await withEmulator { emulator in
+            await emulator.clock.freeze()
+            await emulator.faults.add(
+                FaultRule(match: .init(path: "/pa/v4/activation/confirm"), effect: .init(reset: .before))
+            )
+            let device = try await emulator.makeDevice(userID: "alice", version: "4.0")
+            let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
+            try await emulator.settle(within: .seconds(60))
+            #expect(try await emulator.device(device.id).failure == "the connection broke")
+            await emulator.faults.removeAll()
+            await emulator.clock.advance(by: .seconds(10))
+            #expect(await emulator.decision(on: operation)?.status == "APPROVED")
+            #expect(try await emulator.device(device.id).failure == nil)
         }
     }
 

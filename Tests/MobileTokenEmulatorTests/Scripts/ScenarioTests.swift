@@ -1,6 +1,7 @@
 import ExactJSON
 import Foundation
 import MobileTokenTesting
+import PowerAuthProtocol
 import Testing
 
 @testable import MobileTokenEmulator
@@ -109,8 +110,8 @@ import Testing
             "line 2: 'devices[1].rle' is not known here; did you mean 'rule'?"
         ),
         (
-            "{\"devices\": [{\"userId\": \"eve\"},\n{\"userId\": \"eve\", \"version\": \"3.1\"}]}",
-            "line 2: 'devices[1].version' is none of 3.3, 4.0"
+            "{\"devices\": [{\"userId\": \"eve\"},\n{\"userId\": \"eve\", \"version\": \"2.1\"}]}",
+            "line 2: 'devices[1].version' is none of 3.1, 3.2, 3.3, 4.0"
         ),
         (
             "{\"devices\": [{\"userId\": \"eve\"},\n{\"name\": \"phone\"}]}",
@@ -160,13 +161,13 @@ import Testing
 
     // MARK: Devices
 
-    private static let versions = Emulator.NewDevice.Version.allCases
+    private static let versions = ProtocolVersion.allCases
 
     private func devices(_ made: Data) throws -> [JSONValue] {
         try #require(try JSONValue(parsing: Array(made))["devices"]?.array)
     }
 
-    @Test(arguments: Self.versions) func aDeviceIsActiveAndDecidesByItsRule(version: Emulator.NewDevice.Version)
+    @Test(arguments: Self.versions) func aDeviceIsActiveAndDecidesByItsRule(version: ProtocolVersion)
         async throws
     {
         try await withEmulator { emulator in
@@ -196,7 +197,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Self.versions) func aDeviceDecidesByHand(version: Emulator.NewDevice.Version) async throws {
+    @Test(arguments: Self.versions) func aDeviceDecidesByHand(version: ProtocolVersion) async throws {
         try await withEmulator { emulator in
             let scenario = """
                 {"clock": {"mode": "manual", "now": "2026-03-01T08:00:00.000Z"},

@@ -5,11 +5,12 @@ import Synchronization
 
 /// Keeps rows in memory, for as long as the process lives.
 ///
-/// Of the receipts it keeps the latest ten thousand entries at least, and forgets the oldest beyond twice that, but for those that
-/// are open.
+/// Of the receipts it keeps the latest ten thousand entries at least, unless it is told how many, and forgets the oldest beyond twice
+/// that, but for those that are open.
 package final class MemoryDriver: JournalDriver {
-    /// All that there is: a value, so that a test can put it back.
+    /// All that there is: a value, to be copied and put back.
     package struct Contents: Sendable {
+        fileprivate let entryLimit: Int
         fileprivate var keys: [StoreFacts.Key] = []
         fileprivate var rows: [ExactString: LoadedRow] = [:]
         fileprivate var lastSlot: Int64 = 0
@@ -17,6 +18,9 @@ package final class MemoryDriver: JournalDriver {
         fileprivate var lastNumber: UInt64 = 0
         fileprivate var pause: DecisionPause?
         fileprivate var export: ExportNote?
+
+        /// - Parameter entryLimit: How many entries of the receipts are kept at least.
+        package init(entryLimit: Int = 10_000) { self.entryLimit = entryLimit }
     }
 
     /// An entry, with the number and the weight of its latest outcome when it is an intent.
@@ -33,18 +37,18 @@ package final class MemoryDriver: JournalDriver {
         var isOpen: Bool { self.intent == nil && self.weight < DecisionOutcome.Result.decidedWeight }
     }
 
-    private static let entryLimit = 10_000
-
-    private let contents = Mutex(Contents())
+    private let contents: Mutex<Contents>
     private let marks: HighWaterMarks?
     private let isShared: Bool
     /// The order of signatures.
     let gate = KeyedSemaphore()
 
     /// - Parameters:
+    ///   - contents: What another one has kept.
     ///   - marks: Marks of a store that a test puts back.
     ///   - isShared: Whether a test lets several journals share it.
-    package init(marks: HighWaterMarks? = nil, isShared: Bool = false) {
+    package init(_ contents: Contents = Contents(), marks: HighWaterMarks? = nil, isShared: Bool = false) {
+        self.contents = Mutex(contents)
         self.marks = marks
         self.isShared = isShared
     }
@@ -257,9 +261,9 @@ extension MemoryDriver.Contents {
     private mutating func append(_ entry: MemoryDriver.Entry) {
         self.lastNumber += 1
         self.entries.append(entry)
-        guard self.entries.count >= 2 * MemoryDriver.entryLimit else { return }
+        guard self.entries.count >= 2 * self.entryLimit else { return }
         // Seldom, and many at once: taking the first away moves all others.
-        let end = self.entries[MemoryDriver.entryLimit].number
+        let end = self.entries[self.entryLimit].number
         self.entries.removeAll { $0.number < end && !$0.isOpen }
     }
 

@@ -1,6 +1,6 @@
 import Coordination
 import Glibc
-import PowerAuthCrypto
+package import PowerAuthCrypto
 
 /// Options that only tests set.
 package struct SQLiteOptions: Sendable {
@@ -123,8 +123,12 @@ extension ActivationStore {
     ///
     /// - Parameter wrap: Puts something in front of the driver, for a test.
     package static func inMemory(_ wrap: (any JournalDriver) -> any JournalDriver) -> ActivationStore {
-        let key = SecureRandom.secret(Sealing.keyByteCount)
-        return ActivationStore(wrap(MemoryDriver()), name: "memory", keys: SealingKeys(current: .closure { key }))
+        self.inMemory(wrap(MemoryDriver()), sealingKey: SecureRandom.secret(Sealing.keyByteCount))
+    }
+
+    /// Creates a store over rows in memory, which are kept with their key by somebody else.
+    package static func inMemory(_ driver: any JournalDriver, sealingKey key: SecretBytes) -> ActivationStore {
+        ActivationStore(driver, name: "memory", keys: SealingKeys(current: .closure { key }))
     }
 }
 

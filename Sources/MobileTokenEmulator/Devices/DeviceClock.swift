@@ -1,0 +1,28 @@
+import Basics
+import Foundation
+
+/// The server's time as the clock of its virtual devices.
+///
+/// To a device both of its clocks agree, whatever a test does to the time: one that was moved is no reason to ask for the time again.
+struct DeviceClock: Clock {
+    struct Instant: InstantProtocol {
+        /// Since 1970.
+        fileprivate let time: Duration
+
+        func advanced(by duration: Duration) -> Self { Self(time: self.time + duration) }
+        func duration(to other: Self) -> Duration { other.time - self.time }
+        static func < (one: Self, other: Self) -> Bool { one.time < other.time }
+    }
+
+    /// The server's time.
+    let date: @Sendable () -> Date
+    /// What delays wait on, by the machine's time.
+    let base: any Clock<Duration>
+
+    var now: Instant { Instant(time: Duration(boundedSeconds: self.date().timeIntervalSince1970)) }
+    var minimumResolution: Duration { .milliseconds(1) }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        try await self.base.sleep(for: self.now.duration(to: deadline))
+    }
+}

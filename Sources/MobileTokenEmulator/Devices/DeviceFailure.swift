@@ -1,0 +1,47 @@
+import ExactJSON
+import HTTPClientTransport
+import PowerAuth
+
+/// Why a virtual device did not get what it asked for.
+enum DeviceFailure: Error, Sendable, Equatable {
+    /// The server said no, or the device itself.
+    case refused(reason: String)
+    /// There was no response, or none that can be read: as for a phone without a network, it is worth another try.
+    case unanswered(reason: String)
+
+    var reason: String {
+        switch self {
+        case .refused(let reason), .unanswered(let reason): reason
+        }
+    }
+
+    /// The error for the one who wanted a device.
+    var preventingActivation: EmulatorError {
+        EmulatorError(.refused, "The device could not be activated: \(self.reason)")
+    }
+
+    /// Reads what the SDK says.
+    init(_ error: any Error) {
+        guard let error = error as? MobileTokenError else {
+            self = .unanswered(reason: "the server has stopped")
+            return
+        }
+        let reason = Self.reason(of: error)
+        let isAnswered = error.httpStatus.map { (400..<500).contains($0) } ?? !error.isPassing
+        self = isAnswered ? .refused(reason: reason) : .unanswered(reason: reason)
+    }
+
+    /// The server's own words where there are any.
+    private static func reason(of error: MobileTokenError) -> String {
+        if let transport = error.underlying as? HTTPTransportError { return transport.detail }
+        if let status = error.httpStatus, !(200..<300).contains(status) {
+            return [String(status), error.serverCode, error.message].compactMap(\.self).joined(separator: " ")
+        }
+        return "\(error.code): \(error.message)"
+    }
+
+    /// Runs what asks the server.
+    static func reading<Value>(_ body: () async throws -> Value) async throws(Self) -> Value {
+        do { return try await body() } catch let failure as Self { throw failure } catch { throw Self(error) }
+    }
+}

@@ -1,0 +1,60 @@
+import EmulatorMessages
+import HTTPClientTransport
+import Synchronization
+
+/// The way of a virtual device's requests to its server: that of every client, but for the socket.
+struct DeviceTransport: HTTPTransport {
+    /// The address that the SDK wants. Nothing is ever sent there.
+    static let baseURL = "http://localhost"
+
+    /// Responds to a request; `nil` when there is no server any more.
+    let respond: @Sendable (ReceivedRequest) async -> ServerResponse?
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        var received = ReceivedRequest(method: request.method.rawValue, target: request.url)
+        received.headers = request.headers.fields.map { ($0.name, $0.value) }
+        received.body = request.body ?? []
+        guard let response = await self.respond(received), let body = await response.received() else {
+            throw HTTPTransportError(.connectionLost, detail: "the connection broke")
+        }
+        let headers = response.headers.map { HTTPHeaders.Field(name: $0.name, value: $0.value) }
+        return HTTPResponse(status: response.status, headers: HTTPHeaders(headers), body: body)
+    }
+}
+
+/// A virtual device as the sender of a request.
+struct DeviceCaller: Sendable {
+    /// The device's name, for the journal.
+    let name: String
+    /// The epoch of the devices that it is one of.
+    let epoch: Int
+}
+
+extension ServerResponse {
+    /// Returns the body as a client receives it; `nil` when the connection ends before it is complete.
+    fileprivate func received() async -> [UInt8]? {
+        switch self.body {
+        case .bytes(let bytes): return bytes
+        case .reset: return nil
+        case .produced(_, let produce):
+            let receiver = Receiver()
+            await produce(receiver)
+            return receiver.content
+        }
+    }
+
+    private final class Receiver: BodyWriter {
+        private let state = Mutex((bytes: [UInt8](), isAborted: false))
+
+        var isClosed: Bool { self.state.withLock { $0.isAborted } }
+        /// `nil` for one that was aborted.
+        var content: [UInt8]? { self.state.withLock { $0.isAborted ? nil : $0.bytes } }
+
+        func write(_ bytes: some Collection<UInt8>) {
+            let bytes = Array(bytes)
+            self.state.withLock { $0.bytes += bytes }
+        }
+
+        func abort() { self.state.withLock { $0.isAborted = true } }
+    }
+}
