@@ -53,15 +53,19 @@ extension EmulatorCore {
         case .server, .scenario, nil: break
         }
         let core = try EmulatorCore(configuration: configuration, copying: copied, retention: .ofSpace, clock: clock)
-        if case .scenario(let scenario) = origin?.base {
-            do { try await core.begin(with: scenario.get()) } catch { throw EmulatorError(any: error) }
-        }
+        if case .scenario(let scenario) = origin?.base { try await core.begin(with: scenario) }
         return core
     }
 
     /// Plays a scenario that a reset goes back to.
-    private func begin(with scenario: Scenario) async throws {
-        _ = try await self.play(scenario)
-        self.initial = try await self.wholeState()
+    ///
+    /// A function of its own, with both errors turned into one here: the optimizer of Swift 6.3.1 crashes on `ofSpace` otherwise.
+    private func begin(with scenario: Result<Scenario, Refusal>) async throws(EmulatorError) {
+        do {
+            _ = try await self.play(scenario.get())
+            self.initial = try await self.wholeState()
+        } catch {
+            throw EmulatorError(any: error)
+        }
     }
 }
