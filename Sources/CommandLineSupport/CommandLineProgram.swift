@@ -89,12 +89,15 @@ package struct CommandLineProgram: Sendable {
     }
 
     private func dispatch(_ words: [String]) async throws -> ExitCode {
-        guard let command = self.command(for: words) else {
+        let called = self.command(for: words)
+        // Among the options of the program: no command was named, though one without a name may have been called.
+        let options = words.prefix { $0 != "--" }
+        if called?.path.isEmpty ?? true, options.first?.isOption ?? false, options.contains("--version") {
+            Output.line("\(Self.name) \(self.version())")
+            return .done
+        }
+        guard let command = called else {
             guard let first = words.first, !first.isOption else {
-                if words.contains("--version") {
-                    Output.line("\(Self.name) \(self.version())")
-                    return .done
-                }
                 let isHelp = words.contains { $0 == "--help" || $0 == "-h" }
                 guard isHelp || words.isEmpty else { throw UsageError(message: "the command comes first") }
                 Output.line(HelpPage.program(self))

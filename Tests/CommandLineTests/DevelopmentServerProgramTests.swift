@@ -1,4 +1,5 @@
 import Foundation
+import MobileToken
 import TestSupport
 import Testing
 
@@ -50,6 +51,9 @@ import Testing
         #expect(help.exitCode == 0)
         #expect(help.output.hasPrefix("Usage: mobile-token-emulator [OPTIONS]"))
         #expect(help.output.contains("\n  exec ") && help.output.contains("\n  demo "))
+        let version = try await ChildProcess.run(program, ["--version"])
+        #expect(version.exitCode == 0)
+        #expect(version.output == "mobile-token-emulator \(MobileTokenClient.sdkVersion)\n", "\(version.errors)")
         let mistake = try await ChildProcess.run(program, ["exec", "--prot", "1", "--", "true"])
         #expect(mistake.exitCode == 2)
         #expect(
