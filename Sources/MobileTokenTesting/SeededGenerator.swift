@@ -13,6 +13,9 @@ package struct SeededGenerator: RandomNumberGenerator, CustomStringConvertible {
         print("\(test): \(self)")
     }
 
+    /// Creates a generator that draws the same numbers each time.
+    package init(seed: UInt64) { (self.seed, self.state) = (seed, seed) }
+
     /// The setting that reproduces the input.
     package var description: String { "POWERAUTH_TEST_SEED=\(self.seed)" }
 

@@ -11,19 +11,26 @@ import Testing
 /// Three journals on one store, and chance: calls that fail, whose answers are lost, that are carried out late or are overtaken,
 /// and a store that goes back in time.
 ///
-/// `POWERAUTH_TEST_SEED` repeats a run, and `POWERAUTH_MODEL_STEPS` makes it longer.
-@Suite(.timeLimit(.minutes(20)))
+/// `POWERAUTH_TEST_SEED` repeats a run, and `POWERAUTH_MODEL_STEPS` adds further stores: a million steps are some 670 of them.
+@Suite(.timeLimit(.minutes(60)))
 struct JournalModelTests {
     private static let stepCount =
-        ProcessInfo.processInfo.environment["POWERAUTH_MODEL_STEPS"].flatMap { Int($0) } ?? 1_500
+        ProcessInfo.processInfo.environment["POWERAUTH_MODEL_STEPS"].flatMap { Int($0) } ?? Self.stepsOfStore
+    /// Few enough that a store stays small: every backup is compared and copied whole.
+    private static let stepsOfStore = 1_500
 
     @Test func noValueIsUsedTwiceAndNoReceiptIsAnothers() async throws {
-        let folder = try TemporaryFolder()
-        let model = try Model(HighWaterMarks(in: LockFile(creating: folder.file("marks"))))
-        for id in Model.ids { try await model.journals[0].insert(ActivationStoreConformance.sparseRecord(id)) }
-        model.begin()
-        for _ in 0..<Self.stepCount { await model.step(avoiding: []) }
-        try await model.check()
+        var generator = SeededGenerator()
+        for _ in stride(from: 0, to: Self.stepCount, by: Self.stepsOfStore) {
+            let folder = try TemporaryFolder()
+            let marks = try HighWaterMarks(in: LockFile(creating: folder.file("marks")))
+            let model = Model(marks, SeededGenerator(seed: generator.seed))
+            for id in Model.ids { try await model.journals[0].insert(ActivationStoreConformance.sparseRecord(id)) }
+            model.begin()
+            for _ in 0..<Self.stepsOfStore { await model.step(avoiding: []) }
+            try await model.check()
+            generator = SeededGenerator(seed: generator.next())
+        }
     }
 }
 
@@ -32,7 +39,7 @@ private final class Model: Sendable {
     private static let key = SecureRandom.secret(Sealing.keyByteCount)
 
     private struct State {
-        var generator = SeededGenerator()
+        var generator: SeededGenerator
         /// The values that something was signed with.
         var used: Set<String> = []
         /// The outcomes that callers were told to be written, by operation, and when.
@@ -46,13 +53,16 @@ private final class Model: Sendable {
 
     private let driver: ScriptedDriver
     let journals: [ActivationStore]
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+    private let seed: String
     /// The journals that are in the middle of something, in the task that asks.
     @TaskLocal private static var busy: Set<Int> = []
     /// The activations whose turn it has.
     @TaskLocal private static var turns: Set<String> = []
 
-    init(_ marks: HighWaterMarks) {
+    init(_ marks: HighWaterMarks, _ generator: SeededGenerator) {
+        self.state = Mutex(State(generator: generator))
+        self.seed = "\(generator)"
         let driver = ScriptedDriver(marks: marks)
         self.driver = driver
         self.journals = (0..<3).map { _ in
@@ -115,7 +125,7 @@ private final class Model: Sendable {
             state.open.append((id, move, operation, number))
             return state.used.insert("\(id) \(move)").inserted
         }
-        #expect(isNew, "\(id): a signature was made with value \(move) twice")
+        #expect(isNew, "\(self.seed), \(id): a signature was made with value \(move) twice")
     }
 
     /// The server answers, or a status tells.
@@ -159,13 +169,14 @@ private final class Model: Sendable {
             guard let operation = receipt.intent.personalData?.operationID, let outcome = receipt.outcome else {
                 continue
             }
-            #expect(outcome.localDate.timeIntervalSince1970 == Double(operation), "the outcome of another operation")
+            let isItsOwn = outcome.localDate.timeIntervalSince1970 == Double(operation)
+            #expect(isItsOwn, "\(self.seed): the outcome of another operation")
             if outcome.result.weight > results[operation]?.weight ?? 0 { results[operation] = outcome.result }
         }
         for (operation, told) in self.state.withLock({ $0.told }) {
-            #expect(results[operation] == told, "operation \(operation): what was told is lost")
+            #expect(results[operation] == told, "\(self.seed), operation \(operation): what was told is lost")
         }
-        #expect(self.state.withLock { $0.used.count } > 100)
-        #expect(results.count > 50)
+        #expect(self.state.withLock { $0.used.count } > 100, "\(self.seed)")
+        #expect(results.count > 50, "\(self.seed)")
     }
 }
