@@ -282,8 +282,8 @@ let settings: [SwiftSetting] = [
 ]
 for target in package.targets where target.type != .system { target.swiftSettings = settings }
 
-// `Scripts/sanitize` may build only some of the tests.
-if let chosen = Context.environment["SANITIZED_TESTS"]?.split(separator: " ") {
+// `Scripts/test` and `Scripts/sanitize` may build only some of the tests.
+if let chosen = Context.environment["MOBILE_TOKEN_TESTS"]?.split(separator: " ") {
     package.targets.removeAll { $0.type == .test && !chosen.contains($0.name[...]) }
 }
 
