@@ -1,0 +1,72 @@
+"""Fixtures for tests against the development server."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Iterator
+
+import pytest
+
+from . import Callbacks, Server, Space, start
+
+_FAILURE = pytest.StashKey[str]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini("mobile_token_options", "options of the development server, such as --strict", type="args", default=[])
+
+
+@pytest.fixture(scope="session")
+def mobile_token_server(pytestconfig: pytest.Config) -> Iterator[Server]:
+    """The server of the test run. Under `mobile-token-emulator exec`, the one that this has started."""
+    if "MOBILE_TOKEN_SPACES_URL" in os.environ:
+        yield Server(os.environ)
+    else:
+        with start(*pytestconfig.getini("mobile_token_options")) as server:
+            yield server
+
+
+@pytest.fixture
+def mobile_token_space(request: pytest.FixtureRequest, mobile_token_server: Server) -> Iterator[Space]:
+    """A server within the server for this test."""
+    space = mobile_token_server.make_space(request.node.name)
+    yield space
+    failure = request.node.stash.get(_FAILURE, None)
+    if failure is not None:
+        space.mark_failed(failure)
+    space.remove()
+
+
+@pytest.fixture
+def mobile_token_device(mobile_token_space: Space) -> Callable[..., dict[str, Any]]:
+    """Makes virtual phones in the test's space: `mobile_token_device("alice", "approve")`."""
+    return mobile_token_space.make_device
+
+
+@pytest.fixture
+def mobile_token_callbacks(mobile_token_space: Space) -> Iterator[Callbacks]:
+    """The bank's address, which the test's space tells of each change of an operation."""
+    callbacks = Callbacks(os.environ.get("MOBILE_TOKEN_CALLBACK_HOST", "127.0.0.1"))
+    callbacks.register(mobile_token_space)
+    yield callbacks
+    callbacks.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report = yield
+    if report.failed:
+        item.stash[_FAILURE] = str(report.longrepr)
+        space = getattr(item, "funcargs", {}).get("mobile_token_space")
+        if isinstance(space, Space) and report.when == "call":
+            report.sections.append(("Refused by the development server", _refused(space)))
+    return report
+
+
+def _refused(space: Space) -> str:
+    try:
+        entries = space.journal(verdict="refused", limit=20)
+    except Exception as error:  # the test's own failure is what matters
+        return f"its journal cannot be read: {error}"
+    lines = [f"{entry['method']} {entry['path']}: {entry['status']}, {entry.get('refusal')}" for entry in reversed(entries)]
+    return "\n".join(lines) or "nothing"

@@ -1,0 +1,19 @@
+"""Says what pyproject.toml cannot: that the wheel is for one kind of machine, and for every Python on it."""
+
+import os
+
+from setuptools import Distribution, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+
+
+class WithProgram(Distribution):
+    def has_ext_modules(self):
+        return True
+
+
+class ForEveryPython(bdist_wheel):
+    def get_tag(self):
+        return "py3", "none", super().get_tag()[2]
+
+
+setup(version=os.environ["WHEEL_VERSION"], distclass=WithProgram, cmdclass={"bdist_wheel": ForEveryPython})
