@@ -1,4 +1,5 @@
 import Foundation
+import MobileToken
 import Testing
 
 /// What the documentation shows is compiled: each of its Swift examples stands in a snippet or in a test.
@@ -16,7 +17,7 @@ import Testing
         ("Sources/MobileTokenPostgres/MobileTokenPostgres.docc/MobileTokenPostgres.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/GettingStarted.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/Deployment.md", "Snippets", 2),
-        ("Sources/MobileToken/MobileToken.docc/RunningADaemon.md", "Snippets", 2),
+        ("Sources/MobileToken/MobileToken.docc/RunningADaemon.md", "Snippets", 3),
         ("Sources/MobileToken/MobileToken.docc/MovingFromPhoneSDKs.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/ManyActivations.md", "Snippets", 2),
         ("Sources/MobileToken/MobileToken.docc/MobileToken.md", "Snippets", 1),
@@ -114,6 +115,26 @@ import Testing
         }
         #expect(declared.count > 50)
         #expect(explained.sorted() == declared.sorted())
+    }
+
+    /// The page of templates has each of them, with its parameters and their values.
+    @Test func everyTemplateIsListed() throws {
+        let rows = Self.lines(try Self.text("Sources/MobileTokenEmulator/MobileTokenEmulator.docc/Templates.md"))
+            .filter { $0.hasPrefix("| `") }
+        let folder = "Sources/EmulatorBackend/Templates/BuiltIn"
+        let files = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: folder).path)
+        #expect(rows.count == files.count && files.count >= 10)
+        for file in files {
+            let template = try JSONValue(parsing: Self.text("\(folder)/\(file)"))
+            let name = try #require(template["name"]?.string)
+            let parameters = try #require(template["parameters"]?.object).members
+                .map { "`\($0.key)` \($0.value.string ?? "")" }
+            let row = """
+                | `\(template["operationType"]?.string ?? name)` | `\(template["data"]?.string ?? "")` \
+                | \(parameters.joined(separator: ", ")) |
+                """
+            #expect(rows.contains { $0.hasPrefix("| `\(name)` |") && $0.hasSuffix(row) }, "\(name): \(row)")
+        }
     }
 
     // MARK: -
