@@ -36,6 +36,7 @@ extension Emulator.OperationSummary: Described {
         .optional("userID", \.userID, .string),
         .required("name", \.name, .string),
         .required("title", \.title, .string),
+        .optional("formData", \.formData, .json(.open()), "What the user is shown, in English."),
         .required("data", \.data, .string),
         .required("status", \.status, .string(oneOf: ServerOperation.Status.allCases.map(\.rawValue))),
         .optional("statusReason", \.statusReason, .string),

@@ -1,3 +1,4 @@
+public import ExactJSON
 public import Foundation
 public import PowerAuthProtocol
 
@@ -52,6 +53,8 @@ extension Emulator {
         public var name: String
         /// What the user is shown as the title.
         public var title: String
+        /// What the user is shown, in English, with amounts written out; `nil` when the operation's template is gone.
+        public var formData: JSONValue?
         /// The data that is signed.
         public var data: String
         /// `PENDING`, `APPROVED`, `REJECTED`, `CANCELED`, `EXPIRED` or `FAILED`.

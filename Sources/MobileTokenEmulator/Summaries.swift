@@ -78,11 +78,13 @@ extension Backend {
     }
 
     private func summary(of operation: ServerOperation, at now: Date) -> Emulator.OperationSummary {
-        Emulator.OperationSummary(
+        let formData = self.operationTemplates.formData(of: operation)
+        return Emulator.OperationSummary(
             id: operation.id,
             userID: operation.userID,
             name: operation.type,
-            title: self.title(of: operation) ?? operation.type,
+            title: formData?["title"]?.string ?? operation.type,
+            formData: formData,
             data: operation.data,
             status: operation.status.rawValue,
             statusReason: operation.statusReason,
@@ -94,17 +96,6 @@ extension Backend {
             proximityCode: operation.status == .pending
                 ? self.proximityCode(of: operation)?.string(at: now.milliseconds) : nil
         )
-    }
-
-    /// Only the title is filled in: there may be thousands of operations.
-    private func title(of operation: ServerOperation) -> String? {
-        switch operation.content {
-        case .custom(let formData, _):
-            return formData.value["title"]?.string
-        case .template(let name):
-            let parameters = operation.parameters.mapValues(\.value)
-            return try? self.operationTemplates[name]?.title(parameters: parameters, language: Language.fallback)
-        }
     }
 
     // MARK: Templates

@@ -151,12 +151,6 @@ package struct OperationTemplate: Sendable {
         try self.placeholders(parameters, language).fill(self.formData)
     }
 
-    /// The title alone.
-    package func title(parameters: [String: JSONValue], language: String) throws(TemplateError) -> String? {
-        guard let title = self.formData["title"]?.string else { return nil }
-        return try self.placeholders(parameters, language).fill(title)
-    }
-
     /// How it is shown.
     func filledUI(parameters: [String: JSONValue], language: String) throws(TemplateError) -> JSONValue? {
         guard let ui = self.ui else { return nil }

@@ -1,6 +1,6 @@
 import CloudCalls
 import EmulatorMessages
-import ExactJSON
+package import ExactJSON
 import Foundation
 import PowerAuthProtocol
 
@@ -81,6 +81,18 @@ package struct OperationTemplates: Sendable {
             } catch {
                 return nil
             }
+        }
+    }
+
+    /// What the user is shown, in the fallback's language; `nil` when the template is gone.
+    package func formData(of operation: ServerOperation) -> JSONValue? {
+        switch operation.content {
+        case .custom(let formData, _):
+            return self.formatting(formData.value, Language.fallback)
+        case .template(let name):
+            let parameters = operation.parameters.mapValues(\.value)
+            let form = try? self.byName[name]?.form(parameters: parameters, language: Language.fallback)
+            return form.map { self.formatting($0, Language.fallback) }
         }
     }
 
