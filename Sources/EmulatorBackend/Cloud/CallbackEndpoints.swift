@@ -1,6 +1,6 @@
 import Basics
 package import EmulatorMessages
-import ExactJSON
+package import ExactJSON
 
 /// The addresses that the bank wants to be told at.
 enum CallbackEndpoints {
@@ -101,7 +101,7 @@ enum CallbackEndpoints {
     }
 
     /// A callback without its secrets.
-    private static func presented(_ callback: Callback) -> JSONValue {
+    fileprivate static func presented(_ callback: Callback) -> JSONValue {
         var object: JSONObject = [
             "callbackId": .string(callback.id), "name": .string(callback.name),
             "appId": .string(callback.applicationID),
@@ -143,4 +143,13 @@ extension Schema {
     private static var callbackType: Self { .oneOf(Callback.Kind.names.map(\.name)) }
 
     static let callbacks = Self.object("Callbacks", [.required("callbacks", .list(of: .callback))])
+}
+
+extension Backend {
+    /// Every callback as the cloud API shows it, oldest first, by identifier.
+    package var shownCallbacks: [(id: String, callback: JSONValue)] {
+        self.state.callbacks.keysInOrder.compactMap { id in
+            self.state.callbacks[id].map { (id, CallbackEndpoints.presented($0)) }
+        }
+    }
 }

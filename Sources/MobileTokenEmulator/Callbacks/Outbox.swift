@@ -87,6 +87,8 @@ struct Outbox: Sendable {
     private var epoch = 0
     /// By callback; those that never failed are not in it.
     private var pauses: [String: FailurePause] = [:]
+    /// The callbacks that were paused by hand.
+    private var held: Set<String> = []
 
     init(capacity: Capacity = Capacity()) { self.capacity = capacity }
 
@@ -132,10 +134,27 @@ struct Outbox: Sendable {
         return true
     }
 
+    /// Pauses a callback until it is resumed, or resumes it, also from a pause after many failures.
+    mutating func setPaused(_ isPaused: Bool, callback id: String) {
+        if isPaused {
+            self.held.insert(id)
+        } else {
+            self.held.remove(id)
+            self.pauses[id] = nil
+        }
+    }
+
+    /// Returns why nothing is sent for a callback at this moment; `nil` when it is not paused.
+    func pause(ofCallback id: String, at now: Milliseconds) -> String? {
+        if self.held.contains(id) { return "the callback is paused" }
+        guard self.pauses[id]?.isPaused(at: now) == true else { return nil }
+        return "the callback is paused, after many failures in a row"
+    }
+
     private mutating func schedule(_ id: UInt64, at now: Milliseconds) {
         guard let message = self.deliveries[id]?.message else { return }
-        if let callbackID = message.callbackID, self.pauses[callbackID]?.isPaused(at: now) == true {
-            self.end(id, .failed, .noResponse(reason: "the callback is paused, after many failures in a row"))
+        if let reason = message.callbackID.flatMap({ self.pause(ofCallback: $0, at: now) }) {
+            self.end(id, .failed, .noResponse(reason: reason))
         } else if self.open > self.capacity.open || self.bytes > self.capacity.bytes {
             self.end(id, .failed, .noResponse(reason: "too many deliveries wait"))
         } else {

@@ -75,6 +75,30 @@ import Testing
         #expect(outbox.add(Self.message(), at: 120_002).state == .waiting)
     }
 
+    @Test func aCallbackThatIsPausedByHandSendsNothingUntilItIsResumed() throws {
+        let outbox = Post()
+        outbox.setPaused(true, callback: "callback")
+        let refused = outbox.add(Self.message(callbackID: "callback"), at: 1 << 40)
+        #expect(refused.state == .failed && refused.outcome == .noResponse(reason: "the callback is paused"))
+        #expect(outbox.add(Self.message(callbackID: "another"), at: 0).state == .waiting)
+        #expect(outbox.add(Self.message(callbackID: nil), at: 0).state == .waiting)
+        outbox.setPaused(false, callback: "callback")
+        #expect(outbox.replay(refused.id, at: 0))
+        #expect(outbox[refused.id]?.state == .waiting)
+        // A pause after many failures ends, too; a reset forgets all of them.
+        for _ in 0..<200 {
+            let id = outbox.add(Self.message(callbackID: "failing"), at: 0).id
+            for due in outbox.takeDue(at: 0) { outbox.finish(due.id, self.failure, at: 0) }
+            #expect(outbox[id]?.state == .failed)
+        }
+        #expect(outbox.add(Self.message(callbackID: "failing"), at: 0).state == .failed)
+        outbox.setPaused(false, callback: "failing")
+        #expect(outbox.add(Self.message(callbackID: "failing"), at: 0).state == .waiting)
+        outbox.setPaused(true, callback: "failing")
+        outbox.removeAll()
+        #expect(outbox.add(Self.message(callbackID: "failing"), at: 0).state == .waiting)
+    }
+
     @Test func whatHasEndedIsSentAgainWithAllItsAttempts() throws {
         let outbox = Post()
         let id = outbox.add(Self.message(attempts: 2), at: 0).id
@@ -158,6 +182,7 @@ private final class Post {
 
     func takeDue(at now: Milliseconds) -> [Outbox.Delivery] { self.outbox.takeDue(at: now) }
     func replay(_ id: UInt64, at now: Milliseconds) -> Bool { self.outbox.replay(id, at: now) }
+    func setPaused(_ isPaused: Bool, callback id: String) { self.outbox.setPaused(isPaused, callback: id) }
     func finish(_ id: UInt64, _ outcome: Outbox.Outcome, at now: Milliseconds) {
         self.outbox.finish(id, outcome, at: now)
     }
