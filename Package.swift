@@ -12,6 +12,8 @@ let package = Package(
         .library(name: "HTTPClientTransport", targets: ["HTTPClientTransport"]),
         // Many machines with one PostgreSQL database. Nothing else needs libpq.
         .library(name: "MobileTokenPostgres", targets: ["MobileTokenPostgres"]),
+        // For back ends that ask: the client of PowerAuth Cloud.
+        .library(name: "MobileTokenCloud", targets: ["MobileTokenCloud"]),
         .library(name: "MobileTokenEmulator", targets: ["MobileTokenEmulator"]),
         .library(name: "MobileTokenTesting", targets: ["MobileTokenTesting"]),
         .executable(name: "mobile-token", targets: ["mobile-token"]),
@@ -76,6 +78,12 @@ let package = Package(
         // The calls of PowerAuth Cloud as values: the server answers them, a client can send them.
         .target(name: "CloudCalls", dependencies: ["EmulatorMessages", "ExactJSON"]),
         .target(
+            name: "MobileTokenCloud",
+            dependencies: [
+                "CloudCalls", "EmulatorMessages", "HTTPClientTransport", "Coordination", "Basics", "ExactJSON",
+            ]
+        ),
+        .target(
             name: "EmulatorBackend",
             dependencies: [
                 "CloudCalls", "EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto", "Basics", "ExactJSON",
@@ -106,7 +114,10 @@ let package = Package(
         // Programs. What approves links no server: `mobile-token emulator` runs the other one.
         .target(
             name: "CommandLineSupport",
-            dependencies: ["MobileToken", "MobileTokenReceipts", "PowerAuth", "PowerAuthCrypto", "Basics", "ExactJSON"]
+            dependencies: [
+                "MobileToken", "MobileTokenReceipts", "PowerAuth", "PowerAuthCrypto", "HTTPClientTransport", "Basics",
+                "ExactJSON",
+            ]
         ),
         .executableTarget(
             name: "mobile-token",
@@ -230,6 +241,13 @@ let package = Package(
                 "EmulatorMessages", "Basics",
                 "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "HeadlessBrowser",
                 "TestSupport", "Coordination", "ExactJSON", "WireFacts", "SQLiteDatabase",
+            ]
+        ),
+        .testTarget(
+            name: "MobileTokenCloudTests",
+            dependencies: [
+                "MobileTokenCloud", "CloudCalls", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport",
+                "TestSupport", "WireFacts",
             ]
         ),
         // The SDK against the emulator, over real sockets.

@@ -190,7 +190,7 @@ package struct CloudOperation: Described {
         .optional("language", \.language, .string).ours,
         .optional("flag", \.flag, .string).ours,
         .optional("silent", \.isSilent, .boolean).ours,
-        .required("parameters", \.parameters, .values),
+        .promised("parameters", \.parameters, .values, or: [:]),
         .required("failureCount", \.failures, .count),
         .required("maxFailureCount", \.maximumFailures, .count),
         .required("timestampCreated", \.created, .timestamp),

@@ -160,19 +160,21 @@ extension CloudAPI {
     /// A registration after a change.
     package struct ChangedRegistration: Described {
         private var done = "OK"
-        package var id: String
-        package var status: String
+        package var id: String?
+        package var status: String?
 
         /// `status` is what callers of the commit look for, `registrationStatus` the name of it elsewhere.
         package static let fields = FieldTable(
             "ChangedRegistration",
             Self.init(done:id:status:),
             .required("status", \.done, .string(oneOf: ["OK"])),
-            .required("registrationId", \.id, .string),
-            .required("registrationStatus", \.status, .registrationStatus)
+            .promised("registrationId", \.id, .string).ours,
+            .promised("registrationStatus", \.status, .registrationStatus).ours
         )
 
-        private init(done: String, id: String, status: String) { (self.id, self.status) = (id, status) }
+        private init(done: String, id: String?, status: String?) {
+            (self.done, self.id, self.status) = (done, id, status)
+        }
 
         package init(id: String, status: String) { (self.id, self.status) = (id, status) }
     }
@@ -286,16 +288,17 @@ extension Form<String> {
 /// A registration as the API shows it.
 package struct CloudRegistration: Described {
     package var id: String
-    package var registrationStatus: String
+    /// Like the user and the time, perhaps not told by the answer to the creation.
+    package var registrationStatus: String?
     package var status: String?
-    package var userID: String
+    package var userID: String?
     package var applicationID: String?
     package var appID: String?
     package var flags: [String]?
     package var failedAttempts: Int?
     package var maximumFailedAttempts: Int?
     /// In milliseconds since 1970, like all times.
-    package var created: Int64
+    package var created: Int64?
     package var lastUsed: Int64?
     package var activationCode: String?
     package var activationCodeSignature: String?
@@ -316,15 +319,15 @@ package struct CloudRegistration: Described {
         "Registration",
         Self.init,
         .required("registrationId", \.id, .string, "Also the identifier of the activation."),
-        .required("registrationStatus", \.registrationStatus, .registrationStatus),
+        .promised("registrationStatus", \.registrationStatus, .registrationStatus),
         .promised("status", \.status, .registrationStatus, "The same once more.").ours,
-        .required("userId", \.userID, .string),
+        .promised("userId", \.userID, .string),
         .promised("applicationId", \.applicationID, .string),
         .promised("appId", \.appID, .string, "The same as applicationId.").ours,
         .promised("flags", \.flags, .list(of: .string)),
         .promised("failedAttempts", \.failedAttempts, .count).ours,
         .promised("maxFailedAttempts", \.maximumFailedAttempts, .count).ours,
-        .required("timestampCreated", \.created, .timestamp),
+        .promised("timestampCreated", \.created, .timestamp),
         .promised(
             "timestampLastUsed",
             \.lastUsed,

@@ -1,5 +1,5 @@
 import Foundation
-import PowerAuth
+import HTTPClientTransport
 
 extension Invocation {
     /// Returns the value of an option as an address that something is sent to: `https`, or `http` to this machine, and to others

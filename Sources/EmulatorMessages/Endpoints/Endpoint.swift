@@ -47,6 +47,9 @@ package struct Endpoint<Input: Sendable, Output: Sendable>: Routable {
         }
     }
 
+    /// Indicates whether the call changes nothing, so that it may arrive twice.
+    package var isRead: Bool { self.method.isExactly("GET") }
+
     /// Returns the path of a call, percent-encoded.
     package func path(of call: Call) -> String {
         self.path.split(separator: "/").reduce(into: "") { path, segment in

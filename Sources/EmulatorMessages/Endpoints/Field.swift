@@ -64,6 +64,18 @@ package struct Field<Root, Value: Sendable>: Sendable {
         return Self(member: .required(name, form.schema, summary), path: path, read: field.read, write: field.write)
     }
 
+    /// A member that this server always gives, and that has a value of its own where others leave it out.
+    package static func promised(
+        _ name: String,
+        _ path: Path<Value>,
+        _ form: Form<Value>,
+        or absent: Value,
+        _ summary: String = ""
+    ) -> Self {
+        let field = Self.preset(name, path, form, or: absent)
+        return Self(member: .required(name, form.schema, summary), path: path, read: field.read, write: field.write)
+    }
+
     /// A member that has a value of its own where it is left out.
     package static func preset(
         _ name: String,

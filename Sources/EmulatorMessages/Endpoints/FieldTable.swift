@@ -39,9 +39,14 @@ package struct FieldTable<Root: Sendable>: Sendable {
         self.make = { (object, place) throws(Schema.Objection) in
             func value<Member>(_ field: Field<Root, Member>) throws(Schema.Objection) -> Member {
                 let name = field.member.name
-                guard let index = object.members.firstIndex(where: { $0.key.isExactly(name) }),
-                    !object.members[index].value.isNull
-                else { return try field.read(nil, place.member(name, 0)) }
+                guard let index = object.members.firstIndex(where: { $0.key.isExactly(name) }) else {
+                    return try field.read(nil, place.member(name, 0))
+                }
+                // Its meaning would depend on the reader.
+                guard index == object.members.lastIndex(where: { $0.key.isExactly(name) }) else {
+                    throw place.member(name, index).objection("is given twice", nil)
+                }
+                guard !object.members[index].value.isNull else { return try field.read(nil, place.member(name, index)) }
                 return try field.read(object.members[index].value, place.member(name, index))
             }
             let values = (repeat try value(each fields))
@@ -79,7 +84,10 @@ package struct FieldTable<Root: Sendable>: Sendable {
     package var form: Form<Root> {
         Form(
             self.isTolerant ? .tolerant(self.name, self.members) : .object(self.name, self.members),
-            read: { (value, place) throws(Schema.Objection) in try self.make(value.object ?? [:], place) },
+            read: { (value, place) throws(Schema.Objection) in
+                guard let object = value.object else { throw place.objection("is not an object", value) }
+                return try self.make(object, place)
+            },
             write: { .object(self.write($0)) }
         )
     }

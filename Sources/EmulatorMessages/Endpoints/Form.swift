@@ -1,3 +1,4 @@
+import Basics
 package import ExactJSON
 
 /// The form of a value: its schema, and the ways between it and JSON.
@@ -68,8 +69,9 @@ extension Form {
         Self(
             .list(of: element.schema),
             read: { (value, place) throws(Schema.Objection) in
+                guard let values = value.array else { throw place.objection("is not a list", value) }
                 var elements: [Element] = []
-                for (index, value) in (value.array ?? []).enumerated() {
+                for (index, value) in values.enumerated() {
                     elements.append(try element.convert(value, place.element(index)))
                 }
                 return elements
@@ -108,7 +110,15 @@ extension Form<String> {
 
 extension Form<Void> {
     /// A response that says no more than that it was done.
-    package static var done: Self { Self(.done, "", read: { _ in () }, write: { ["status": "OK"] }) }
+    package static var done: Self {
+        let isDone: @Sendable (JSONValue) -> Bool = { $0["status"]?.string?.isExactly("OK") == true }
+        return Self(
+            .done,
+            "does not say that it was done",
+            read: { isDone($0) ? () : nil },
+            write: { ["status": "OK"] }
+        )
+    }
 }
 
 extension Form<Bool> {
@@ -161,7 +171,7 @@ extension Form<[String: JSONValue]> {
         Self(
             .open(),
             read: { (value, place) throws(Schema.Objection) in
-                let object = value.object ?? [:]
+                guard let object = value.object else { throw place.objection("is not an object", value) }
                 if let name = object.duplicateKeys.first {
                     throw place.objection("gives '\(name.beginning)' twice", value)
                 }

@@ -36,10 +36,10 @@ final class ServerConnection: Sendable {
             allowsInsecureHTTP: configuration.allowsInsecureHTTP,
             requiresTLS: transport.requiresTLS
         )
-        self.baseURL = try rule.validated(baseURL, "baseURL")
+        self.baseURL = try rule.configured(baseURL, "baseURL")
         self.powerAuthURL =
             if let url = configuration.powerAuthURL {
-                try rule.validated(url, "powerAuthURL")
+                try rule.configured(url, "powerAuthURL")
             } else {
                 self.baseURL
             }

@@ -1,4 +1,4 @@
-import HTTPClientTransport
+package import HTTPClientTransport
 import PowerAuthCrypto
 
 extension MobileTokenError {
@@ -86,6 +86,18 @@ extension MobileTokenError {
             throw error
         } catch {
             throw MobileTokenError(.cryptographyFailed, "A cryptographic operation failed", underlying: error)
+        }
+    }
+}
+
+extension BaseURLRule {
+    /// Returns an address without slashes at its end.
+    ///
+    /// - Parameter name: What the caller knows the address by, for the message.
+    /// - Throws: ``MobileTokenError/Code/invalidConfiguration``.
+    package func configured(_ baseURL: String, _ name: String) throws(MobileTokenError) -> String {
+        do { return try self.validated(baseURL, name) } catch {
+            throw MobileTokenError(.invalidConfiguration, error.message)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import HTTPClientTransport
 
 /// The parameters with which a provider is asked to sign a user in, as the server says and as far as they can be used.
 struct OIDCConfiguration: Sendable {

@@ -39,7 +39,7 @@ struct RemoteServer: Sendable {
             allowsInsecureHTTP: invocation.has("insecure-http"),
             requiresTLS: self.transport.requiresTLS
         )
-        self.baseURL = try rule.validated(url, "--url")
+        self.baseURL = try rule.configured(url, "--url")
         let user = invocation["cloud-user"] ?? Self.environment("CLOUD_USER") ?? "developer"
         self.authorization = try Self.password(invocation).map { password in
             "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()

@@ -22,11 +22,16 @@ import Testing
     }
 
     @Test func whatEveryServerGivesIsMissedByName() throws {
-        let registration: JSONValue = ["registrationId": "7", "registrationStatus": "ACTIVE", "userId": "alice"]
-        let mistake = #expect(throws: Schema.Objection.self) {
-            try CloudAPI.showRegistration.output.readTolerantly(registration)
+        let twice = #expect(throws: Schema.Objection.self) {
+            try CloudAPI.showOperation.output.readTolerantly(
+                JSONValue(parsing: #"{"operationId": "7", "status": "PENDING", "status": "APPROVED"}"#)
+            )
         }
-        #expect(mistake?.message == "'timestampCreated' is missing")
+        #expect(twice?.message == "'status' is given twice")
+        let missing = #expect(throws: Schema.Objection.self) {
+            try CloudAPI.showOperation.output.readTolerantly(["operationId": "7"])
+        }
+        #expect(missing?.message == "'status' is missing")
         let number = #expect(throws: Schema.Objection.self) {
             try CloudAPI.showOperation.output.readTolerantly(["operationId": 7])
         }

@@ -3,6 +3,11 @@ import Foundation
 
 /// Which addresses of servers are accepted.
 package struct BaseURLRule {
+    /// An objection to an address, after the name of the setting.
+    package struct Mistake: Error {
+        package let message: String
+    }
+
     /// Indicates whether plain `http` may lead to another machine.
     let allowsInsecureHTTP: Bool
     /// Indicates whether the transport is to check the server, or to show who it is itself, in ways that only TLS has.
@@ -16,11 +21,8 @@ package struct BaseURLRule {
     /// Returns an address without slashes at its end.
     ///
     /// - Parameter name: What the caller knows the address by, for the message.
-    /// - Throws: ``MobileTokenError/Code/invalidConfiguration``.
-    package func validated(_ baseURL: String, _ name: String) throws(MobileTokenError) -> String {
-        func mistake(_ what: String) -> MobileTokenError {
-            MobileTokenError(.invalidConfiguration, "\(name): \(what)")
-        }
+    package func validated(_ baseURL: String, _ name: String) throws(Mistake) -> String {
+        func mistake(_ what: String) -> Mistake { Mistake(message: "\(name): \(what)") }
         guard baseURL.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let url = URLComponents(string: baseURL) else {
             throw mistake("not a URL")
         }

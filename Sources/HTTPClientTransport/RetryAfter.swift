@@ -13,16 +13,19 @@ package enum RetryAfter {
             // More digits than fit are still "a long time".
             return min(.seconds(Int64(value) ?? Int64.max / 2), Self.longest)
         }
-        guard let date = Self.date(value) else { return nil }
+        guard let date = HTTPDate.date(value) else { return nil }
         let seconds = date.timeIntervalSince(now)
         return min(max(Duration(boundedSeconds: seconds), .zero), Self.longest)
     }
+}
 
+/// Reads the dates of HTTP.
+package enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that servers may still send.
-    private static func date(_ text: Substring) -> Date? {
-        let parts = text.split(separator: " ")
+    package static func date(_ text: some StringProtocol) -> Date? {
+        let parts = Substring(text).split(separator: " ")
         guard parts.count == 6, parts[5] == "GMT", let month = Self.months.firstIndex(where: { $0 == parts[2] }),
             let day = Self.number(parts[1], 1...31), let year = Self.number(parts[3], 1970...9999)
         else { return nil }

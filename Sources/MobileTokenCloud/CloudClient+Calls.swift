@@ -1,0 +1,119 @@
+import Basics
+import Coordination
+package import EmulatorMessages
+import ExactJSON
+import Foundation
+import HTTPClientTransport
+
+extension CloudClient {
+    /// Makes a call, again if it only reads and the failure may pass.
+    package func call<Input, Output>(
+        _ endpoint: Endpoint<Input, Output>,
+        _ input: Input
+    ) async throws -> CloudResponse<Output> {
+        try await self.call(endpoint, input) { (output) throws(Schema.Objection) in output }
+    }
+
+    /// Makes a call, again if it only reads and the failure may pass.
+    ///
+    /// - Parameter read: Makes of the answer what the caller gets; objects to an answer that no server gives to this call.
+    func call<Input, Output, Value>(
+        _ endpoint: Endpoint<Input, Output>,
+        _ input: Input,
+        _ read: (Output) throws(Schema.Objection) -> Value
+    ) async throws -> CloudResponse<Value> {
+        let request = try self.request(for: endpoint, input)
+        var retries = Retries(
+            remaining: endpoint.isRead ? self.configuration.readAttempts - 1 : 0,
+            longestWait: self.timeout
+        )
+        while true {
+            do {
+                return try await self.exchange(request, of: endpoint, read)
+            } catch let error as CloudError {
+                guard let delay = retries.delay(after: error) else { throw error }
+                try await self.clock.sleep(until: self.clock.now + delay)
+            }
+        }
+    }
+
+    private func request<Input, Output>(
+        for endpoint: Endpoint<Input, Output>,
+        _ input: Input
+    ) throws(CloudError) -> HTTPRequest {
+        let call = endpoint.call(input)
+        for (name, argument) in call.arguments {
+            // A dot alone is a folder to whoever reads the path.
+            guard (1...255).contains(argument.utf8.count), argument != ".", argument != ".." else {
+                throw CloudError(.invalidRequest, "'\(name)' is empty, longer than 255 bytes, or dots alone")
+            }
+        }
+        guard let method = HTTPRequest.Method(rawValue: endpoint.method) else {
+            throw CloudError(.invalidRequest, "The method \(endpoint.method) is not known")
+        }
+        let query = call.query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
+        var request = HTTPRequest(
+            method,
+            url: self.baseURL + endpoint.path(of: call) + (query.isEmpty ? "" : "?" + query.joined(separator: "&")),
+            headers: [
+                "Authorization": self.authorization, "Accept": "application/json", "Cache-Control": "no-store",
+            ],
+            body: call.body?.serialized(),
+            timeout: self.timeout,
+            isRepeatable: endpoint.isRead
+        )
+        if request.body != nil { request.headers.add(name: "Content-Type", value: "application/json") }
+        return request
+    }
+
+    private func exchange<Input, Output, Value>(
+        _ request: HTTPRequest,
+        of endpoint: Endpoint<Input, Output>,
+        _ read: (Output) throws(Schema.Objection) -> Value
+    ) async throws -> CloudResponse<Value> {
+        let response: HTTPResponse
+        do { response = try await self.transport.send(request) } catch {
+            throw CloudError.transport(error, isRead: endpoint.isRead)
+        }
+        let date = response.headers["Date"].flatMap { HTTPDate.date($0) }
+        let limits = JSONLimits(maximumByteCount: Self.largestAnswer, maximumDepth: 64, maximumValueCount: 64 << 10)
+        let json = try? JSONValue(parsing: response.body, limits: limits)
+        if let error = CloudError(response, json, date: date, isRead: endpoint.isRead) { throw error }
+        func unreadable(_ message: String) -> CloudError {
+            CloudError(
+                .invalidResponse,
+                "The answer to \(endpoint.method) \(endpoint.path) \(message)",
+                httpStatus: response.status,
+                isOutcomeUnknown: !endpoint.isRead
+            )
+        }
+        guard let json else { throw unreadable("is not JSON, or too large") }
+        do throws(Schema.Objection) {
+            return CloudResponse(try read(try endpoint.output.readTolerantly(json)), date: date, json: json)
+        } catch {
+            // The objection names the member; its value may be personal.
+            throw unreadable("cannot be read: \(error.message)")
+        }
+    }
+}
+
+/// Decides when a call that failed is sent once more.
+struct Retries {
+    private(set) var remaining: Int
+    private var backoff: Duration = .milliseconds(250)
+    private let longestWait: Duration
+
+    init(remaining: Int, longestWait: Duration) {
+        (self.remaining, self.longestWait) = (remaining, longestWait)
+    }
+
+    /// Returns how long to wait before the next attempt; `nil` when there is none.
+    mutating func delay(after error: CloudError) -> Duration? {
+        guard self.remaining > 0, error.mayPass else { return nil }
+        let delay = max(self.backoff, error.retryAfter ?? .zero)
+        guard delay <= self.longestWait else { return nil }
+        self.remaining -= 1
+        self.backoff *= 4
+        return delay
+    }
+}
