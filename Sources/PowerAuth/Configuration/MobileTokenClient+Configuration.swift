@@ -20,9 +20,9 @@ extension MobileTokenClient {
         public var transport: (any HTTPTransport)?
         /// The longest a request may take: by default 20 s, which is the transport's.
         public var timeout: Duration?
-        /// The longest time after which a request that left may still reach the server, such as behind a proxy that keeps requests.
-        /// Counts where it is longer than ``timeout``; zero by default. A decision whose answer was lost is not made again before,
-        /// in whatever process: its receipt names the moment.
+        /// The longest time for which a proxy may keep a request that has left, before the server gets it; zero by default. A decision
+        /// whose answer was lost is not made again before ``timeout`` and this have passed, in whatever process: its receipt names the
+        /// moment.
         public var proxyTimeout: Duration = .zero
         /// Indicates whether plain `http` may lead to another machine: `false` by default. Any party on the way can then read
         /// everything, tokens included, and change most of it. `http` to this machine (`localhost`, `127.0.0.0/8`,

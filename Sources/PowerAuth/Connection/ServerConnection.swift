@@ -50,14 +50,15 @@ final class ServerConnection: Sendable {
         self.userAgent = try configuration.validatedUserAgent()
         self.configuration = configuration
         self.timeout = (configuration.timeout ?? transport.timeout).bounded
-        self.arrivalTimeout = max(self.timeout, configuration.proxyTimeout.bounded)
+        self.arrivalTimeout = self.timeout + configuration.proxyTimeout.bounded
         self.clocks = LocalClocks(monotonic: configuration.clock, wall: configuration.wallClock)
         self.time = ServerTime(clocks: self.clocks)
     }
 
     /// The longest that a request may take.
     let timeout: Duration
-    /// The time after its sending in which a request may still reach the server.
+    /// The time after its beginning in which a request may still reach the server: it may leave at the end of its own time, and be
+    /// kept by a proxy from then on.
     let arrivalTimeout: Duration
 
     var randomness: Randomness { self.configuration.randomness }
