@@ -607,18 +607,33 @@ import WireFacts
         #expect(desk.work == ["review 0"])
     }
 
-    /// Whoever responds has the request behind it; so the look is the last one, and the retry waits as after any trouble.
+    /// A server that says in its own words that it failed has the request behind it; so the look is the last one, and the retry
+    /// waits as after any trouble.
     @Test func aServersErrorIsNoRequestOnItsWay() {
         var desk = Desk()
         desk.list(self.operation("0"))
         desk.returned(.approve, from: "review 0")
+        let error = MobileTokenError(.serverError, "", httpStatus: 500, serverCode: "ERROR_GENERIC")
         for (attempt, wait) in [1.6, 3.2, 6.4].enumerated() {
-            desk.sent(.unanswered(self.lostApproval(), self.error(.serverError, 500)), by: "approve 0 \(attempt + 1)")
+            desk.sent(.unanswered(self.lostApproval(), error), by: "approve 0 \(attempt + 1)")
             desk.resolved(.pending, by: "resolve 0 7 at last")
             #expect(desk.work == [])
             desk.pass(.seconds(wait))
         }
         #expect(desk.work == ["approve 0 4"])
+    }
+
+    /// A gateway may answer 500 before a server that works on the request.
+    @Test func behindAPageTheRequestMayBeOnItsWay() {
+        var desk = Desk()
+        desk.list(self.operation("0"))
+        desk.returned(.approve, from: "review 0")
+        desk.sent(.unanswered(self.lostApproval(), self.error(.httpStatus, 500)), by: "approve 0 1")
+        desk.resolved(.pending, by: "resolve 0 7")
+        desk.pass(.seconds(19))
+        #expect(desk.work == [])
+        desk.pass(.seconds(1))
+        #expect(desk.work == ["resolve 0 7 at last"])
     }
 
     // MARK: Decisions of an earlier process

@@ -51,8 +51,10 @@ extension AgentSupervision {
     ) -> [Action] {
         guard let error else { return self.finish(job, at: now) { $0.accepted(isInferred: false) } }
         if let decision = error.unansweredDecision {
-            // Whoever responds with 500 has the request behind it. Others may stand before a server that works on it.
-            let end = error.httpStatus == 500 ? now : now + self.limits.requestTimeout.bounded
+            // A server that says in its own words that it failed has the request behind it. A page may be that of a gateway, before a
+            // server that works on it.
+            let isOver = error.httpStatus == 500 && error.serverCode != nil
+            let end = isOver ? now : now + self.limits.requestTimeout.bounded
             return self.finish(job, at: now) { $0.lost(decision, error, until: end) }
         }
         var actions: [Action] = []
