@@ -22,10 +22,11 @@ extension Activation {
         guard status.state == .active, status.counter.result == .signatureRecommended else { return status }
         return try await self.withSigningTurn { turn, caller in
             // Signatures made while this one waited for its turn may have done it already.
-            let status = try await self.fetchStatus().status
-            guard status.counter.result == .signatureRecommended else { return status }
+            let compared = try await self.fetchStatus()
+            guard compared.status.counter.result == .signatureRecommended else { return compared.status }
+            await self.resolveOpenDecisions(by: compared)
             try caller.checkIsWaiting()
-            return try await self.letServerCatchUp(in: turn)?.status ?? status
+            return try await self.letServerCatchUp(in: turn)?.status ?? compared.status
         }
     }
 

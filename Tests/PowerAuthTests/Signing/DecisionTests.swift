@@ -121,6 +121,21 @@ import WireFacts
         #expect(try await activation.fate(of: decision) == (isDelivered ? .followed : .unknown))
     }
 
+    /// A signature that only brings the counters in step hides what the status shows as every other one does.
+    @Test func aStatusThatLetsTheServerCatchUpWritesWhatItShows() async throws {
+        let (fixture, activation) = try await self.makeActivation()
+        fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .answerLost : .delivered }
+        let decision = try #require(await self.decide("a", with: activation).signed?.decision)
+        for _ in 0..<11 {
+            try await self.store.update(activation.activationID) {
+                _ = try $0.ledger.take(.notRequired, confirmed: nil)
+            }
+        }
+        #expect(try await activation.status().counter.result == .signatureRecommended)
+        #expect(try await activation.status().counter.distance == 0)
+        #expect(try await activation.fate(of: decision) == .followed)
+    }
+
     @Test func aServerThatIsAheadTellsNothing() async throws {
         let (fixture, activation) = try await self.makeActivation()
         let decision = try #require(await self.decide("a", with: activation).signed?.decision)
