@@ -147,6 +147,7 @@ public actor ApprovalAgent {
         }
         self.shutDown()
         await self.waitForDecisions()
+        await shielded { [stores = self.fleet.stores] in for store in stores { await store.writeKeptOutcomes() } }
         self.isRunning = false
         self.broadcast.finish()
         if case .failure(let error) = result, !(error is CancellationError) { throw error }

@@ -122,6 +122,8 @@ public final class PostgresFleetMembership: FleetMembership {
             // Others may take a bucket only when nothing is decided on it here any more.
             self.set(share.owned, lease)
             await assign(OperationsFleet.Assignment(buckets: share.owned, processCount: count))
+            // Whoever takes over asks the server about every decision whose outcome is not written.
+            await self.store.writeKeptOutcomes()
             try await self.driver.withConnection { try FleetTables.giveBack(surplus, as: lease, $0) }
         }
         let missing = share.missing(among: count)
@@ -146,7 +148,10 @@ public final class PostgresFleetMembership: FleetMembership {
         await assign(OperationsFleet.Assignment(buckets: []))
         guard let lease else { return }
         // This task is canceled, and what is not given back would be nobody's for a lifetime.
-        await shielded { [driver] in try? await driver.withConnection { try FleetTables.leave(as: lease, $0) } }
+        await shielded { [store, driver] in
+            await store.writeKeptOutcomes()
+            try? await driver.withConnection { try FleetTables.leave(as: lease, $0) }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 import Basics
 import Coordination
+import Foundation
 import Synchronization
 
 // Changes of one activation.
@@ -64,7 +65,7 @@ extension ActivationStore {
         let open = try await self.opened()
         try await self.changes.enter(activationID)
         defer { self.changes.leave(activationID) }
-        try? await self.writeKeptOutcomes()
+        await self.writeKeptOutcomes()
         var kept = self.memory.withLock { $0.row(of: activationID) }
         for _ in 0..<limit {
             let isKept = kept != nil
@@ -102,7 +103,15 @@ extension ActivationStore {
         if let end = turn?.notAfter(), end <= .now { throw MobileTokenError.turnLost }
         // Until the answer is known, nobody makes a change of the row that was there before.
         self.memory.withLock { $0.forget(change.activationID) }
-        switch try await self.settling({ try await self.driver.swap(change) }) {
+        let answer: SwapAnswer
+        do {
+            answer = try await self.settling { try await self.driver.swap(change) }
+        } catch let error as MobileTokenError where error.code == .storeOutcomeUnknown {
+            // The intent may be there, and nobody else knows that nothing was signed for it.
+            if let intent = change.intent { self.keepNothingSent(intent, under: change.newTag, error.code) }
+            throw error
+        }
+        switch answer {
         case .written: break
         case .otherTag, .otherEpoch, .gone: return false
         case .fenceLost: throw MobileTokenError.turnLost
@@ -124,6 +133,19 @@ extension ActivationStore {
         if change.fields.removed.contains(SealedActivation.upgradeMark.name) { self.upgrades.end(change.activationID) }
         if change.fields.written.contains(SealedActivation.upgradeMark) { await self.upgrades.waitUntilKnown() }
         return true
+    }
+
+    private func keepNothingSent(_ intent: SealedReceipt, under tag: WriteTag, _ code: MobileTokenError.Code) {
+        let outcome = DecisionOutcome(
+            .refused(code: code.description, serverCode: nil),
+            localDate: Date(),
+            serverDate: nil
+        )
+        self.memory.withLock { memory in
+            memory.keep(
+                .init(activationID: intent.activationID, moves: intent.moves, tag: tag, outcome: outcome)
+            )
+        }
     }
 
     // MARK: Finding

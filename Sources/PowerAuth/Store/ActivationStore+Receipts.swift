@@ -28,8 +28,7 @@ extension ActivationStore {
     }
 
     private func record(_ known: JournalMemory.KeptOutcome) async throws {
-        _ = try await self.opened()
-        try? await self.writeKeptOutcomes()
+        await self.writeKeptOutcomes()
         do {
             try await self.append(known)
         } catch {
@@ -40,19 +39,21 @@ extension ActivationStore {
 
     /// Writes the outcomes that could not be written when they were known. Those that still cannot stay.
     ///
-    /// Called before receipts are read, before the counter moves on, and before the store closes: what this process knows, its
-    /// own questions find, and no later signature hides.
-    func writeKeptOutcomes() async throws {
-        var outcomes = self.memory.withLock { $0.takeOutcomes() }
-        while let outcome = outcomes.first {
+    /// Called before receipts are read and the counter moves on, whenever somebody asks for a pause, as agents do every few seconds,
+    /// before a bucket is given back, and before an agent's run and the store end: no later signature hides what this process knows,
+    /// and nobody has to find it out again.
+    package func writeKeptOutcomes() async {
+        for outcome in self.memory.withLock({ $0.outcomes }) {
             do {
                 try await self.append(outcome)
+            } catch let error as MobileTokenError where error.isPassing {
+                // The next one would wait as long for nothing.
+                return
             } catch {
-                let rest = outcomes
-                self.memory.withLock { memory in for outcome in rest { memory.keep(outcome) } }
-                throw error
+                // Another one may have room, or a key that is known.
+                continue
             }
-            outcomes.removeFirst()
+            self.memory.withLock { $0.removeOutcome(outcome) }
         }
     }
 
@@ -74,8 +75,8 @@ extension ActivationStore {
             open = try await self.reloadKeys()
             if isLast { throw MobileTokenError(.storeBusy, "The sealing key changes again and again") }
         }
-        if known.outcome.isFinal, intent != nil {
-            self.memory.withLock { $0.closeIntent(ofMove: known.moves, of: known.activationID) }
+        if intent != nil {
+            self.memory.withLock { $0.noteWritten(known.outcome, ofMove: known.moves, of: known.activationID) }
         }
     }
 
@@ -84,7 +85,8 @@ extension ActivationStore {
     /// Returns the intents whose fate has still to be found out, oldest first: those without an outcome, or with an open one.
     package func openDecisions(of activationID: String) async throws -> [OpenDecision] {
         try await self.read(.open(of: activationID)).rows.asyncMap { row in
-            try await self.intent(row).decision.map { OpenDecision($0, moves: row.sealed.moves, tag: row.tag) }
+            if let kept = self.keptOutcome(of: row), !kept.isOpen { return nil }
+            return try await self.intent(row).decision.map { OpenDecision($0, moves: row.sealed.moves, tag: row.tag) }
         }.compactMap { $0 }
     }
 
@@ -136,8 +138,13 @@ extension ActivationStore {
 
     private func read(_ query: ReceiptQuery) async throws -> ReceiptPage {
         _ = try await self.opened()
-        try await self.writeKeptOutcomes()
+        await self.writeKeptOutcomes()
         return try await self.driver.receipts(query)
+    }
+
+    /// Returns the outcome of an intent that could not be written yet.
+    private func keptOutcome(of row: ReceiptRow) -> DecisionOutcome? {
+        self.memory.withLock { $0.outcome(ofMove: row.sealed.moves, of: row.sealed.activationID, tag: row.tag) }
     }
 
     private func intent(_ row: ReceiptRow) async throws -> DecisionReceipt.Intent {
@@ -147,6 +154,7 @@ extension ActivationStore {
     private func receipt(_ row: ReceiptRow) async throws -> DecisionReceipt {
         var outcome: DecisionOutcome?
         if let known = row.outcome { outcome = try await self.sealing(known.key).openOutcome(known.sealed) }
+        if let kept = self.keptOutcome(of: row), kept.replaces(outcome) { outcome = kept }
         return DecisionReceipt(number: row.number, intent: try await self.intent(row), outcome: outcome, tag: row.tag)
     }
 
@@ -226,6 +234,7 @@ extension ActivationStore {
     /// Returns the pause of automatic decisions; `nil` while agents may decide.
     public func decisionPause() async throws -> DecisionPause? {
         _ = try await self.opened()
+        await self.writeKeptOutcomes()
         return try await self.driver.decisionPause()
     }
 

@@ -57,6 +57,8 @@ public final class ActivationStore: Sendable {
     /// The place of the store: the path of a file, or the schema of a database.
     public let name: String
     private let opening = KeyedSemaphore()
+    /// The turns that have begun.
+    private let begun = Drain()
     private let state = Mutex(State.new)
     private let keys: Mutex<SealingKeys>
     private let decryptions = Atomic(0)
@@ -86,10 +88,12 @@ public final class ActivationStore: Sendable {
     /// - Throws: one of the `store…` codes of ``MobileTokenError/Code``. A store that cannot be opened is left as it was.
     public func open() async throws { _ = try await self.opened() }
 
-    /// Writes outcomes that are still to be written, and closes the store. Calls that follow throw `storeClosed`; turns that have
-    /// begun keep the right to sign until they end.
+    /// Waits for the turns that have begun, writes outcomes that are still to be written, and closes the store. Calls that follow
+    /// throw `storeClosed`.
     public func close() async {
-        if case .open? = try? self.current() { try? await self.writeKeptOutcomes() }
+        self.begun.close()
+        await shielded { try? await self.begun.wait() }
+        if case .open? = try? self.current() { await self.writeKeptOutcomes() }
         self.state.withLock { $0 = .closed }
         await self.driver.close()
     }
@@ -118,7 +122,7 @@ public final class ActivationStore: Sendable {
         _ reseal: @Sendable (JournalKeys, Sealing) async throws -> Result
     ) async throws -> Result {
         let former = try await self.opened().keys
-        try await self.writeKeptOutcomes()
+        await self.writeKeptOutcomes()
         let fetched = try await keys.fetch(isForNewStore: true)
         let result = try await reseal(former, fetched.current)
         _ = try await self.adopt(fetched, try await self.driver.open())
@@ -190,6 +194,9 @@ public final class ActivationStore: Sendable {
                 } catch let error as MobileTokenError where error.isPassing {
                     if error.code == .storeOutcomeUnknown { last = error }
                     try? await self.clock.sleep(until: self.clock.now + .milliseconds(100))
+                } catch {
+                    // An error of this call says nothing of the first one.
+                    throw last
                 }
             }
             throw last
@@ -289,7 +296,9 @@ public final class ActivationStore: Sendable {
         let slot = self.memory.withLock { $0.row(of: activationID)?.slot }
         return try await Self.$turns.withValue(Self.turns.union([activationID])) {
             try await self.driver.withTurn(of: activationID, slot: slot) { turn in
-                try await body(SigningTurn(activationID: activationID, store: self, turn: turn))
+                guard self.begun.begin() else { throw self.closed() }
+                defer { self.begun.end() }
+                return try await body(SigningTurn(activationID: activationID, store: self, turn: turn))
             }
         }
     }

@@ -1,3 +1,4 @@
+import Coordination
 import Foundation
 import StoreTesting
 import MobileTokenTesting
@@ -173,6 +174,22 @@ struct JournalTests {
         #expect(await self.code { _ = try await changing.value } == .storeOutcomeUnknown)
         // What was written, though nobody knew, is the state that the next change is made of.
         #expect(try await journal.update("a") { $0.takeMove() } == 1)
+        // Nobody has to find out about an intent for which nothing was signed.
+        #expect(try await self.other.openDecisions(of: "a").isEmpty)
+        let code = MobileTokenError.Code.storeOutcomeUnknown.description
+        let results = try await self.other.receipts(of: "a", after: 0, limit: 9).map(\.outcome?.result)
+        #expect(results == [.refused(code: code, serverCode: nil)])
+    }
+
+    /// Of a change that was never made there is nothing to say.
+    @Test func whatWasNeverWrittenLeavesNoReceipt() async throws {
+        self.driver.next(.swap, .refused)
+        #expect(
+            await self.code { _ = try await self.one.update("a", recording: self.intent()) { $0.takeMove() } }
+                == .storeUnreachable
+        )
+        try await self.one.update("a") { $0.takeMove() }
+        #expect(self.driver.appends.isEmpty)
     }
 
     @Test(arguments: [ScriptedDriver.Fault.answerLost, .late]) func anInsertionIsOneEffect(fault: ScriptedDriver.Fault)
@@ -289,7 +306,7 @@ struct JournalTests {
         #expect(try await self.one.receipts(of: "a", after: 0, limit: 9).map(\.outcome?.result) == [.accepted])
     }
 
-    enum Next: CaseIterable { case question, move, outcome, closing }
+    enum Next: CaseIterable { case question, pause, move, outcome, closing }
 
     @Test(arguments: Next.allCases) func anOutcomeThatCouldNotBeWrittenIsWrittenBeforeWhatComesNext(next: Next)
         async throws
@@ -303,12 +320,91 @@ struct JournalTests {
         #expect(try await self.other.openDecisions(of: "a").count == 1)
         switch next {
         case .question: #expect(try await self.one.openDecisions(of: "a").isEmpty)
+        case .pause: #expect(try await self.one.decisionPause() == nil, "as agents ask every few seconds")
         case .move: try await self.one.update("a") { $0.takeMove() }
         case .outcome: try await self.one.record(self.outcome(.accepted), ofMove: 99, of: "a")
         case .closing: await self.one.close()
         }
         #expect(try await self.other.openDecisions(of: "a").isEmpty)
         #expect(try await self.other.receipts(of: "a", after: 0, limit: 9).map(\.outcome?.result) == [.accepted])
+    }
+
+    /// What this process knows, its own questions find, though the store takes nothing.
+    @Test func anOutcomeThatCannotBeWrittenIsReadAllTheSame() async throws {
+        let move = try await self.one.update("a", recording: self.intent()) { $0.takeMove() + 1 }
+        self.driver.next(.append, .refused, .refused, .refused)
+        #expect(
+            await self.code { try await self.one.record(self.outcome(.accepted), ofMove: move, of: "a") }
+                == .storeUnreachable
+        )
+        #expect(try await self.one.openDecisions(of: "a").isEmpty)
+        #expect(try await self.one.receipts(of: "a", after: 0, limit: 9).map(\.outcome?.result) == [.accepted])
+        #expect(try await self.other.openDecisions(of: "a").count == 1)
+    }
+
+    @Test func anOutcomeThatCannotBeWrittenKeepsNoOtherBack() async throws {
+        var moves: [UInt64] = []
+        for operation in ["1", "2"] {
+            moves.append(try await self.one.update("a", recording: self.intent(operation)) { $0.takeMove() + 1 })
+        }
+        self.driver.next(.append, .refused)
+        for move in moves { try? await self.one.record(self.outcome(.accepted), ofMove: move, of: "a") }
+        // The first one is damaged, say, or its key is gone.
+        self.driver.next(.append, .broken)
+        #expect(try await self.one.decisionPause() == nil)
+        #expect(try await self.other.openDecisions(of: "a").count <= 1)
+        _ = try await self.one.decisionPause()
+        #expect(try await self.other.openDecisions(of: "a").isEmpty)
+    }
+
+    /// An answer that was read is written before the store is closed.
+    @Test func closingWaitsForTheTurnsThatHaveBegun() async throws {
+        try await self.one.insert(ActivationStoreConformance.sparseRecord("b"))
+        let (begun, goesOn) = (Signal(), Signal())
+        async let turn: Void = self.one.withSigningTurn(of: "a") { turn in
+            let move = try await turn.update(recording: self.intent()) { $0.takeMove() + 1 }
+            begun.raise()
+            _ = await goesOn.wait()
+            try await self.one.record(self.outcome(.accepted), ofMove: move, of: "a")
+        }
+        _ = await begun.wait()
+        async let closing: Void = self.one.close()
+        while (try? await self.one.withSigningTurn(of: "b") { _ in }) != nil { await Task.yield() }
+        goesOn.raise()
+        try await turn
+        await closing
+        #expect(try await self.other.receipts(of: "a", after: 0, limit: 9).map(\.outcome?.result) == [.accepted])
+    }
+
+    @Test func intentsThatAreDecidedMakeRoomForThoseThatAreNot() throws {
+        var memory = JournalMemory()
+        let date = Date(timeIntervalSince1970: 0)
+        func remember(_ move: UInt64, at age: TimeInterval) {
+            let sealed = SealedReceipt(activationID: "a", moves: move, date: date - age, body: [], personalData: nil)
+            memory.remember(JournalMemory.WrittenIntent(tag: .random(), key: 1, sealed: sealed))
+        }
+        remember(0, at: 9_999)
+        for move in 1..<UInt64(JournalMemory.limit) { remember(move, at: TimeInterval(move)) }
+        memory.noteWritten(self.outcome(.inferred), ofMove: 5, of: "a")
+        remember(UInt64(JournalMemory.limit), at: 0)
+        #expect(memory.intent(ofMove: 5, of: "a") == nil)
+        #expect(memory.intent(ofMove: 0, of: "a") != nil)
+        remember(UInt64(JournalMemory.limit) + 1, at: 0)
+        #expect(memory.intent(ofMove: 0, of: "a") == nil, "the oldest, when none is decided")
+    }
+
+    // MARK: Moving
+
+    /// The store that it is moved to would take its counter for one that nobody has used.
+    @Test func whatWasPutBackIsNotMoved() async throws {
+        let driver = ScriptedDriver(marks: self.marks)
+        let (source, target) = (Self.journal(driver), ActivationStore.inMemory())
+        try await source.insert(ActivationStoreConformance.sparseRecord("a"))
+        driver.epoch = 1
+        #expect(try await source.record(of: "a")?.ledger.wasPutBack == true)
+        #expect(await self.code { try await target.move("a", from: source) } == .stateRolledBack)
+        #expect(try await source.activationIDs() == ["a"])
+        #expect(try await target.activationIDs().isEmpty)
     }
 
     // MARK: Pausing

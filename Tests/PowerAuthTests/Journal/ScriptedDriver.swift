@@ -14,6 +14,8 @@ final class ScriptedDriver: JournalDriver {
     enum Fault: CaseIterable {
         /// It throws, and nothing was done.
         case refused
+        /// It throws what no other attempt will change.
+        case broken
         /// It is carried out, and its answer is lost.
         case answerLost
         /// Its answer is lost, and it is carried out later, before the next call.
@@ -85,6 +87,7 @@ final class ScriptedDriver: JournalDriver {
         switch fault {
         case nil: return try await body()
         case .refused: throw MobileTokenError(.storeUnreachable, "as told")
+        case .broken: throw MobileTokenError(.storeCorrupted, "as told")
         case .answerLost: _ = try await body()
         case .late: self.state.withLock { $0.late.append { _ = try? await body() } }
         }

@@ -14,6 +14,8 @@ struct JournalMemory: Sendable {
         let key: Int64
         let sealed: SealedReceipt
         fileprivate var mayBeErased = false
+        /// An outcome was written that only the server's own word would replace.
+        fileprivate var isDecided = false
 
         init(tag: WriteTag, key: Int64, sealed: SealedReceipt) {
             self.tag = tag
@@ -29,7 +31,7 @@ struct JournalMemory: Sendable {
     }
 
     /// An outcome that could not be written when it was known.
-    struct KeptOutcome: Sendable {
+    struct KeptOutcome: Sendable, Equatable {
         let activationID: String
         let moves: UInt64
         /// The tag of the intent; `nil` means the latest of that move.
@@ -63,7 +65,7 @@ struct JournalMemory: Sendable {
     }
 
     mutating func remember(_ intent: WrittenIntent) {
-        if self.intents.count >= Self.limit, let any = self.intents.keys.first { self.intents[any] = nil }
+        if self.intents.count >= Self.limit, let one = self.mostDispensable { self.intents[one] = nil }
         self.intents[Move(activationID: ExactString(intent.sealed.activationID), moves: intent.sealed.moves)] = intent
     }
 
@@ -72,9 +74,18 @@ struct JournalMemory: Sendable {
         for move in self.intents.keys { self.intents[move]?.mayBeErased = true }
     }
 
-    /// Nothing will follow an outcome that is final.
-    mutating func closeIntent(ofMove moves: UInt64, of activationID: String) {
-        self.intents[Move(activationID: ExactString(activationID), moves: moves)] = nil
+    /// The intent of which the least may follow: one that is decided, else the oldest.
+    private var mostDispensable: Move? {
+        self.intents.min { left, right in
+            let (left, right) = (left.value, right.value)
+            return left.isDecided != right.isDecided ? left.isDecided : left.sealed.date < right.sealed.date
+        }?.key
+    }
+
+    /// An outcome was written. Nothing will follow one that is final.
+    mutating func noteWritten(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) {
+        let move = Move(activationID: ExactString(activationID), moves: moves)
+        if outcome.isFinal { self.intents[move] = nil } else { self.intents[move]?.isDecided = !outcome.isOpen }
     }
 
     /// Keeps an outcome to be written later. The oldest give way: they stay open, and are found out like those of a process that
@@ -84,8 +95,15 @@ struct JournalMemory: Sendable {
         self.outcomes.append(outcome)
     }
 
-    mutating func takeOutcomes() -> [KeptOutcome] {
-        defer { self.outcomes = [] }
-        return self.outcomes
+    /// An outcome was written.
+    mutating func removeOutcome(_ outcome: KeptOutcome) {
+        if let index = self.outcomes.firstIndex(of: outcome) { self.outcomes.remove(at: index) }
+    }
+
+    /// Returns the last outcome of an intent that is kept.
+    func outcome(ofMove moves: UInt64, of activationID: String, tag: WriteTag?) -> DecisionOutcome? {
+        self.outcomes.last { kept in
+            kept.moves == moves && kept.activationID.isExactly(activationID) && (kept.tag == nil || kept.tag == tag)
+        }?.outcome
     }
 }
