@@ -15,8 +15,9 @@ extension PostgresConnection {
 
     /// Runs statements as one transaction, in one round trip: all are sent before the first result is waited for.
     ///
-    /// How durable the commit is and how long a statement may take are our settings, whatever the role, the database and a
-    /// pooler in between say. All of them together must be done in the time that one may take.
+    /// How durable the commit is, how long a statement may take, and that each statement sees what was committed before it (the
+    /// isolation is `READ COMMITTED`) are our settings, whatever the role, the database and a pooler in between say. All of
+    /// them together must be done in the time that one may take.
     ///
     /// - Returns: The rows of each statement.
     /// - Throws: ``PostgresError``; nothing was changed then, except for ``PostgresError/Kind/outcomeUnknown``.
@@ -25,7 +26,7 @@ extension PostgresConnection {
         _ statements: [PostgresStatement],
         _ effect: Effect = .durable
     ) throws(PostgresError) -> [PostgresRows] {
-        let settings = effect == .relaxed || !self.sessionIsSet ? [self.settings(effect)] : []
+        let settings = self.settings(ofTransaction: effect)
         let results = try self.exchange(settings + statements, mayCommit: effect != .none)
         return Array(results.dropFirst(settings.count))
     }
@@ -55,7 +56,7 @@ extension PostgresConnection {
     @discardableResult
     package func transaction<Result>(_ body: (borrowing PostgresTransaction) throws -> Result) throws -> Result {
         try self.exchange(
-            [PostgresStatement("BEGIN")] + (self.sessionIsSet ? [] : [self.settings(.durable)]),
+            [PostgresStatement("BEGIN")] + self.settings(ofTransaction: .durable),
             mayCommit: false
         )
         let result: Result
@@ -85,6 +86,17 @@ extension PostgresConnection {
         self.sessionIsSet = try row.boolean(0)
     }
 
+    /// Returns what precedes a transaction's own statements.
+    private func settings(ofTransaction effect: Effect) -> [PostgresStatement] {
+        guard self.sessionIsSet else { return [Self.isolation, self.settings(effect)] }
+        return effect == .relaxed ? [self.settings(effect)] : []
+    }
+
+    /// Sets the isolation of one transaction. It must be the first statement, and one that takes no snapshot: the function
+    /// `set_config` would be called with one. `SET TRANSACTION` does the same, and where there was no `BEGIN` leaves a warning
+    /// in the server's log each time.
+    private static let isolation = PostgresStatement("SET transaction_isolation = 'read committed'")
+
     /// - Parameter process: Makes them settings of the session, if this process serves it: a pooler tells its clients a number
     ///   of its own. Otherwise they are those of the transaction alone.
     private func settings(_ effect: Effect, ofSession process: Int32? = nil) -> PostgresStatement {
@@ -96,6 +108,7 @@ extension PostgresConnection {
                     ELSE 'on' END, process IS DISTINCT FROM $4),
                 set_config('statement_timeout', $2, process IS DISTINCT FROM $4),
                 set_config('idle_in_transaction_session_timeout', $2, process IS DISTINCT FROM $4),
+                set_config('default_transaction_isolation', 'read committed', process IS DISTINCT FROM $4),
                 set_config('search_path', coalesce($3, current_setting('search_path')), process IS DISTINCT FROM $4)
             FROM pg_backend_pid() AS process
             """

@@ -52,8 +52,12 @@ struct PauseTests {
         return try await store.postgres.withConnection { try $0.run(query, [.text(kind)], .none)[0].boolean(0) }
     }
 
-    @Test func whatWaitsForALockWhenThePauseReturnsDecidesNothing() async throws {
-        let server = try await PostgresTestServer.start()
+    /// - Parameter isolation: The default of the server, which is not ours.
+    @Test(arguments: ["read committed", "repeatable read", "serializable"])
+    func whatWaitsForALockWhenThePauseReturnsDecidesNothing(isolation: String) async throws {
+        let server = try await PostgresTestServer.start(
+            .init(settings: ["default_transaction_isolation = '\(isolation)'"])
+        )
         try await withNodes(server) { nodes in
             let (agent, person) = (nodes.node("agent"), nodes.node("person"))
             try await agent.insert(ActivationStoreConformance.record("a"))

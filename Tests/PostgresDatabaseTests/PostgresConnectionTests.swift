@@ -144,12 +144,28 @@ struct PostgresConnectionTests {
         #expect(try connection.transaction { try $0.run(Self.durability)[0].text(0) } == ours)
     }
 
+    /// A second statement sees what others committed while the first one waited for their lock, whatever is the default.
+    @Test(arguments: ["repeatable read", "serializable"]) func isolationIsOurSetting(ofRole: String) async throws {
+        let server = try await PostgresTestServer.shared()
+        var target = PostgresTarget.of(server)
+        let escaped = ofRole.split(separator: " ").joined(separator: #"\\ "#)
+        target.connectionString += " options='-c default_transaction_isolation=\(escaped)'"
+        let connection = try PostgresConnection(to: target)
+        for effect in [PostgresConnection.Effect.none, .durable, .relaxed] {
+            #expect(try connection.run(Self.isolation, [], effect)[0].text(0) == "read committed")
+        }
+        #expect(try connection.transaction { try $0.run(Self.isolation)[0].text(0) } == "read committed")
+    }
+
+    private static let isolation = "SELECT current_setting('transaction_isolation')"
     private static let durability = "SELECT current_setting('synchronous_commit')"
 
     /// A session that is lent to others gets our settings for each of our transactions, and keeps none of them.
     @Test(.enabled(if: PostgresTestPooler.isInstalled, "no pooler is installed"))
     func aPoolerKeepsNoneOfOurSettings() async throws {
-        let server = try await PostgresTestServer.start(.init(settings: ["synchronous_commit = off"]))
+        let server = try await PostgresTestServer.start(
+            .init(settings: ["synchronous_commit = off", "default_transaction_isolation = 'repeatable read'"])
+        )
         let pooler = try await PostgresTestPooler.start(before: server)
         let target = PostgresTarget(connectionString: pooler.connectionString, tls: .disabled)
         var options = PostgresConnection.Options()
@@ -164,12 +180,20 @@ struct PostgresConnectionTests {
             #expect(try row.text(2) == "on")
         }
         #expect(try connection.transaction { try $0.run(Self.durability)[0].text(0) } == "on")
+        for effect in [PostgresConnection.Effect.none, .durable, .relaxed] {
+            #expect(try connection.run(Self.isolation, [], effect)[0].text(0) == "read committed")
+        }
+        #expect(try connection.transaction { try $0.run(Self.isolation)[0].text(0) } == "read committed")
         // Another program that is lent the same session.
         let other = try await ChildProcess.run(
             try #require(PostgresTestServer.programs) + "/psql",
-            ["-XAtc", settings + "current_setting('synchronous_commit')", pooler.connectionString]
+            [
+                "-XAtc",
+                settings + "current_setting('synchronous_commit'), current_setting('transaction_isolation')",
+                pooler.connectionString,
+            ]
         )
-        #expect(other.lines == ["\"$user\", public|0|off"])
+        #expect(other.lines == ["\"$user\", public|0|off|repeatable read"])
         withExtendedLifetime(pooler) {}
     }
 
