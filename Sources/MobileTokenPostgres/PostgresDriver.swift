@@ -144,12 +144,15 @@ package final class PostgresDriver: JournalDriver {
     }
 
     /// Runs statements one after the other as a transaction, which others that are asked for at the same time may share.
+    ///
+    /// - Parameter slot: The activation whose row they lock: all nodes lock rows in the order of slots.
     func run(
         _ statements: [PostgresStatement],
-        _ effect: PostgresConnection.Effect
+        _ effect: PostgresConnection.Effect,
+        slot: Int64 = 0
     ) async throws -> [PostgresRows] {
         let transactions = effect == .relaxed ? self.relaxed : self.durable
-        return try await self.mappingErrors { try await transactions.run(statements) }
+        return try await self.mappingErrors { try await transactions.run(statements, place: slot) }
     }
 
     private func mappingErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
@@ -171,7 +174,7 @@ package final class PostgresDriver: JournalDriver {
 
     func swap(_ change: RowChange) async throws -> SwapAnswer {
         do {
-            let isWritten = try await self.run(change.statements, .durable).first?.first?.boolean(0)
+            let isWritten = try await self.run(change.statements, .durable, slot: change.slot).first?.first?.boolean(0)
             if isWritten == true { return .written }
         } catch let error as MobileTokenError where change.heedsPause && StoredPause.stopped(error) {}
         let answer = try await self.obstacle(to: change)

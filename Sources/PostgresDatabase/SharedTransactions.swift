@@ -13,6 +13,9 @@ import Synchronization
 ///
 /// What happens to one statement is no other's concern: when the server refuses it, or a row that it wants is locked for longer
 /// than a moment, nothing of the transaction was done, and each statement is run on its own.
+///
+/// Statements that lock rows say which by their place: those of a transaction are run in the order of their places, so that two
+/// transactions that want the same rows, also of other processes, do not wait for each other.
 package final class SharedTransactions: Sendable {
     /// The next step of a statement.
     fileprivate enum Turn: Sendable {
@@ -24,8 +27,14 @@ package final class SharedTransactions: Sendable {
         case alone
     }
 
-    fileprivate struct Entry: Sendable {
+    /// Statements, and the place of the row that they lock.
+    fileprivate struct Work: Sendable {
         let statements: [PostgresStatement]
+        let place: Int64
+    }
+
+    fileprivate struct Entry: Sendable {
+        let work: Work
         let waiter: Waiter<Turn>
     }
 
@@ -38,7 +47,7 @@ package final class SharedTransactions: Sendable {
 
     /// The greatest number of statements in one transaction.
     private static let limit = 64
-    /// Another's lock is waited for by the statement alone that wants it. It also ends two nodes' waiting for each other.
+    /// Another's lock is waited for by the statement alone that wants it.
     private static let patience = PostgresStatement("SELECT set_config('lock_timeout', '100', true)")
 
     private let pool: PostgresPool
@@ -55,26 +64,30 @@ package final class SharedTransactions: Sendable {
 
     /// Runs a statement in a transaction that others may share.
     ///
+    /// - Parameter place: The place of the row that it locks; those that lock none may have any.
     /// - Throws: As ``PostgresPool/withConnection(isCancelable:_:)`` and what a connection throws that runs a statement. When the
     ///   connection is lost, all that shared the transaction are told.
-    package func run(_ statement: PostgresStatement) async throws -> PostgresRows {
-        guard let rows = try await self.run([statement]).first else { throw PostgresError(.unexpectedResult) }
+    package func run(_ statement: PostgresStatement, place: Int64 = 0) async throws -> PostgresRows {
+        guard let rows = try await self.run([statement], place: place).first else {
+            throw PostgresError(.unexpectedResult)
+        }
         return rows
     }
 
-    /// Runs statements one after the other in a transaction that others may share; see ``run(_:)``.
+    /// Runs statements one after the other in a transaction that others may share; see ``run(_:place:)``.
     ///
     /// - Returns: The rows of each.
-    package func run(_ statements: [PostgresStatement]) async throws -> [PostgresRows] {
+    package func run(_ statements: [PostgresStatement], place: Int64 = 0) async throws -> [PostgresRows] {
+        let work = Work(statements: statements, place: place)
         let turn = try await self.state.wait { state, waiter in
-            state.join(Entry(statements: statements, waiter: waiter), limit: Self.limit)
+            state.join(Entry(work: work, waiter: waiter), limit: Self.limit)
         } leave: { state, id in
             state.leave(id)
         }
         switch turn {
         case .done(let rows): return rows
         case .alone: return try await self.runAlone(statements)
-        case .lead(let number): return try await self.lead(number, statements)
+        case .lead(let number): return try await self.lead(number, work)
         }
     }
 
@@ -82,12 +95,12 @@ package final class SharedTransactions: Sendable {
         try await self.pool.withConnection { try $0.run(statements, self.effect) }
     }
 
-    private func lead(_ number: UInt64, _ statements: [PostgresStatement]) async throws -> [PostgresRows] {
+    private func lead(_ number: UInt64, _ work: Work) async throws -> [PostgresRows] {
         do {
             let rows = try await self.pool.withConnection { connection in
-                try self.run(statements, with: self.begin(number), connection)
+                try self.run(work, with: self.begin(number), connection)
             }
-            return if let rows { rows } else { try await self.runAlone(statements) }
+            return if let rows { rows } else { try await self.runAlone(work.statements) }
         } catch {
             // Nothing was run: there is no connection, or this task was canceled, which is its own affair.
             let turn: Result<Turn, any Error> = error is CancellationError ? .success(.alone) : .failure(error)
@@ -101,23 +114,25 @@ package final class SharedTransactions: Sendable {
 
     /// - Returns: `nil` when each is to be run on its own.
     private func run(
-        _ statements: [PostgresStatement],
+        _ own: Work,
         with others: [Entry],
         _ connection: PostgresConnection
     ) throws(PostgresError) -> [PostgresRows]? {
-        guard !others.isEmpty else { return try connection.run(statements, self.effect) }
+        guard !others.isEmpty else { return try connection.run(own.statements, self.effect) }
+        var all: [(work: Work, waiter: Waiter<Turn>?)] = [(own, nil)]
+        for other in others { all.append((other.work, other.waiter)) }
+        all.sort { $0.work.place < $1.work.place }
         do throws(PostgresError) {
-            let all = [Self.patience] + statements + others.flatMap(\.statements)
-            var results = try connection.run(all, self.effect).dropFirst()
-            guard results.count == all.count - 1 else { throw PostgresError(.unexpectedResult) }
-            let own = Array(results.prefix(statements.count))
-            results = results.dropFirst(statements.count)
-            for other in others {
-                let rows = Array(results.prefix(other.statements.count))
-                results = results.dropFirst(other.statements.count)
-                other.waiter.resume(with: .success(.done(rows)))
+            let statements = [Self.patience] + all.flatMap(\.work.statements)
+            var results = try connection.run(statements, self.effect).dropFirst()
+            guard results.count == statements.count - 1 else { throw PostgresError(.unexpectedResult) }
+            var ownRows: [PostgresRows] = []
+            for (work, waiter) in all {
+                let rows = Array(results.prefix(work.statements.count))
+                results = results.dropFirst(work.statements.count)
+                if let waiter { waiter.resume(with: .success(.done(rows))) } else { ownRows = rows }
             }
-            return own
+            return ownRows
         } catch {
             let isRefused = error.kind == .refused
             for other in others { other.waiter.resume(with: isRefused ? .success(.alone) : .failure(error)) }

@@ -90,6 +90,42 @@ struct SigningRightTests {
         }
     }
 
+    /// Two nodes whose commits touch the same rows would wait for each other.
+    @Test func aSharedCommitLocksRowsInTheOrderOfTheirSlots() async throws {
+        try await withNodes { nodes in
+            let one = nodes.node("one") { $0.poolSize = 1 }
+            let ids = ["a", "b", "c", "d"]
+            for id in ids { try await one.insert(ActivationStoreConformance.record(id)) }
+            let (isHeld, release) = (Shared(false), DispatchSemaphore(value: 0))
+            let driver = try one.postgres
+            for id in ids { _ = try await one.update(id) { $0.takeMove() } }
+            let holder = Task {
+                try await one.postgres.pool.withConnection { _ in
+                    isHeld.value = true
+                    release.wait()
+                }
+            }
+            await until { isHeld.value }
+            try await withThrowingTaskGroup { group in
+                for (index, id) in ids.reversed().enumerated() {
+                    group.addTask { _ = try await one.update(id) { $0.takeMove() } }
+                    await until { driver.durable.gatheredCount + driver.pool.waitingCount == index + 1 }
+                }
+                release.signal()
+                try await holder.value
+                try await group.waitForAll()
+            }
+            // The numbers of the commands that wrote the rows, in one transaction.
+            let rows = try nodes.connect().run(
+                "SELECT cmin::text::int8, xmin::text::int8 FROM activation ORDER BY slot",
+                [],
+                .none
+            ).map { (try $0.integer(0), try $0.integer(1)) }
+            #expect(rows.map(\.0) == rows.map(\.0).sorted() && Set(rows.map(\.0)).count == ids.count)
+            #expect(Set(rows.map(\.1)).count == 1)
+        }
+    }
+
     /// What a frozen machine does, as the others see it.
     @Test func aHolderThatIsCutOffLosesTheRight() async throws {
         try await withNodes { nodes in

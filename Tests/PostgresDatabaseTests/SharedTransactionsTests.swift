@@ -25,6 +25,20 @@ struct SharedTransactionsTests {
         }
     }
 
+    /// Two transactions that lock the same rows do not wait for each other: they begin with the same one.
+    @Test func rowsAreLockedInTheOrderOfTheirPlaces() async throws {
+        try await withStage { stage in
+            try await stage.pool.withConnection { _ = try $0.run("CREATE SEQUENCE turn") }
+            // The one that leads is the third of them.
+            let places: [Int64] = [20, 40, 10, 30, 0]
+            let turns = try await stage.together { stage, index in
+                let statement = PostgresStatement("SELECT nextval('turn')::text || ' \(index)'")
+                return try #require(try await stage.transactions.run(statement, place: places[index]).first).text(0)
+            }
+            #expect(try turns.map { try $0.get() } == ["3 0", "5 1", "2 2", "4 3", "1 4"])
+        }
+    }
+
     @Test func whatIsRefusedHarmsNoOther() async throws {
         try await withStage { stage in
             // The third adds a number that is there.
