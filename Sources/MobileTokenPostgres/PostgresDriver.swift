@@ -167,9 +167,12 @@ package final class PostgresDriver: JournalDriver {
     // MARK: Activations
 
     func load(_ activationID: String) async throws -> LoadedRow? {
-        try await self.withConnection { connection in
+        let row = try await self.withConnection { connection in
             try StoredActivation.read(activationID, connection.run([StoredActivation.query(activationID)], .none))
         }
+        // Such as of an activation that was removed and added again. Forgotten by mistake, a right is only asked for again.
+        self.node.recordHolder(row?.holder, of: activationID)
+        return row
     }
 
     func swap(_ change: RowChange) async throws -> SwapAnswer {
@@ -177,9 +180,7 @@ package final class PostgresDriver: JournalDriver {
             let isWritten = try await self.run(change.statements, .durable, slot: change.slot).first?.first?.boolean(0)
             if isWritten == true { return .written }
         } catch let error as MobileTokenError where change.heedsPause && StoredPause.stopped(error) {}
-        let answer = try await self.obstacle(to: change)
-        if answer == .fenceLost { self.node.forget(change.activationID) }
-        return answer
+        return try await self.obstacle(to: change)
     }
 
     /// Finds out why a change was not written.

@@ -214,6 +214,24 @@ struct SigningRightTests {
         }
     }
 
+    /// It has another slot then, and nobody may sign with it: not even the node that could.
+    @Test func anActivationThatWasRemovedAndAddedAgainCanBeSignedWith() async throws {
+        try await withNodes { nodes in
+            let (one, other) = (nodes.node("one"), nodes.node("other"))
+            try await one.insert(ActivationStoreConformance.record("a"))
+            try await one.withSigningTurn(of: "a") { turn in _ = try await turn.update { $0.takeMove() } }
+            try await other.remove("a")
+            try await other.insert(ActivationStoreConformance.record("a"))
+            // It may find out by failing, but only once.
+            let error = await #expect(throws: MobileTokenError.self) {
+                try await one.withSigningTurn(of: "a") { turn in _ = try await turn.update { $0.takeMove() } }
+            }
+            #expect(error?.code == .signingTurnLost)
+            try await one.withSigningTurn(of: "a") { turn in _ = try await turn.update { $0.takeMove() } }
+            #expect(try await one.record(of: "a")?.counterMoves == 507)
+        }
+    }
+
     @Test func aNodeThatClosesGivesTheRightBack() async throws {
         try await withNodes { nodes in
             let change = { (configuration: inout PostgresConfiguration) in

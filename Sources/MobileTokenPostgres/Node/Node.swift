@@ -209,6 +209,11 @@ final class Node: Sendable {
         return self.state.withLock { $0.node.recordLock(of: activationID, under: lease) }
     }
 
+    /// Notes whose right the database says that it is.
+    func recordHolder(_ number: Int64?, of activationID: String) {
+        self.state.withLock { $0.node.recordHolder(number, of: activationID) }
+    }
+
     /// Forgets a right that somebody else has now.
     func forget(_ activationID: String) {
         self.state.withLock { $0.node.forget(activationID) }

@@ -117,6 +117,11 @@ struct NodeState: Sendable {
         return true
     }
 
+    /// The database names the holder of a right; `nil` when nobody alive has it.
+    mutating func recordHolder(_ number: Int64?, of activationID: String) {
+        if number != self.lease?.number { self.forget(activationID) }
+    }
+
     mutating func forget(_ activationID: String) { self.locks.remove(ExactString(activationID)) }
 
     // MARK: Handing over
