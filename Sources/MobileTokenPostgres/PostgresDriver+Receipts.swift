@@ -6,6 +6,14 @@ extension PostgresDriver {
     // MARK: Receipts
 
     func append(_ outcome: SealedOutcome) async throws -> AppendAnswer {
+        do {
+            return try await self.write(outcome)
+        } catch let error as MobileTokenError where SealingKeyTable.lacksKey(error) {
+            return .otherKey
+        }
+    }
+
+    private func write(_ outcome: SealedOutcome) async throws -> AppendAnswer {
         if try await self.add(StoredReceipts.insertion(outcome)) { return .written }
         // Seldom: something is known already, or the intent is gone.
         guard let intent = outcome.intent, let tag = outcome.tag else { return .notBetter }

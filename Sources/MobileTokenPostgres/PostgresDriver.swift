@@ -199,12 +199,17 @@ package final class PostgresDriver: JournalDriver {
     }
 
     func insert(_ row: NewRow) async throws -> InsertAnswer {
-        let slot = try await self.withConnection { connection in
-            do throws(PostgresError) {
-                return try connection.run([StoredActivation.insertion(of: row)]).first?.first?.integer(0)
-            } catch  where error.refusal == .duplicate {
-                return nil
+        let slot: Int64?
+        do {
+            slot = try await self.withConnection { connection in
+                do throws(PostgresError) {
+                    return try connection.run([StoredActivation.insertion(of: row)]).first?.first?.integer(0)
+                } catch  where error.refusal == .duplicate {
+                    return nil
+                }
             }
+        } catch let error as MobileTokenError where SealingKeyTable.lacksKey(error) {
+            return .otherKey
         }
         if let slot { return .written(slot: slot) }
         let held = try await self.load(row.sealed.activationID)
@@ -219,18 +224,22 @@ package final class PostgresDriver: JournalDriver {
             key: row.key,
             format: row.format
         )
-        try await self.withConnection { connection in
-            do {
-                try connection.transaction { transaction in
-                    try transaction.run([StoredActivation.insertion(of: rehearsal)])
-                    throw End()
-                }
-            } catch is End {}
-            try connection.run(
-                "INSERT INTO setting (name, value) VALUES ('rehearsal', $1) ON CONFLICT (name) DO UPDATE SET value = $1",
-                [.bytes([UInt8](repeating: 0, count: 4_096))]
-            )
-            try connection.run("DELETE FROM setting WHERE name = 'rehearsal'")
+        do {
+            try await self.withConnection { connection in
+                do {
+                    try connection.transaction { transaction in
+                        try transaction.run([StoredActivation.insertion(of: rehearsal)])
+                        throw End()
+                    }
+                } catch is End {}
+                try connection.run(
+                    "INSERT INTO setting (name, value) VALUES ('rehearsal', $1) ON CONFLICT (name) DO UPDATE SET value = $1",
+                    [.bytes([UInt8](repeating: 0, count: 4_096))]
+                )
+                try connection.run("DELETE FROM setting WHERE name = 'rehearsal'")
+            }
+        } catch let error as MobileTokenError where SealingKeyTable.lacksKey(error) {
+            return false
         }
         return true
     }

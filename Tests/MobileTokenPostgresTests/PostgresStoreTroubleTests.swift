@@ -113,6 +113,40 @@ struct PostgresStoreTroubleTests {
         }
     }
 
+    /// A node that was left with a ring of before: the key that it seals with is retired.
+    @Test(arguments: [false, true]) func aNodeWithARetiredKeyIsToldSo(knowsNewKey: Bool) async throws {
+        try await withNodes { nodes in
+            let (old, new) = (PostgresStoreFixture.key(1), PostgresStoreFixture.key(2))
+            let one = nodes.node("one") { $0.sealingKeys = SealingKeyRing(current: old) }
+            let left = nodes.node("left") {
+                $0.sealingKeys = SealingKeyRing(current: old, earlier: knowsNewKey ? [new] : [])
+            }
+            try await one.insert(ActivationStoreConformance.record("a"))
+            let intent = ActivationStoreConformance.intent("a", "1")
+            try await left.update("a", recording: intent) { _ = $0.takeMove() }
+            try await one.use(SealingKeyRing(current: new, earlier: [old]))
+            try await one.reseal()
+            #expect(try await one.retireUnusedKeys() == 1)
+
+            func failure(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
+                do { try await body() } catch { return (error as? MobileTokenError)?.code }
+                return nil
+            }
+            let outcome = ActivationStoreConformance.outcome(.accepted)
+            #expect(await failure { try await left.prove() } == .storeWrongSealingKey)
+            let insertion = await failure { try await left.insert(ActivationStoreConformance.record("b")) }
+            #expect(insertion == .storeWrongSealingKey)
+            let record = await failure { try await left.record(outcome, ofMove: 507, of: "a") }
+            #expect(record == (knowsNewKey ? nil : .storeWrongSealingKey))
+            // What was not written is kept, and written once the node has the ring that the others have.
+            try await left.use(SealingKeyRing(current: new, earlier: [old]))
+            try await left.prove()
+            let receipts = try await left.receipts(of: "a", after: 0, limit: 10)
+            #expect(receipts.map { $0.outcome?.result } == [.accepted])
+            try await left.insert(ActivationStoreConformance.record("b"))
+        }
+    }
+
     /// A volume that was put back keeps identifier and timeline; only the mark outside of it knows.
     @Test func aRestoredVolumeIsRecognizedByTheMark() async throws {
         let server = try await PostgresTestServer.start()

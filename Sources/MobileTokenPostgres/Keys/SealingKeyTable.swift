@@ -25,6 +25,12 @@ enum SealingKeyTable {
         }
     }
 
+    /// Returns whether it was the key that made a write fail, which the tables do not know any more: no other reference of a row
+    /// that is added can be broken.
+    static func lacksKey(_ error: MobileTokenError) -> Bool {
+        (error.underlying as? PostgresError)?.sqlState == "23503"
+    }
+
     private static func keys(_ rows: PostgresRows?) throws -> [StoreFacts.Key] {
         try rows?.map { StoreFacts.Key(number: try $0.integer(0), check: try $0.bytes(1)) } ?? []
     }
