@@ -15,7 +15,8 @@ extension ApprovalAgent {
             case .stateChanged(let id, let state): await self.take(state, of: id)
             case .left(let id):
                 self.adopted.remove(ExactString(id))
-                self.forget(id)
+                self.forgetList(of: id)
+                self.follow(self.supervision.release(id, at: self.now))
                 self.observers[ExactString(id)] = nil
             case .failed: break
             }
@@ -64,9 +65,13 @@ extension ApprovalAgent {
         await self.decisionsHaveEnded()
     }
 
-    private func forget(_ activationID: String) {
+    private func forgetList(of activationID: String) {
         self.unread.lists[ExactString(activationID)] = nil
         self.factors.drop(activationID)
+    }
+
+    private func forget(_ activationID: String) {
+        self.forgetList(of: activationID)
         self.follow(self.supervision.forget(activationID, at: self.now))
     }
 

@@ -99,6 +99,10 @@ import WireFacts
             self.follow(self.supervision.forget(activation, at: self.now))
         }
 
+        mutating func release(_ activation: String = "a") {
+            self.follow(self.supervision.release(activation, at: self.now))
+        }
+
         mutating func adopt(
             _ decision: OpenDecision,
             for timeLeft: Duration = .seconds(20),
@@ -697,12 +701,34 @@ import WireFacts
     @Test func anActivationThatAnotherProcessDecidesForIsLeftToIt() {
         var desk = Desk()
         self.lose(&desk)
-        desk.forget()
+        desk.release()
         desk.resolved(.failed(self.error(.notPolledHere)), by: "resolve 0 7")
         desk.pass(.seconds(1_000))
         #expect(desk.work == [])
         #expect(desk.supervision.activationCount == 0)
         #expect(desk.supervision.unknownCount == 0)
+    }
+
+    /// As of a node whose heartbeat is late: nobody else adopts the decision, and another signature would wipe out its trace.
+    @Test func aMembershipThatCannotBeReliedOnForAMomentIsAskedAgain() {
+        var desk = Desk()
+        self.lose(&desk)
+        desk.resolved(.failed(self.error(.notPolledHere)), by: "resolve 0 7")
+        #expect(desk.work == [])
+        desk.pass(.seconds(2))
+        #expect(desk.work == ["resolve 0 7"])
+        desk.resolved(.ours, by: "resolve 0 7")
+        #expect(desk.work == ["review 1"])
+    }
+
+    @Test func anActivationThatCameBackIsAskedAboutAgain() {
+        var desk = Desk()
+        self.lose(&desk)
+        desk.release()
+        desk.adopt(self.lostApproval())
+        desk.resolved(.failed(self.error(.notPolledHere)), by: "resolve 0 7")
+        desk.pass(.seconds(2))
+        #expect(desk.work == ["resolve 0 7"])
     }
 
     @Test func whatAnEarlierProcessSentInVainAndIsNotListedIsForgottenUntilItIs() {

@@ -67,7 +67,8 @@ extension AgentSupervision {
     /// - Parameter random: A number in 0..<1, which spreads the next attempt.
     package mutating func resolved(_ result: Resolution, by job: Job, at now: Duration, random: Double) -> [Action] {
         if case .unknown = result { self.unknownCount += 1 }
-        return self.finish(job, at: now) { $0.resolved(result, at: now, random: random) }
+        let isReleased = self.activations[ExactString(job.activationID)]?.isReleased ?? false
+        return self.finish(job, at: now) { $0.resolved(result, isReleased: isReleased, at: now, random: random) }
     }
 
     private mutating func finish(

@@ -113,6 +113,7 @@ extension AgentSupervision {
         at now: Duration
     ) -> [Action] {
         let id = ExactString(activationID)
+        self.activations[id]?.isReleased = false
         // Of several attempts at one operation the last one counts; what is worked on here is known better here.
         let newest = Dictionary(decisions.map { (ExactString($0.decision.intent.operationID), $0) }) { $1 }
         for (operationID, open) in newest where self.activations[id]?[operationID] == nil {
@@ -123,7 +124,16 @@ extension AgentSupervision {
         return self.begin(at: now)
     }
 
-    /// An activation has left, or has ended: what was begun with it ends, and nothing more is begun.
+    /// Another process may decide for an activation from now on, until this one adopts what is open again.
+    ///
+    /// What this one has still to find out is left to the other, as soon as it notices by asking. Until it is released, a question
+    /// that may not be asked at the moment is asked again.
+    package mutating func release(_ activationID: String, at now: Duration) -> [Action] {
+        self.activations[ExactString(activationID)]?.isReleased = true
+        return self.forget(activationID, at: now)
+    }
+
+    /// An activation has ended: what was begun with it ends, and nothing more is begun.
     package mutating func forget(_ activationID: String, at now: Duration) -> [Action] {
         self.list([], of: activationID, at: now)
     }

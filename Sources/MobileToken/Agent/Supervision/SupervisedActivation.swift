@@ -9,6 +9,8 @@ struct SupervisedActivation: Sendable {
     var work: ExactString?
     /// Indicates whether nothing may be decided for now, such as while the activation is blocked.
     var isHeld = false
+    /// Indicates whether another process decides for it, and finds out what became of decisions that were made here.
+    var isReleased = false
     /// Why nothing is decided until it is looked at again: its factors are wrong, or it has ended.
     var stop: Stop?
     /// Indicates whether it waits for its turn.

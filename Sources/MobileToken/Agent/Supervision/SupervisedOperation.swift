@@ -295,8 +295,11 @@ struct SupervisedOperation: Sendable {
     }
 
     /// It was asked what became of a decision whose answer was lost.
+    ///
+    /// - Parameter isReleased: Whether another process decides for the activation now.
     mutating func resolved(
         _ result: AgentSupervision.Resolution,
+        isReleased: Bool,
         at now: Duration,
         random: Double
     ) -> ApprovalAgent.Event.Kind {
@@ -309,8 +312,9 @@ struct SupervisedOperation: Sendable {
             self.phase = .settled
             self.isUnknown = true
             return .unknown
-        // Whoever decides for the activation now finds out as well.
-        case .failed(let error) where error.code == .notPolledHere:
+        // Whoever decides for the activation now adopts the open intent, and finds out. A process that only cannot rely on its
+        // membership for a moment, because a heartbeat is late, goes on asking: nobody else will.
+        case .failed(let error) where error.code == .notPolledHere && isReleased:
             self.phase = .settled
             return .gone
         case .failed(let error): return self.retry(error, at: now, random: random)
