@@ -17,7 +17,7 @@ package struct NodeStatus: Sendable {
     package let rightCount: Int
 }
 
-/// The life of a database that nodes are in; see ``DatabaseEpoch``.
+/// The epoch of a database that nodes are in; see ``DatabaseEpoch``.
 package struct DatabaseLife: Sendable {
     /// 1, and one more each time that the database was put back or another server became the primary.
     package let number: Int64

@@ -75,11 +75,11 @@ enum StoreCommands {
         summary: "Show the nodes that are alive, and what each polls and signs with.",
         options: StoreSession.options
     ) { invocation in
-        let (nodes, life) = try await StoreSession.run(invocation) {
+        let (nodes, epoch) = try await StoreSession.run(invocation) {
             (try await $0.nodes(), try await $0.databaseLife())
         }
         Output(isJSON: invocation.has("json")).result(.array(nodes.map(\.document)), text: nodes.table)
-        if let note = life?.note { Output.note("\(CommandLineProgram.name): \(note)") }
+        if let note = epoch?.note { Output.note("\(CommandLineProgram.name): \(note)") }
         return .done
     }
 
@@ -121,12 +121,12 @@ extension [ActivationCheck] {
 }
 
 extension DatabaseLife {
-    /// A line about a database that is not what it was; `nil` in its first life.
+    /// A line about a database that is not what it was; `nil` in its first epoch.
     fileprivate var note: String? {
         guard self.number > 1 else { return nil }
         return """
             Life \(self.number) of the database began \(self.age.components.seconds) s ago, because of \(self.reason): \
-            all seats of before were taken away, and counters are compared with the server before they are used
+            all leases of before were taken away, and counters are compared with the server before they are used
             """
     }
 }

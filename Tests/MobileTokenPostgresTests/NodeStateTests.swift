@@ -43,20 +43,20 @@ struct NodeStateTests {
 
     @Test mutating func anotherSeatHoldsNothingYet() {
         _ = self.node.begin(Self.lease(1))
-        #expect(self.node.recordLock(of: "a", under: Self.lease(1)) == true)
+        #expect(self.node.recordRight(of: "a", under: Self.lease(1)) == true)
         _ = self.node.begin(Self.lease(2))
-        #expect(self.node.holdsLock(of: "a", under: Self.lease(2)) == false)
-        #expect(self.node.holdsLock(of: "a", under: Self.lease(1)) == false)
+        #expect(self.node.holdsRight(of: "a", under: Self.lease(2)) == false)
+        #expect(self.node.holdsRight(of: "a", under: Self.lease(1)) == false)
     }
 
     @Test mutating func aQuarantineIsWaitedForOnce() {
-        let quarantine = DatabaseEpoch.Quarantine(life: 2, rest: .seconds(6))
+        let quarantine = DatabaseEpoch.Quarantine(epoch: 2, rest: .seconds(6))
         #expect(self.node.rest(of: quarantine, at: .seconds(100)) == .seconds(6))
         #expect(self.node.rest(of: quarantine, at: .seconds(104)) == .seconds(2))
-        let late = DatabaseEpoch.Quarantine(life: 2, rest: .seconds(1))
+        let late = DatabaseEpoch.Quarantine(epoch: 2, rest: .seconds(1))
         #expect(self.node.rest(of: late, at: .seconds(104)) == .seconds(1))
         #expect(self.node.rest(of: quarantine, at: .seconds(106)) == nil)
-        let next = DatabaseEpoch.Quarantine(life: 3, rest: .seconds(6))
+        let next = DatabaseEpoch.Quarantine(epoch: 3, rest: .seconds(6))
         #expect(self.node.rest(of: next, at: .seconds(106)) == .seconds(6))
     }
 
@@ -73,10 +73,10 @@ struct NodeStateTests {
 
     @Test mutating func aLostSeatTakesItsRightsWithIt() {
         _ = self.node.begin(Self.lease(1))
-        _ = self.node.recordLock(of: "a", under: Self.lease(1))
+        _ = self.node.recordRight(of: "a", under: Self.lease(1))
         self.node.recordLoss(of: Self.lease(1))
-        #expect(self.node.holdsLock(of: "a", under: Self.lease(1)) == false)
-        #expect(self.node.recordLock(of: "a", under: Self.lease(1)) == false)
+        #expect(self.node.holdsRight(of: "a", under: Self.lease(1)) == false)
+        #expect(self.node.recordRight(of: "a", under: Self.lease(1)) == false)
     }
 
     // MARK: Rights
@@ -84,10 +84,10 @@ struct NodeStateTests {
     @Test mutating func identifiersThatLookAlikeAreTwo() {
         let lease = Self.lease(1)
         _ = self.node.begin(lease)
-        _ = self.node.recordLock(of: "\u{E9}", under: lease)
-        #expect(self.node.holdsLock(of: "e\u{301}", under: lease) == false)
+        _ = self.node.recordRight(of: "\u{E9}", under: lease)
+        #expect(self.node.holdsRight(of: "e\u{301}", under: lease) == false)
         self.node.forget("e\u{301}")
-        #expect(self.node.holdsLock(of: "\u{E9}", under: lease) == true)
+        #expect(self.node.holdsRight(of: "\u{E9}", under: lease) == true)
     }
 
     @Test mutating func aRightIsHandedOverOnceAtATime() {

@@ -173,7 +173,7 @@ struct SigningRightTests {
         }
     }
 
-    @Test func aNodeThatSignsNoMoreGivesItsSeatBackAfterALifetime() async throws {
+    @Test func aNodeThatSignsNoMoreGivesItsLeaseBackAfterALifetime() async throws {
         let clock = ManualClock()
         try await withNodes { nodes in
             let store = nodes.node("one") { configuration in

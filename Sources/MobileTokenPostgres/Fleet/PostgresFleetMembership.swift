@@ -15,7 +15,7 @@ import Synchronization
 ///
 /// There are 64 buckets, and each belongs to one node or to none. A node takes its fair share of them, looks every second how
 /// many nodes are alive, and gives back what is more than that. What a dead node had is free after a lifetime
-/// (``NodeLifetimes``). Nodes beyond 64 find nothing to poll, and stand by.
+/// (``NodeLifetimes``); <doc:Deploying> has what it leaves, and how others take over. Nodes beyond 64 find nothing to poll, and stand by.
 ///
 /// The streams of a fleet show the lists of all nodes: what one of them polls, the others see as soon as the database has it.
 /// What an agent decides rests on what its own node polls.

@@ -14,7 +14,7 @@ struct ListHorizon: Sendable, Equatable {
     let oldest: Int64
     /// The next one to begin.
     let next: Int64
-    /// The life of the database; see ``DatabaseEpoch``.
+    /// The epoch of the database; see ``DatabaseEpoch``.
     let incarnation: Int64
 }
 

@@ -1,6 +1,6 @@
 import PostgresDatabase
 
-/// The epochs of a database.
+/// The epochs of a database, which the table `incarnation` numbers.
 ///
 /// A restore, or the promotion of a standby that lagged, takes counters back. Such a database shows itself by another system
 /// identifier, by another timeline, or by a counter behind the mark that a node keeps outside of it (a volume that was put back
@@ -67,7 +67,7 @@ enum DatabaseEpoch {
 
     /// Begins another epoch because a counter is behind its mark, unless another node has done so since it was read.
     ///
-    /// - Parameter number: The life in which the counter was read.
+    /// - Parameter number: The epoch in which the counter was read.
     static func begin(after number: Int64, _ connection: PostgresConnection) throws {
         try self.begin(
             """
@@ -96,7 +96,7 @@ enum DatabaseEpoch {
 
     /// The time in which no right may be given yet: nodes of the epoch before may still rely on theirs.
     struct Quarantine: Sendable, Equatable {
-        let life: Int64
+        let epoch: Int64
         /// By the database's clock, and a lifetime at most.
         let rest: Duration
     }
@@ -114,6 +114,6 @@ enum DatabaseEpoch {
         ).first
         guard let row else { return nil }
         let rest = Duration.milliseconds(try row.integer(1))
-        return rest > .zero ? Quarantine(life: try row.integer(0), rest: min(lifetimes.death, rest)) : nil
+        return rest > .zero ? Quarantine(epoch: try row.integer(0), rest: min(lifetimes.death, rest)) : nil
     }
 }

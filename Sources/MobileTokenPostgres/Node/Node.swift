@@ -3,7 +3,7 @@ import PostgresDatabase
 import PowerAuth
 import Synchronization
 
-/// This process among those that share the store: its lease, and the signing locks that it holds under it.
+/// This process among those that share the store: its lease, and the rights to sign that it holds under it.
 ///
 /// Rights are sticky: a node keeps what it has signed with until another one asks for it. While it signs, a keeper renews the
 /// lease and hands over what others request; the keeper leaves when nothing was signed for one lifetime.
@@ -143,7 +143,7 @@ final class Node: Sendable {
         var delay = Duration.milliseconds(2)
         while true {
             let lease = try await self.lease()
-            if self.state.withLock({ $0.node.holdsLock(of: activationID, under: lease) }) { return lease }
+            if self.state.withLock({ $0.node.holdsRight(of: activationID, under: lease) }) { return lease }
             if try await self.take(activationID, as: lease) { return lease }
             try await self.sleep(for: delay)
             delay = min(delay * 2, .milliseconds(50))
@@ -206,7 +206,7 @@ final class Node: Sendable {
             throw MobileTokenError(.storeFromFuture, "The activation was stored by a newer program")
         }
         guard isTaken else { return false }
-        return self.state.withLock { $0.node.recordLock(of: activationID, under: lease) }
+        return self.state.withLock { $0.node.recordRight(of: activationID, under: lease) }
     }
 
     /// Notes whose right the database says that it is.

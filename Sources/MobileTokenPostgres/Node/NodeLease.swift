@@ -2,10 +2,11 @@ import Basics
 import PostgresDatabase
 import PowerAuth
 
-/// A node's membership: the number under which it holds rights, and how long it may rely on it.
+/// A node's lease: the number under which it owns buckets and holds rights to sign, and how long it may rely on it.
 ///
-/// The number is the fence. A node that was silent for too long is deleted, and comes back under a greater number; what it
-/// held under the old one is nobody's.
+/// The number is the fence: each swap names it. A lease that was not renewed for too long is deleted, and its node comes back
+/// under a greater number; what it held under the old one is nobody's. The page *Deploying nodes* has both takeovers, of buckets
+/// and of rights.
 struct NodeLease: Sendable, Equatable {
     let number: Int64
     /// By this machine's clock, which goes on while it is suspended.
@@ -75,8 +76,8 @@ extension NodeLease {
                 [.integer(self.number)]
             ),
         ])
-        guard results.count == 4, let life = results[0].first else { throw PostgresError(.unexpectedResult) }
-        guard try life.boolean(0) else {
+        guard results.count == 4, let epoch = results[0].first else { throw PostgresError(.unexpectedResult) }
+        guard try epoch.boolean(0) else {
             try DatabaseEpoch.check(connection)
             return Heartbeat(lease: nil, handoverRequests: [])
         }

@@ -1,6 +1,6 @@
 import Basics
 
-/// The state of a node: its lease, the signing locks that it holds under it, and who needs them. It decides; ``Node`` asks the
+/// The state of a node: its lease, the rights to sign that it holds under it, and who needs them. It decides; ``Node`` asks the
 /// database.
 struct NodeState: Sendable {
     /// A node that was not needed for a lifetime.
@@ -22,14 +22,14 @@ struct NodeState: Sendable {
     private(set) var lease: NodeLease?
     private(set) var isClosed = false
     /// The activations that it may sign with.
-    private var locks: Set<ExactString> = []
+    private var rights: Set<ExactString> = []
     private var handingOver: Set<ExactString> = []
     /// The number of turns and fleets that need the lease.
     private var userCount = 0
     private var lastUse = Duration.zero
     private var isKept = false
     /// The quarantine that was waited for last, and when it ends.
-    private var quarantine: (life: Int64, end: Duration)?
+    private var quarantine: (epoch: Int64, end: Duration)?
 
     // MARK: Use
 
@@ -63,7 +63,7 @@ struct NodeState: Sendable {
     }
 
     private mutating func giveUp() -> NodeLease? {
-        self.locks = []
+        self.rights = []
         return self.lease.take()
     }
 
@@ -75,7 +75,7 @@ struct NodeState: Sendable {
     mutating func begin(_ lease: NodeLease) -> Bool {
         guard !self.isClosed else { return false }
         self.lease = lease
-        self.locks = []
+        self.rights = []
         return true
     }
 
@@ -92,8 +92,8 @@ struct NodeState: Sendable {
     ///
     /// A lifetime by this machine's clock is enough: the database's may have been put back since the quarantine began.
     mutating func rest(of quarantine: DatabaseEpoch.Quarantine, at now: Duration) -> Duration? {
-        guard let known = self.quarantine, known.life == quarantine.life else {
-            self.quarantine = (quarantine.life, now + quarantine.rest)
+        guard let known = self.quarantine, known.epoch == quarantine.epoch else {
+            self.quarantine = (quarantine.epoch, now + quarantine.rest)
             return quarantine.rest
         }
         let rest = min(known.end - now, quarantine.rest)
@@ -104,16 +104,16 @@ struct NodeState: Sendable {
 
     // MARK: Rights
 
-    func holdsLock(of activationID: String, under lease: NodeLease) -> Bool {
-        self.holds(lease) && self.locks.contains(ExactString(activationID))
+    func holdsRight(of activationID: String, under lease: NodeLease) -> Bool {
+        self.holds(lease) && self.rights.contains(ExactString(activationID))
     }
 
     /// The database gave the node a right.
     ///
     /// - Returns: `false` when the lease was lost meanwhile.
-    mutating func recordLock(of activationID: String, under lease: NodeLease) -> Bool {
+    mutating func recordRight(of activationID: String, under lease: NodeLease) -> Bool {
         guard self.holds(lease) else { return false }
-        self.locks.insert(ExactString(activationID))
+        self.rights.insert(ExactString(activationID))
         return true
     }
 
@@ -122,7 +122,7 @@ struct NodeState: Sendable {
         if number != self.lease?.number { self.forget(activationID) }
     }
 
-    mutating func forget(_ activationID: String) { self.locks.remove(ExactString(activationID)) }
+    mutating func forget(_ activationID: String) { self.rights.remove(ExactString(activationID)) }
 
     // MARK: Handing over
 

@@ -81,6 +81,8 @@ extension RowChange {
         var changes = "tag = $3, incarnation = $4, sealing_key = $6"
         var conditions = "slot = $1 AND tag = $2 AND \(DatabaseEpoch.isCurrent("$5"))"
         if let fence {
+            // A lease that has run out still counts: until its row is deleted nobody else can take the right, and to take it, another
+            // node writes the row that this statement locks. Either it finds the swap made, or this finds another holder.
             let number = parameter(.integer(fence))
             conditions += " AND holder = \(number) AND EXISTS (SELECT FROM node WHERE number = \(number))"
         }

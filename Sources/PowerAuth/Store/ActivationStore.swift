@@ -29,7 +29,7 @@ import Synchronization
 /// |---|---|---|
 /// | the turn is taken, the body encrypted | nothing | nothing |
 /// | the swap is sent | nothing, or as after the next step | the row as it is; the same swap, sent again by the same process, has one effect |
-/// | the swap is committed, the mark set | a spent value and an open intent | the server's counter behind it: `notFollowed`, once the request cannot arrive any more |
+/// | the swap is committed, the mark set | a spent value and an open intent | the server's counter behind it: `notFollowed`, once the request cannot arrive any more; `unknown` if somebody signed since and the operation is over |
 /// | the first byte is sent, before the right ends | an open intent | the server's counter and the operation: `inferred`, `notFollowed`, the server's refusal, or `unknown` |
 /// | the answer is read | an open intent | as before: what was certain has to be found out again |
 /// | the outcome is appended, the caller told | nothing; after a power failure, an open intent | nothing, or as before |

@@ -20,9 +20,11 @@ extension MobileTokenError.Code {
     public static let storeCorrupted = Self("storeCorrupted")
     /// The store was written by a newer version of this package. Nothing was changed.
     public static let storeFromFuture = Self("storeFromFuture")
-    /// Other processes kept the store locked for too long. Nothing was changed; the call may be repeated.
+    /// Other processes kept the store locked for too long. Nothing was changed; the call may be repeated. A pause of decisions is
+    /// the exception: it may be set, and what was just being decided may have missed it.
     public static let storeBusy = Self("storeBusy")
-    /// The database of the store cannot be reached, or is starting. Nothing was changed; the call may be repeated.
+    /// The database of the store cannot be reached, or is starting. Nothing was changed, but for a pause of decisions as with
+    /// ``storeBusy``; the call may be repeated.
     public static let storeUnreachable = Self("storeUnreachable")
     /// The connection to the database was lost in the middle of a change. It may have been made, or be made in a moment: a
     /// counter value that it took is spent, and nothing was signed with it.

@@ -4,7 +4,8 @@ package import Foundation
 ///
 /// A driver holds no key, opens no record and knows no rule of counters. Each call is one transaction of its own, and durable when
 /// it returns, unless it says otherwise. A call that throws `storeOutcomeUnknown` may have been carried out: the same call with
-/// the same tags, repeated, has one effect in all, and keeps a lost first one from writing later.
+/// the same tags, repeated, has one effect in all, and keeps a lost first one from writing later. Only an outcome that is open may
+/// be appended twice so: another entry then says the same.
 package protocol JournalDriver: Sendable {
     /// Opens the database if need be, and returns what is known of it now.
     func open() async throws -> StoreFacts
@@ -12,7 +13,7 @@ package protocol JournalDriver: Sendable {
     /// Makes another sealing key known, unless the keys are not `known` any more; returns those that are known then.
     func addKey(_ check: [UInt8], to known: [StoreFacts.Key]) async throws -> [StoreFacts.Key]
 
-    /// Lets go of the database. Turns that have begun keep their right until they end.
+    /// Lets go of the database. Turns that have begun change nothing any more, as if another process had taken over.
     func close() async
 
     // MARK: Activations

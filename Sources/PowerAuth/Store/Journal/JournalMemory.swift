@@ -3,7 +3,7 @@ import Foundation
 
 /// The memory of a journal between its calls: rows as it left them, and the outcomes that are not in the store yet.
 ///
-/// Nothing in it is opened, and all of it is bounded.
+/// Rows and intents in it stay sealed; outcomes that wait are not, and say nothing of the operation. All of it is bounded.
 struct JournalMemory: Sendable {
     /// An intent that this process wrote, as long as its outcome may follow.
     struct WrittenIntent: Sendable {
