@@ -20,12 +20,12 @@ struct ConsoleTests {
                 input: "1234\n"
             )
             #expect(approved.exitCode == 0, "\(approved.errors)")
-            try await page.wait(until: "\(Self.row).querySelector('.pill').textContent === 'APPROVED'")
+            try await page.wait(until: "\(Self.row).querySelector('.status').dataset.status === 'APPROVED'")
 
             let login = try await self.create("login", emulator, page)
             let rejected = try await Program.run("reject", login, "--reason", "POSSIBLE_FRAUD", home: home.url)
             #expect(rejected.exitCode == 0, "\(rejected.errors)")
-            try await page.wait(until: "\(Self.row).querySelector('.pill').textContent === 'REJECTED'")
+            try await page.wait(until: "\(Self.row).querySelector('.status').dataset.status === 'REJECTED'")
             try await page.wait(until: "\(Self.row).textContent.includes('POSSIBLE_FRAUD')")
 
             // The slider, by keyboard: a minute a step, and the operation can be decided for five.
@@ -37,13 +37,13 @@ struct ConsoleTests {
                 try await page.wait(until: "document.querySelector('#clock-mode').textContent === '+\(minutes) min'")
             }
             try await page.click("#tab-operations")
-            try await page.wait(until: "\(Self.row).querySelector('.pill').textContent === 'EXPIRED'")
+            try await page.wait(until: "\(Self.row).querySelector('.status').dataset.status === 'EXPIRED'")
             let refused = try await Program.run("approve", late, "--password-stdin", home: home.url, input: "1234\n")
             #expect(refused.exitCode != 0)
             #expect(try await emulator.cloud.operation(late).status == "EXPIRED")
 
             let statuses = try await page.evaluate(
-                "[...document.querySelectorAll('#operations-list .pill')].map((one) => one.textContent).join()"
+                "[...document.querySelectorAll('#operations-list .status')].map((one) => one.dataset.status).join()"
             )
             #expect(statuses == "EXPIRED,REJECTED,APPROVED")
             #expect(try await page.evaluate("String(window.notReloaded)") == "true")
@@ -59,7 +59,7 @@ struct ConsoleTests {
             let reason = try #require(entry.refusal)
             try await page.choose("refused", in: "#journal-verdict")
             try await page.wait(
-                until: "document.querySelector('#journal-list .row')?.textContent.includes(\(Browser.quoted(reason)))"
+                until: "document.querySelector('#journal-list .row')?.textContent.includes('The password is wrong')"
             )
             try await page.click("#journal-list .row")
             try await page.wait(until: "document.querySelector('#details').open")
@@ -103,7 +103,7 @@ struct ConsoleTests {
             #expect(try await emulator.cloud.operation(operation.id).status == "PENDING")
             try await page.fill("#details [data-action=code]", with: String(code))
             try await page.press("Enter")
-            try await page.wait(until: "document.querySelector('#details .pill').textContent === 'APPROVED'")
+            try await page.wait(until: "document.querySelector('#details .status').dataset.status === 'APPROVED'")
             #expect(try await emulator.cloud.operation(operation.id).status == "APPROVED")
         }
     }
@@ -120,7 +120,7 @@ struct ConsoleTests {
         try await page.wait(
             until: """
                 document.querySelectorAll('#operations-list .row').length === \(count + 1) \
-                && \(Self.row).querySelector('.pill').textContent === 'PENDING'
+                && \(Self.row).querySelector('.status').dataset.status === 'PENDING'
                 """
         )
         return try #require(await emulator.operations().first).id

@@ -100,6 +100,12 @@ package final class Browser: Sendable {
         _ = try await self.call("Emulation.setEmulatedMedia", ["features": [scheme]])
     }
 
+    /// Asks the page to move nothing.
+    package func reduceMotion() async throws {
+        let feature = ["name": "prefers-reduced-motion", "value": "reduce"]
+        _ = try await self.call("Emulation.setEmulatedMedia", ["features": [feature]])
+    }
+
     package func open(_ url: String) async throws {
         _ = try await self.call("Page.navigate", ["url": url])
     }

@@ -11,8 +11,9 @@ enum ConsolePage {
     static let redirection = ServerResponse.redirection(to: "console/")
 
     /// The page that describes the APIs.
-    static var documentation: ServerResponse {
-        Self.response(File(type: "text/html; charset=utf-8", content: PackageResources.docs_html))
+    static func documentation(_ document: OpenAPIDocument) -> ServerResponse {
+        let html = DocumentationPage(document).html
+        return Self.response(File(type: "text/html; charset=utf-8", content: Array(html.utf8)))
     }
 
     /// One of the files that the console is made of; the one without a name is the page.
@@ -48,6 +49,7 @@ enum ConsolePage {
         "": File(type: "text/html; charset=utf-8", content: PackageResources.index_html),
         "console.css": File(type: "text/css; charset=utf-8", content: PackageResources.console_css),
         "docs.css": File(type: "text/css; charset=utf-8", content: PackageResources.docs_css),
+        "phone.css": File(type: "text/css; charset=utf-8", content: PackageResources.phone_css),
         "icon.svg": File(type: "image/svg+xml", content: PackageResources.icon_svg),
     ].merging(Self.modules.mapValues { File(type: "text/javascript; charset=utf-8", content: $0) }) { $1 }
 
@@ -55,32 +57,46 @@ enum ConsolePage {
     private static let modules: [String: [UInt8]] = [
         "activations.js": PackageResources.activations_js,
         "address.js": PackageResources.address_js,
+        "callbacks.js": PackageResources.callbacks_js,
         "clock.js": PackageResources.clock_js,
         "collection.js": PackageResources.collection_js,
         "connect.js": PackageResources.connect_js,
         "console.js": PackageResources.console_js,
+        "counts.js": PackageResources.counts_js,
         "curl.js": PackageResources.curl_js,
-        "deliveries.js": PackageResources.deliveries_js,
+        "decide.js": PackageResources.decide_js,
         "details.js": PackageResources.details_js,
         "devices.js": PackageResources.devices_js,
         "dialogs.js": PackageResources.dialogs_js,
         "docs.js": PackageResources.docs_js,
         "dom.js": PackageResources.dom_js,
+        "empty.js": PackageResources.empty_js,
+        "entry.js": PackageResources.entry_js,
         "faults.js": PackageResources.faults_js,
+        "guide.js": PackageResources.guide_js,
         "journal.js": PackageResources.journal_js,
         "judged-code.js": PackageResources.judged_code_js,
         "life.js": PackageResources.life_js,
         "messages.js": PackageResources.messages_js,
+        "new-operation.js": PackageResources.new_operation_js,
         "offline.js": PackageResources.offline_js,
-        "operation-form.js": PackageResources.operation_form_js,
+        "operation.js": PackageResources.operation_js,
         "operations.js": PackageResources.operations_js,
-        "preview.js": PackageResources.preview_js,
+        "phone.js": PackageResources.phone_js,
+        "polls.js": PackageResources.polls_js,
+        "pulse.js": PackageResources.pulse_js,
         "pushes.js": PackageResources.pushes_js,
         "server.js": PackageResources.server_js,
         "spaces.js": PackageResources.spaces_js,
+        "stage.js": PackageResources.stage_js,
+        "story.js": PackageResources.story_js,
+        "template.js": PackageResources.template_js,
         "templates.js": PackageResources.templates_js,
+        "time.js": PackageResources.time_js,
         "views.js": PackageResources.views_js,
         "virtual-list.js": PackageResources.virtual_list_js,
+        "way.js": PackageResources.way_js,
+        "what.js": PackageResources.what_js,
     ]
 }
 

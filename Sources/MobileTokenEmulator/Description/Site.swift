@@ -42,16 +42,10 @@ struct Site: Sendable {
             .json(["status": "READY"])
         },
         Route("/openapi.json", "Describes all of it, in OpenAPI 3.1.", gives: .json(.open())) { site, _ in
-            .json(
-                OpenAPIDocument(
-                    routes: Self.allRoutes(of: site.profile),
-                    server: site.origin,
-                    profile: site.profile
-                ).json
-            )
+            .json(site.openAPI.json)
         },
-        Route("/docs", isGuarded: true, "Describes all of it, for people.", gives: Self.html) { _, _ in
-            ConsolePage.documentation
+        Route("/docs", isGuarded: true, "Describes all of it, for people.", gives: Self.html) { site, _ in
+            ConsolePage.documentation(site.openAPI)
         },
         Route("/console", isGuarded: true, "Leads to the console.", status: 308, gives: .nothing) { _, _ in
             ConsolePage.redirection
@@ -97,6 +91,10 @@ struct Site: Sendable {
         case .none:
             return nil
         }
+    }
+
+    private var openAPI: OpenAPIDocument {
+        OpenAPIDocument(routes: Self.allRoutes(of: self.profile), server: self.origin, profile: self.profile)
     }
 
     private var index: JSONValue {

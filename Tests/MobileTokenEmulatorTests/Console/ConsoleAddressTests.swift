@@ -53,7 +53,7 @@ struct ConsoleAddressTests {
             try await emulator.cloud.register(userID: "bob")
             try await withConsole(of: emulator) { page async throws in
                 let tab = { (name: String) in
-                    "document.querySelector('#tab-\(name)').getAttribute('aria-selected') === 'true'"
+                    "document.querySelector('#tab-\(name)').hasAttribute('aria-current')"
                 }
                 try await page.wait(until: "\(Self.rows).length === 1")
                 try await page.click("#operations-list .row")
@@ -102,7 +102,9 @@ struct ConsoleAddressTests {
     }
 
     @Test(arguments: [
-        "activations", "messages", "pushes", "deliveries", "templates", "faults", "clock", "connect", "journal",
+        """
+        activations
+        """, "messages", "pushes", "callbacks", "templates", "faults", "clock", "spaces", "connect", "journal",
     ])
     func everyViewHasAnAddress(view: String) async throws {
         try await withConsole(view: view, width: 1000) { _, page async throws in

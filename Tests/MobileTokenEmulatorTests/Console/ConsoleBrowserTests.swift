@@ -23,14 +23,14 @@ struct ConsoleBrowserTests {
             try await page.wait(until: "document.querySelectorAll('#operations-list .row').length === 1")
             try await page.wait(until: "!document.querySelector('#new-operation').open")
             let row = "document.querySelector('#operations-list .row')"
-            #expect(try await page.evaluate("\(row).querySelector('.pill').textContent") == "PENDING")
+            #expect(try await page.evaluate("\(row).querySelector('.status').dataset.status") == "PENDING")
             let operation = try #require(await emulator.operations().first)
             #expect(operation.userID == "alice")
 
             // Somebody else cancels it; nothing is reloaded.
             try await page.evaluate("window.notReloaded = true")
             try await emulator.cloud.cancelOperation(operation.id, reason: "CHANGED_MIND")
-            try await page.wait(until: "\(row).querySelector('.pill').textContent === 'CANCELED'")
+            try await page.wait(until: "\(row).querySelector('.status').dataset.status === 'CANCELED'")
             try await page.wait(until: "\(row).textContent.includes('CHANGED_MIND')")
             #expect(try await page.evaluate("String(window.notReloaded)") == "true")
 
@@ -65,7 +65,7 @@ struct ConsoleBrowserTests {
             #expect(operation.data.contains("12.50"))
             #expect(operation.proximityCode?.count == 8)
             #expect(operation.expires.timeIntervalSince(operation.created) == 77)
-            try await page.wait(until: "document.querySelector('#operations-list .left').textContent === '1:17'")
+            try await page.wait(until: "document.querySelector('#operations-list .left').textContent === '1:17 left'")
 
             // What a template lacks is said in the dialog, which stays open.
             try await page.click("[data-open=new-operation]")
@@ -94,9 +94,9 @@ struct ConsoleBrowserTests {
             try await page.click("[data-action=Remove]")
             #expect(await emulator.activations().first?.status == "CREATED")
             try await page.click("[data-action=Remove]")
-            try await page.wait(until: "document.querySelector('#details .pill').textContent === 'REMOVED'")
+            try await page.wait(until: "document.querySelector('#details .status').dataset.status === 'REMOVED'")
             try await page.wait(
-                until: "document.querySelector('#activations-list .pill').textContent === 'REMOVED'"
+                until: "document.querySelector('#activations-list .status').dataset.status === 'REMOVED'"
             )
             #expect(await emulator.activations().first?.status == "REMOVED")
         }
@@ -128,7 +128,7 @@ struct ConsoleBrowserTests {
         let state = """
             [document.querySelector('#tab-operations .count').textContent || '0',
                 document.querySelectorAll('#operations-list .row').length,
-                document.querySelector('#operations-list').parentElement.querySelector('.empty').hidden].join()
+                !document.querySelector('#operations-frame').hidden].join()
             """
         try await withConsole { emulator, page async throws in
             try await page.wait(until: "\(state) === '0,0,false'")
@@ -203,7 +203,7 @@ struct ConsoleBrowserTests {
             let activation = try await emulator.makeClient()
                 .activate(code: registration.activationQRCode, password: "1234")
             try await page.wait(
-                until: "document.querySelector('#activations-list .pill')?.textContent === 'PENDING COMMIT'"
+                until: "document.querySelector('#activations-list .status')?.dataset.status === 'PENDING_COMMIT'"
             )
             try await page.click("#activations-list .row")
             try await page.wait(until: "document.querySelector('[data-action=Commit]')")
@@ -221,7 +221,7 @@ struct ConsoleBrowserTests {
             try await PushService(activation: activation).register(token: "push-token", for: .apns)
             try await emulator.cloud.createOperation("login", userID: "alice")
             let row = "document.querySelector('#pushes-list .row')"
-            try await page.wait(until: "\(row)?.querySelector('.pill').textContent === 'operationInit'")
+            try await page.wait(until: "\(row)?.querySelector('.status').dataset.status === 'operationInit'")
             #expect(try await page.evaluate("\(row).textContent").contains("alice"))
             try await page.click("#pushes-list .row")
             try await page.wait(until: "document.querySelector('#details').open")
@@ -286,7 +286,7 @@ struct ConsoleBrowserTests {
             try await page.fill("#journal-filter", with: "registrations")
             try await page.wait(until: "\(row).length === 0")
             try await page.choose("", in: "#journal-verdict")
-            try await page.wait(until: "\(row).length === 1 && \(row)[0].textContent.includes('accepted')")
+            try await page.wait(until: "\(row).length === 1 && \(row)[0].dataset.verdict === 'accepted'")
             try await page.fill("#journal-filter", with: "token is missing")
             // A click on the row that is about to go would open nothing.
             try await page.wait(until: "\(row).length === 1 && \(row)[0].textContent.includes('401')")
@@ -308,8 +308,8 @@ struct ConsoleBrowserTests {
             await emulator.faults.removeAll()
             try await page.wait(until: "!document.querySelector('[role=switch][aria-checked=true]')")
 
-            try await page.click("#clock-stand")
-            try await page.wait(until: "document.querySelector('#clock-mode').textContent === 'standing'")
+            try await page.click("#clock-manual")
+            try await page.wait(until: "document.querySelector('#clock-mode').textContent === 'manual'")
             let standing = await emulator.clock.now
             try await page.click("[data-advance='3600']")
             try await page.wait(until: "document.querySelector('#shift').value === '60'")
@@ -393,7 +393,7 @@ struct ConsoleBrowserTests {
 
             try await withConsole(of: emulator) { page async throws in
                 for (view, cell) in [
-                    ("operations", ".main"), ("activations", ".main"), ("messages", ".main"), ("journal", ".sub"),
+                    ("operations", ".main"), ("activations", ".main"), ("messages", ".main"), ("journal", ".said"),
                 ] {
                     try await page.click("#tab-\(view)")
                     try await page.wait(until: "document.querySelector('#\(view)-list .row')")

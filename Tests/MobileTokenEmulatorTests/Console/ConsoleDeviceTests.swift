@@ -26,7 +26,7 @@ struct ConsoleDeviceTests {
             try await page.choose("4.0", in: "#virtual-version")
             try await page.fill("#virtual-name", with: "Alice’s")
             try await page.evaluate("document.querySelector('#new-activation [type=submit]').click()")
-            try await page.wait(until: "\(Self.details).includes('leaves it to a person')")
+            try await page.wait(until: "\(Self.details).includes('waits for a person')")
             let device = try #require(await emulator.devices().first)
             #expect(device.name == "Alice’s" && device.version == "4.0" && device.status == "ACTIVE")
 
@@ -35,9 +35,13 @@ struct ConsoleDeviceTests {
                 try await page.evaluate("location.hash = 'operations/\(operation.id)', 1")
                 try await page.wait(until: "\(Self.details).includes('\(operation.id)')")
                 try await self.click(label, page)
-                try await page.wait(until: "document.querySelector('#details-title .pill').textContent === '\(status)'")
+                try await page.wait(
+                    until: """
+                        document.querySelector('#details-title .status').dataset.status === '\(status)'
+                        """
+                )
                 #expect(try await emulator.cloud.operation(operation.id).status == status)
-                try await page.wait(until: "!\(Self.details).includes('By hand, as a virtual device')")
+                try await page.wait(until: "!document.querySelector('#details .controls')")
             }
             // What it has done stands with the device.
             try await page.evaluate("location.hash = 'activations/\(device.id)', 1")
@@ -49,7 +53,7 @@ struct ConsoleDeviceTests {
         try await withConsole { emulator, page async throws in
             let device = try await emulator.makeDevice(userID: "alice", rule: .init(.never))
             try await page.evaluate("location.hash = 'activations/\(device.id)', 1")
-            try await page.wait(until: "\(Self.details).includes('leaves it to a person')")
+            try await page.wait(until: "\(Self.details).includes('waits for a person')")
             try await page.choose("reject", in: "#details [data-action=decision]")
             try await self.click("Set the rule", page)
             try await page.wait(until: "\(Self.details).includes('rejects, with the reason UNKNOWN')")
@@ -61,7 +65,7 @@ struct ConsoleDeviceTests {
     }
 
     @Test func spacesAreMadeOpenedAndRemoved() async throws {
-        try await withConsole(view: "connect") { emulator, page async throws in
+        try await withConsole(view: "spaces") { emulator, page async throws in
             let list = "document.querySelector('#spaces-list')"
             #expect(try await page.evaluate("\(list).children.length.toString()") == "0")
             try await page.fill("#space-name", with: "<b>mine</b>")
@@ -75,11 +79,12 @@ struct ConsoleDeviceTests {
             try await page.wait(until: "\(list).children.length === 0")
             #expect(emulator.spaces().isEmpty)
 
-            // A space has a console like this one, without spaces of its own.
+            // A space has a console like this one, which marks itself among its neighbors.
             let space = try await emulator.makeSpace()
-            try await page.open("\(space.cloudURL)/console/#connect")
+            try await page.open("\(space.cloudURL)/console/#spaces")
             try await page.wait(until: "document.querySelector('#connection').dataset.state === 'live'")
-            #expect(try await page.evaluate("String(document.querySelector('#spaces-card').hidden)") == "true")
+            let id = try #require(emulator.spaces().first).id
+            #expect(try await page.evaluate("document.querySelector('#spaces-list b').textContent") == id)
         }
     }
 }

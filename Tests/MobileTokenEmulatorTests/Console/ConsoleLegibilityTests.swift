@@ -7,7 +7,7 @@ import Testing
 /// Whether everything in the console can be read and used: on a phone and on wide pages, in both colors, without a mouse.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))
 struct ConsoleLegibilityTests {
-    @Test(arguments: [360, 1024, 1600])
+    @Test(arguments: [390, 768, 1280, 1400])
     func everythingCanBeReadInBothColors(width: Int) async throws {
         try await withEmulator { emulator async throws in
             let sample = try await ConsoleSample(in: emulator)
@@ -19,7 +19,7 @@ struct ConsoleLegibilityTests {
                         let found = try await page.evaluate("window.faults().join('\\n')")
                         #expect(found.isEmpty, "\(what), \(isDark ? "dark" : "light")")
                     }
-                    for view in Self.views(width: width) {
+                    for view in ConsoleSample.views {
                         try await page.evaluate("location.hash = '\(view)', 1")
                         try await page.wait(until: Self.isDrawn(view))
                         try await expectLegible(view)
@@ -33,7 +33,7 @@ struct ConsoleLegibilityTests {
                     }
                     try await page.press("Escape")
                     try await page.wait(until: "!document.querySelector('dialog[open]')")
-                    for dialog in ["new-operation", "new-activation", "new-message"] {
+                    for dialog in ["new-operation", "new-activation", "new-message", "new-callback"] {
                         try await page.evaluate("document.querySelector('[data-open=\(dialog)]').click()")
                         try await page.wait(until: "document.querySelector('#\(dialog)').open")
                         try await expectLegible(dialog)
@@ -44,7 +44,7 @@ struct ConsoleLegibilityTests {
             }
             try await withBrowser(width: width, height: 800) { page async throws in
                 try await page.open(emulator.cloudURL + "/docs#postV2Registrations")
-                try await page.wait(until: "document.querySelector('#postV2Registrations[open] .content table')")
+                try await page.wait(until: "document.querySelector('#postV2Registrations[open] .try')")
                 try await page.evaluate(Self.faults)
                 for isDark in [false, true] {
                     try await page.resize(width: width, height: 800, dark: isDark)
@@ -55,12 +55,12 @@ struct ConsoleLegibilityTests {
     }
 
     /// By Tab alone, and each shows that it has the focus, in sight.
-    @Test(arguments: [360, 1600])
+    @Test(arguments: [390, 1400])
     func everyControlIsReachedByKeyboardAndShowsIt(width: Int) async throws {
         try await withEmulator { emulator async throws in
             _ = try await ConsoleSample(in: emulator)
             try await withConsole(of: emulator, width: width) { page async throws in
-                for view in Self.views(width: width) {
+                for view in ConsoleSample.views {
                     try await page.evaluate("location.hash = '\(view)', 1")
                     try await page.wait(until: Self.isDrawn(view))
                     try await page.evaluate(Self.beginTour)
@@ -80,16 +80,11 @@ struct ConsoleLegibilityTests {
         }
     }
 
-    /// On a wide page the journal stands beside every view, and is none itself.
-    private static func views(width: Int) -> [String] {
-        ConsoleSample.views.filter { $0 != "journal" || width < 1280 }
-    }
-
     /// The view is the one that is shown, and a list has drawn what it has.
     private static func isDrawn(_ view: String) -> String {
         """
-        !document.querySelector('#\(view)').hidden && (!document.querySelector('#\(view)-list') \
-        || document.querySelector('#\(view)-list .row') || document.querySelector('#\(view)-list ~ .empty:not([hidden])'))
+        !document.querySelector('#\(view)').hidden && (!document.querySelector('#\(view) .list') \
+        || document.querySelector('#\(view) .list .row') || document.querySelector('#\(view) .empty:not([hidden])'))
         """
     }
 }
@@ -136,16 +131,17 @@ extension ConsoleLegibilityTests {
             if (!one.checkVisibility({ visibilityProperty: true }) || one.closest("datalist, option, .unseen")) continue;
             const style = getComputedStyle(one);
             const box = one.getBoundingClientRect();
-            const scrolls = one.closest(".tabs, #areas");
+            const scrolls = one.closest("#views ul");
             if (box.width && !scrolls && !one.closest(".row") && (box.right > width + 1 || box.left < -1)) found.add(`outside: ${name(one)}`);
             const isCut = one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0;
             if (isCut && !scrolls && !one.matches("input, select") && style.overflowX !== "visible" && style.textOverflow !== "ellipsis") found.add(`cut: ${name(one)}`);
             if (one.matches(":disabled")) continue;
             const back = behind(one);
+            const color = one instanceof SVGElement ? style.fill : style.color;
             const hasText = [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
             const size = parseFloat(style.fontSize);
             const needed = size >= 24 || (size >= 18.66 && style.fontWeight >= 700) ? 3 : 4.5;
-            if (hasText && contrast(style.color, back) < needed) found.add(`pale: ${name(one)} ${one.textContent.slice(0, 30)}`);
+            if (hasText && contrast(color, back) < needed) found.add(`pale: ${name(one)} ${one.textContent.slice(0, 30)}`);
             if (!one.matches("input:not([type=checkbox], [type=range]), select, textarea")) continue;
             if (contrast(style.borderTopColor, behind(one.parentElement)) < 3) found.add(`no edge: ${name(one)}`);
             if (one.placeholder && contrast(getComputedStyle(one, "::placeholder").color, back) < 4.5) found.add(`pale placeholder: ${name(one)}`);
@@ -158,13 +154,13 @@ extension ConsoleLegibilityTests {
     /// Begins at the selected tab, with a list of what Tab must come to.
     private static let beginTour = """
         window.expected = [...document.querySelectorAll("a, button, input, select, textarea, summary, [role=listbox]")]
-          .filter((one) => one.checkVisibility() && one.tabIndex >= 0 && !one.disabled);
+          .filter((one) => one.checkVisibility() && one.tabIndex >= 0 && !one.disabled && !one.matches("[type=radio]:not(:checked)"));
         window.reached = new Set();
         window.hidden = new Set();
         window.label = (one) => one.id || one.getAttribute("aria-label") || one.textContent;
         window.missing = () => window.expected.filter((one) => one.isConnected && !window.reached.has(one)).map(window.label).join();
         document.activeElement.blur();
-        document.querySelector("[role=tab][aria-selected=true]").focus();
+        [...document.querySelectorAll("#views [aria-current], #menu")].find((one) => one.checkVisibility()).focus();
         window.reached.add(document.activeElement);
         1
         """

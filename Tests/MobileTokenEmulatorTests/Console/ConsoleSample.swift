@@ -8,8 +8,8 @@ import Testing
 struct ConsoleSample {
     /// The views, by the names in their addresses.
     static let views = [
-        "operations", "activations", "messages", "pushes", "deliveries", "templates", "journal", "faults", "clock",
-        "connect",
+        "operations", "activations", "messages", "pushes", "callbacks", "templates", "journal", "faults", "clock",
+        "spaces", "connect",
     ]
 
     /// Operations, requests and a template with much to tell.

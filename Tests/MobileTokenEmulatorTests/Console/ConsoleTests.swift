@@ -12,13 +12,18 @@ import Testing
                 let page = try await emulator.send("GET", prefix + "/console/")
                 #expect(page.status == 200)
                 #expect(page.headers["content-type"] == "text/html; charset=utf-8")
-                for name in ["console.css", "console.js", "icon.svg"] { #expect(page.text.contains(#""\#(name)""#)) }
-                var names: Set = ["console.css", "console.js", "icon.svg"]
+                for name in ["console.css", "phone.css", "console.js", "icon.svg"] {
+                    #expect(page.text.contains(#""\#(name)""#))
+                }
+                var names: Set = ["console.css", "phone.css", "console.js", "icon.svg"]
                 var unread = names
+                var size = page.body.count
                 while let name = unread.popFirst() {
                     let file = try await emulator.send("GET", "\(prefix)/console/\(name)")
                     #expect(file.status == 200)
-                    #expect(!file.body.isEmpty)
+                    // Each is one thing, and small.
+                    #expect(!file.body.isEmpty && (file.body.count < 8_000 || name.hasSuffix(".css")), "\(name)")
+                    size += file.body.count
                     // Modules name the modules they need.
                     for needed in file.text.matches(of: /(?:from|import) "\.\/([\w.-]+)";/).map({ String($0.1) })
                     where names.insert(needed).inserted {
@@ -29,6 +34,7 @@ import Testing
                     #expect(!text.contains("http://") && !text.contains("https://"))
                 }
                 #expect(names.count > 10)
+                #expect(size < 205_000)  // without the description of the APIs
                 #expect(!page.text.contains("http://") && !page.text.contains("https://"))
             }
         }

@@ -1,3 +1,4 @@
+import EmulatorMessages
 import HeadlessBrowser
 import MobileTokenTesting
 import Testing
@@ -13,7 +14,7 @@ struct DocumentationBrowserTests {
             try await withBrowser(width: 1600, height: 900) { page async throws in
                 try await page.open(emulator.cloudURL + prefix + "/docs")
                 try await page.wait(until: "document.body.dataset.state === 'ready'")
-                let count = "String(document.querySelectorAll('details.route:not([hidden])').length)"
+                let count = "String(document.querySelectorAll('details.route:not(.shape):not([hidden])').length)"
                 #expect(try await page.evaluate(count) == String(Site.allRoutes.count))
 
                 // By words and by keyboard.
@@ -35,6 +36,58 @@ struct DocumentationBrowserTests {
                 try await page.open(emulator.cloudURL + prefix + "/docs#getV2OperationsId")
                 try await page.wait(until: "document.querySelector('#getV2OperationsId')?.open")
                 #expect(page.complaints.isEmpty)
+            }
+        }
+    }
+
+    /// A person without scripts, or a program, reads all of it; nothing in it is markup that was data.
+    @Test func itIsReadWithoutScripts() async throws {
+        try await withEmulator { emulator async throws in
+            let page = try await emulator.send("GET", "/docs").text
+            for route in Site.allRoutes {
+                #expect(page.contains("data-method=\"\(route.method)\" data-path=\"\(route.path)\""), "\(route.path)")
+            }
+            for text in [
+                """
+                id=\"postV2Operations\"
+                """, "href=\"#postV2Operations\"", "curl -X POST &#39;\(emulator.cloudURL)/v2/operations&#39;",
+                "<a href=\"#shape-VirtualDevice\">VirtualDevice</a>", "id=\"shape-VirtualDevice\"",
+            ] { #expect(page.contains(text), "\(text)") }
+            #expect(!page.contains("<!--"))
+        }
+    }
+
+    @Test func aCallIsTriedWithTheServersOwnCredentials() async throws {
+        try await withEmulator { emulator async throws in
+            try await withBrowser(width: 1400, height: 900) { page async throws in
+                try await page.open(emulator.cloudURL + "/docs#postV2Operations")
+                let route = "document.querySelector('#postV2Operations')"
+                try await page.wait(until: "\(route).querySelector('.try')")
+                let body = #"{"template": "payment", "userId": "alice"}"#
+                try await page.evaluate("\(route).querySelector('textarea').value = \(Browser.quoted(body)), 1")
+                try await page.evaluate("\(route).querySelector('.try button').click()")
+                try await page.wait(until: "\(route).querySelector('.try pre')?.textContent.includes('PENDING')")
+                #expect(await emulator.operations().map(\.userID) == ["alice"])
+                // What stands in braces is asked for; a refusal is shown as it comes.
+                try await page.evaluate("location.hash = 'getV2OperationsId', 1")
+                let other = "document.querySelector('#getV2OperationsId')"
+                try await page.wait(until: "\(other).querySelector('.try [name=id]')")
+                try await page.evaluate("\(other).querySelector('[name=id]').value = '../x', 1")
+                try await page.evaluate("\(other).querySelector('.try button').click()")
+                try await page.wait(until: "\(other).querySelector('.try .bad')?.textContent.startsWith('400')")
+                // Where there is no relay, the credentials are asked for, and the journal tells none.
+                try await page.evaluate("location.hash = 'postAdminUsers', 1")
+                let third = "document.querySelector('#postAdminUsers')"
+                try await page.wait(until: "\(third).querySelector('.try [name=credentials]')")
+                let credentials = "\(emulator.cloudUser):\(emulator.cloudPassword)"
+                try await page.evaluate(
+                    """
+                    \(third).querySelector('[name=credentials]').value = \(Browser.quoted(credentials)), 1
+                    """
+                )
+                try await page.evaluate("\(third).querySelector('.try button').click()")
+                try await page.wait(until: "\(third).querySelector('.try p:not(.bad)')?.textContent.startsWith('20')")
+                #expect(page.complaints.allSatisfy { $0.contains("status of 400") })
             }
         }
     }

@@ -1,8 +1,9 @@
-import { $, copyButton, dateOf, facts, make, pill, timeOf, toast } from "./dom.js";
+import { $, copyButton, facts, make, status, toast } from "./dom.js";
+import { ago, dateOf } from "./time.js";
 import { ask } from "./server.js";
 import { VirtualList } from "./virtual-list.js";
 import { Collection } from "./collection.js";
-import { action, dangerousAction, defineDetails, qrCode, showDetails } from "./details.js";
+import { action, dangerousAction, defineDetails, folded, qrCode, showDetails } from "./details.js";
 import { addressOfFiltered } from "./address.js";
 import { onSubmit } from "./dialogs.js";
 import { deviceSection, makeDevice } from "./devices.js";
@@ -13,12 +14,12 @@ export const activations = new Collection("activations", new VirtualList($("acti
   key: (item) => item.id,
   open: (item) => showDetails("activations", item.id),
   render: (item) => make("div", { class: "activation" },
-    pill(item.status),
+    status(item.status),
     make("span", { class: "main" }, item.userID),
     make("span", { class: "sub" }, item.name ?? make("span", { class: "mono" }, item.id)),
     make("span", { class: "number" }, make("span", { class: "narrow-only" }, "counter "), String(item.counter)),
     make("span", { class: `number ${item.failedAttempts ? "bad" : ""}` }, attempts(item), make("span", { class: "narrow-only" }, " failed")),
-    make("span", { class: "number time" }, timeOf(item.created))),
+    ago(item.created, { class: "number time" })),
 }), { describe: (item) => `Activation of ${item.userID}: ${item.status}` });
 
 /** How a person calls an activation. */
@@ -41,16 +42,16 @@ defineDetails("activations", (id) => ({
         make("div", { class: "buttons" }, copyButton(code.split("#")[0], "Copy code"), copyButton(code, "Copy QR content")))));
     }
     sections.push(facts([
-      ["User", item.userID], ["Device", item.name], ["Fingerprint", item.fingerprint, "copy"], ["Counter", item.counter], ["Failed attempts", attempts(item)],
-      ["Protocol", item.version], ["Suite", item.suite], ["Status flags", item.flags.join(", ")],
-      ["Block ends", item.blockExpires && dateOf(item.blockExpires)], ["Application", item.applicationID], ["Push messages", item.pushPlatform], ["Push token", item.pushToken, "copy"],
-      ["Created", dateOf(item.created)], ["Identifier", item.id, "copy"],
+      ["User", item.userID], ["Device", item.name], ["Fingerprint", item.fingerprint, "copy"], ["Failed attempts", attempts(item)],
+      ["Counter", item.counter], ["Protocol", item.version], ["Suite", item.suite], ["Status flags", item.flags.join(", ")],
+      ["Block ends", item.blockExpires && dateOf(item.blockExpires)], ["Push messages", item.pushPlatform], ["Created", dateOf(item.created)],
     ]));
     if (item.status === "PENDING_COMMIT") sections.push(make("p", { class: "hint" }, "Commit it when the client shows the same fingerprint."));
     sections.push(...deviceSection(id));
     if (item.status === "ACTIVE") sections.push(counterForm(path));
     sections.push(make("p", {}, make("a", { href: addressOfFiltered("journal", item.id) }, "Its requests"), " · ",
       make("a", { href: addressOfFiltered("operations", item.userID) }, "Its user’s operations")));
+    sections.push(folded("Identifiers", false, facts([["Identifier", item.id, "copy"], ["Application", item.applicationID], ["Push token", item.pushToken, "copy"]])));
     return { title: item.name ?? item.userID, status: item.status, body: sections, actions: actions(item, path) };
   },
 }));

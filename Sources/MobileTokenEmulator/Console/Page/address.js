@@ -5,6 +5,8 @@
 const fields = new Map([...document.querySelectorAll("[data-address]")]
   .map((field) => [`${field.closest("section").id}.${field.dataset.address}`, field]));
 const views = new Set([...document.querySelectorAll("main > section")].map((section) => section.id));
+/** Where kinds are looked at that have no view of their own name. */
+const homes = { deliveries: "callbacks" };
 const listeners = [];
 
 /** The view, and what is open above it: `kind/id`. */
@@ -16,18 +18,19 @@ function decoded(text) {
 
 function read() {
   const [path, query = ""] = location.hash.slice(1).split("?", 2);
-  const [view, id] = path.split("/", 2);
+  const [name, id] = path.split("/", 2);
   const parameters = new URLSearchParams(query);
-  address.view = views.has(view) ? view : "operations";
-  address.open = id ? `${address.view}/${decoded(id)}` : parameters.get("open") || undefined;
+  const home = homes[name] ?? name;
+  address.view = views.has(home) ? home : "operations";
+  address.open = id ? `${views.has(home) ? name : address.view}/${decoded(id)}` : parameters.get("open") || undefined;
   for (const [name, field] of fields) field.value = parameters.get(name) ?? "";
 }
 
 function written({ view, open }) {
   const parameters = new URLSearchParams();
   const [kind, id] = open ? split(open) : [];
-  const path = kind === view ? `${view}/${encodeURIComponent(id)}` : view;
-  if (open && kind !== view) parameters.set("open", open);
+  const path = kind === view || kind && homes[kind] === view ? `${kind}/${encodeURIComponent(id)}` : view;
+  if (open && path === view) parameters.set("open", open);
   for (const [name, field] of fields) if (field.value) parameters.set(name, field.value);
   const query = parameters.toString();
   return `#${path}${query ? `?${query}` : ""}`;

@@ -1,23 +1,19 @@
-import { $, dateOf, timeOf } from "./dom.js";
+import { $ } from "./dom.js";
 import { ask } from "./server.js";
-
-let clock = { now: Date.now(), mode: "real", readAt: Date.now() };
-
-/** The server's time, in milliseconds. */
-export const serverNow = () => clock.now + (clock.mode === "real" ? Date.now() - clock.readAt : 0);
+import { dateOf, serverNow, setServerTime, tick, timeOf } from "./time.js";
 
 export async function loadClock() { showClock(await ask("clock")); }
 
 async function setClock(change) { showClock(await ask("clock", { method: "PUT", body: change })); }
 
-function showClock(answer) {
-  clock = { now: Date.parse(answer.now), mode: answer.mode, readAt: Date.now() };
-  const isStanding = clock.mode === "manual";
+function showClock({ now, mode }) {
+  setServerTime(Date.parse(now), mode);
+  const isManual = mode === "manual";
   const minutes = Math.round((serverNow() - Date.now()) / 60000);
-  $("clock-stand").setAttribute("aria-pressed", isStanding);
-  $("clock-run").setAttribute("aria-pressed", !isStanding);
-  $("clock-mode").textContent = isStanding ? "standing" : minutes ? shiftText(minutes) : "";
-  $("clock-machine").disabled = !isStanding && minutes === 0;
+  $("clock-manual").setAttribute("aria-pressed", isManual);
+  $("clock-run").setAttribute("aria-pressed", !isManual);
+  $("clock-mode").textContent = isManual ? "manual" : minutes ? shiftText(minutes) : "";
+  $("clock-machine").disabled = !isManual && minutes === 0;
   if (!$("shift").matches(":active")) $("shift").value = minutes;
   showShift(minutes);
   showTime();
@@ -35,10 +31,11 @@ function showShift(minutes) {
   $("shift").setAttribute("aria-valuetext", text);
 }
 
-export function showTime() {
+function showTime() {
   const now = serverNow();
   $("now").textContent = timeOf(now);
-  $("now-large").textContent = dateOf(now);
+  $("now-large").textContent = timeOf(now);
+  $("now-date").textContent = dateOf(now);
 }
 
 $("shift").addEventListener("input", () => showShift(Number($("shift").value)));
@@ -46,6 +43,7 @@ $("shift").addEventListener("change", () => setClock({ now: new Date(Date.now() 
 for (const button of document.querySelectorAll("[data-advance]")) {
   button.addEventListener("click", () => setClock({ advance: Number(button.dataset.advance) }));
 }
-$("clock-stand").addEventListener("click", () => setClock({ mode: "manual" }));
+$("clock-manual").addEventListener("click", () => setClock({ mode: "manual" }));
 $("clock-run").addEventListener("click", () => setClock({ mode: "real", now: new Date(serverNow()).toISOString() }));
 $("clock-machine").addEventListener("click", () => setClock({ mode: "real", now: new Date().toISOString() }));
+setInterval(() => { showTime(); tick(); }, 1000);

@@ -129,14 +129,18 @@ export class Collection {
       if ((!status || this.statusOf(item) === status) && (!wanted || this.textOf(item).includes(wanted))) shown.push(item);
     }
     this.list.set(shown.reverse(), { fromTop });
-    $(`tab-${this.name}`).querySelector(".count").textContent = this.total || "";
+    $(`tab-${this.view ?? this.name}`).querySelector(".count").textContent = this.total || "";
     showCount(this.name, shown.length, this.total);
+    this.onShow?.();
   }
+
+  /** What of an item the filter looks at. */
+  searched(item) { return Object.values(item); }
 
   /** Everything of an item that the filter looks at. */
   textOf(item) {
     let text = this.texts.get(item);
-    if (text === undefined) this.texts.set(item, text = Object.values(item).join("\n").toLowerCase());
+    if (text === undefined) this.texts.set(item, text = this.searched(item).join("\n").toLowerCase());
     return text;
   }
 }
@@ -144,7 +148,7 @@ export class Collection {
 /** Says how many are shown of how many, and what there is to do when there are none. */
 export function showCount(name, shown, total) {
   const empty = $(`${name}-list`).parentElement.querySelector(".empty");
-  empty.hidden = total > 0;
+  if (empty) empty.hidden = total > 0;
   $(`${name}-shown`).textContent = total === 0 || shown === total ? ""
     : shown === 0 ? `None of ${counted.format(total)} passes the filter` : `${counted.format(shown)} of ${counted.format(total)}`;
 }

@@ -2,21 +2,27 @@
 
 import { $, make } from "./dom.js";
 import { follow } from "./server.js";
-import { onOpen } from "./dialogs.js";
 import { activations } from "./activations.js";
 import { forgetDevice, loadDevice, loadDevices } from "./devices.js";
 import { loadSpaces } from "./spaces.js";
 import { messages } from "./messages.js";
 import { pushes } from "./pushes.js";
-import { operations, refreshOpenOperation, showOperationTimes } from "./operations.js";
-import { deliveries } from "./deliveries.js";
+import { operations } from "./operations.js";
+import { refreshOpenOperation } from "./operation.js";
+import { deliveries, loadCallbacks } from "./callbacks.js";
 import { templates } from "./templates.js";
-import { offerTemplates } from "./operation-form.js";
+import { offerTemplates } from "./new-operation.js";
 import { journal } from "./journal.js";
 import { loadFaults } from "./faults.js";
-import { loadClock, showTime } from "./clock.js";
+import { loadClock } from "./clock.js";
 import { loadConfiguration } from "./connect.js";
 import { openAddressedDetails } from "./details.js";
+import { showStage } from "./stage.js";
+import { showGuide } from "./guide.js";
+import { showCounts } from "./counts.js";
+import { teach } from "./empty.js";
+import "./entry.js";
+import "./template.js";
 import "./views.js";
 
 /** Offers the users there are, each with the devices of theirs. */
@@ -31,6 +37,17 @@ function offerUsers() {
 }
 for (const input of document.querySelectorAll("[list=users]")) input.addEventListener("focus", offerUsers);
 
+/** What depends on which operations there are and who can decide them. */
+function changePeople() {
+  refreshOpenOperation();
+  showStage();
+  showGuide();
+}
+activations.changed = changePeople;
+journal.changedCallbacks = () => loadCallbacks().catch(() => { /* the stream's end tells that the server has gone */ });
+operations.onShow = () => { showCounts(); showStage(); showGuide(); };
+teach();
+
 function setConnection(state, text) {
   $("connection").dataset.state = state;
   $("connection").textContent = text;
@@ -38,11 +55,13 @@ function setConnection(state, text) {
 
 async function load() {
   try {
-    // Names of activations first: the journal shows them.
-    await Promise.all([activations.load(), loadDevices()]);
-    await Promise.all([operations.load(), messages.load(), pushes.load(), deliveries.load(), journal.load(), templates.load(), loadConfiguration(), loadFaults(), loadClock(), loadSpaces()]);
+    // Names of activations first: the journal and the phones show them.
+    await Promise.all([activations.load(), loadDevices(), loadClock()]);
+    await Promise.all([operations.load(), messages.load(), pushes.load(), deliveries.load(), journal.load(), templates.load(), loadConfiguration(), loadFaults(), loadSpaces(), loadCallbacks()]);
     offerTemplates();
+    changePeople();
     setConnection("live", "live");
+    document.body.dataset.ready = "";
     openAddressedDetails();
   } catch (failure) {
     setConnection("lost", failure.message);
@@ -55,15 +74,14 @@ follow({
   device: (event) => activations.touch(event.id),
   virtualDevice: async (event) => {
     if (event.status === "REMOVED") forgetDevice(event.id); else await loadDevice(event.id);
-    refreshOpenOperation();
+    changePeople();
   },
   message: (event) => messages.touch(event.id),
   push: (event) => pushes.touch(event.id),
   delivery: (event) => deliveries.touch(event.id),
   request: () => journal.touch(),
   clock: () => loadClock(),
+  templates: () => templates.load().then(offerTemplates),
   faults: () => loadFaults(),
   reset: () => load(),
 }, { connected: load, lost: () => setConnection("lost", "connection lost, trying again") });
-
-setInterval(() => { showTime(); showOperationTimes(); }, 1000);

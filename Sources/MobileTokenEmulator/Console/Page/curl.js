@@ -1,12 +1,10 @@
-// A request of the journal as a command.
+// Requests as commands.
+
+import { root } from "./server.js";
 
 export const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 // What curl says by itself, and what belongs to one connection.
 const ownHeaders = new Set(["host", "content-length", "connection", "accept-encoding", "transfer-encoding", "expect"]);
-
-/** Where the server is for what is not on this page: its own address, or that of a part of it. */
-const root = new URL("../", document.baseURI);
-root.username = root.password = root.hash = root.search = "";
 
 /** A body that the journal had to cut is not the one that was sent. */
 export const isWhole = (entry) => !/… \(\d+ bytes\)$/.test(entry.body);
@@ -28,3 +26,7 @@ export function curlCommand(entry) {
   if (entry.body) lines.push(`--data-raw ${quoted(entry.body)}`);
   return lines.join(" \\\n  ");
 }
+
+/** A request of this page's own as a command. */
+export const postCommand = (path, body) =>
+  `curl -X POST ${quoted(new URL(path, root).href)} \\\n  -H 'Content-Type: application/json' \\\n  -d ${quoted(JSON.stringify(body))}`;

@@ -1,4 +1,4 @@
-import { $, confirmButton, make, pill } from "./dom.js";
+import { $, confirmButton, make, status as stateOf } from "./dom.js";
 import { address, addressOf, go, onAddress, split } from "./address.js";
 import { qrURL } from "./server.js";
 
@@ -9,7 +9,7 @@ let isReady = false;
 /**
  * Says how the details of a kind are shown. `define(id)` gives `{prepare, render}`: `prepare()` fetches what is missing and
  * returns a promise if that takes time; `render()` gives `{title, status, body, actions}`, and is asked again when it has
- * changed.
+ * changed. What `isWide` takes as much of the page as there is.
  */
 export function defineDetails(kind, define) { kinds.set(kind, define); }
 
@@ -45,7 +45,7 @@ async function follow() {
   const key = address.open;
   const [kind, id] = split(key);
   const view = kinds.get(kind)?.(id) ?? { render: () => missing("There is nothing of this kind") };
-  const mine = shown = { key };
+  const mine = shown = { key, isWide: view.isWide };
   showError("");
   try {
     const pending = view.prepare?.();
@@ -66,8 +66,9 @@ const missing = (reason) => ({ title: "Not there", status: "unknown", body: [mak
 function draw() {
   const kept = whatUserDid();
   const { title, status, body, actions = [] } = shown.render();
-  $("details-title").replaceChildren(make("span", {}, ...[title].flat()), " ", pill(...[status].flat()));
-  $("details-body").replaceChildren(...body);
+  $("details-title").replaceChildren(make("span", {}, ...[title].flat()), " ", stateOf(...[status].flat()));
+  $("details").classList.toggle("wide", Boolean(shown.isWide));
+  $("details-body").replaceChildren(...body.flat().filter(Boolean));
   $("details-actions").replaceChildren(...actions);
   restore(kept);
 }
@@ -78,18 +79,20 @@ function whatUserDid() {
   const named = (selector) => [...dialog.querySelectorAll(selector)];
   return {
     key: shown.key,
-    values: new Map(named("input[data-action], select[data-action]").map((input) => [input.dataset.action, input.value])),
+    values: new Map(named(":is(input, select, textarea)[data-action]:not([type=radio])").map((input) => [input.dataset.action, input.value])),
+    chosen: named("[type=radio]:checked").map((one) => one.dataset.action),
     opened: new Map(named("details[data-action]").map((one) => [one.dataset.action, one.open])),
     armed: dialog.querySelector(".armed")?.dataset.action,
     focused: dialog.contains(document.activeElement) ? document.activeElement.dataset.action : undefined,
   };
 }
 
-function restore({ key, values, opened, armed, focused }) {
+function restore({ key, values, chosen, opened, armed, focused }) {
   const find = (name) => $("details").querySelector(`[data-action="${CSS.escape(name)}"]`);
   if (key === $("details").dataset.key) {
     for (const [name, value] of values) if (find(name)) find(name).value = value;
-    for (const [name, isOpen] of opened) if (find(name)) find(name).open = isOpen;
+    for (const name of chosen) if (find(name)) find(name).checked = true;
+    for (const [name, isOpen] of opened) if (find(name)) find(name).open ||= isOpen;
     if (armed) find(armed)?.arm();
     // The button that had the focus may have gone.
     if (focused) (find(focused) ?? $("details").querySelector(".close")).focus();
@@ -99,7 +102,8 @@ function restore({ key, values, opened, armed, focused }) {
 
 const showError = (text) => { $("details").querySelector(".error").textContent = text; };
 
-async function attempt(button, perform) {
+/** Does what a button of the drawer is for; a refusal is shown beside it. */
+export async function attempt(button, perform) {
   showError("");
   button.disabled = true;
   try { await perform(); } catch (failure) { showError(failure.message); } finally { button.disabled = false; }
@@ -117,7 +121,14 @@ export const dangerousAction = (label, question, perform) =>
   confirmButton(label, question, (button) => attempt(button, perform));
 
 /** A heading and what stands below it; nothing when there is nothing. */
-export const section = (title, ...content) => (content.some(Boolean) ? [make("h3", {}, title), ...content.filter(Boolean)] : []);
+export function section(title, ...content) {
+  const shown = content.flat().filter(Boolean);
+  return shown.length ? [make("h3", {}, title), ...shown] : [];
+}
+
+/** What few need to see. */
+export const folded = (title, isOpen, ...content) =>
+  make("details", { "data-action": title, open: isOpen, class: "folded" }, make("summary", {}, title), content);
 
 /** A text as it is, with its lines. */
 export const plain = (text) => (text ? make("pre", { tabindex: "0" }, text) : undefined);

@@ -1,10 +1,12 @@
-import { $, dateOf, facts, make, timeOf } from "./dom.js";
+import { $, facts, make } from "./dom.js";
+import { ago } from "./time.js";
 import { ask } from "./server.js";
 import { activations } from "./activations.js";
 import { action, detailsLink, refreshDetails, section } from "./details.js";
 
-const devices = new Map();  // by the identifiers of their activations
-const decisions = { approve: "approves", reject: "rejects", wrongPassword: "tries a wrong password", never: "leaves it to a person" };
+/** The virtual devices there are, by the identifiers of their activations. */
+export const devices = new Map();
+const decisions = { approve: "approves", reject: "rejects", wrongPassword: "tries a wrong password", never: "waits for a person" };
 const states = { waiting: "to come", underWay: "under way", done: "done", failed: "failed" };
 
 export async function loadDevices() {
@@ -53,28 +55,14 @@ function ruleForm(device) {
 }
 
 const taskList = (tasks) => (tasks.length ? make("ol", { class: "moments" }, ...tasks.toReversed().map((task) => make("li", {},
-  make("time", { title: dateOf(task.due) }, timeOf(task.due)),
+  ago(task.due),
   make("div", {}, detailsLink("operations", task.operationID, `${decisions[task.decision]}${task.isByHand ? ", by hand" : ""}`), `: ${states[task.state]}`,
     task.failure ? make("p", { class: "bad" }, task.failure) : null)))) : undefined);
 
-/** Lets the virtual devices of its user decide an operation by hand. */
-export function decideByHand(operation) {
-  const able = [...devices.values()].filter((one) => operation.userID !== undefined && one.userID === operation.userID && activations.find(one.id)?.status === "ACTIVE");
-  const choices = [["approve", "Approve", "primary"], ["reject", "Reject", ""], ["wrongPassword", "Wrong password", ""]];
-  return section("By hand, as a virtual device", ...able.slice(0, 10).map((device) => {
-    const decide = (decision) => ask(`devices/${encodeURIComponent(device.id)}/decisions`, {
-      method: "POST", body: { operationId: operation.id, decision, proximityCode: operation.proximityCode },
-    });
-    return make("div", { class: "card", role: "group", "aria-label": device.name },
-      make("p", {}, detailsLink("activations", device.id, device.name)),
-      make("div", { class: "buttons" }, ...choices.map(([decision, label, kind]) => {
-        const button = action(`${label} as ${device.name}`, () => decide(decision), kind);
-        button.setAttribute("aria-label", button.textContent);
-        button.textContent = label;
-        return button;
-      })));
-  }));
-}
+/** The virtual devices that can decide an operation by hand; those that leave it to a person first. */
+export const deciders = (operation) => [...devices.values()]
+  .filter((one) => operation.userID !== undefined && one.userID === operation.userID && activations.find(one.id)?.status === "ACTIVE")
+  .sort((one, other) => (other.rule.decision === "never") - (one.rule.decision === "never"));
 
 // A registration that a client activates, or a device that the server makes.
 const isVirtual = $("activation-virtual");

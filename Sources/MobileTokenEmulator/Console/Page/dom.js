@@ -2,34 +2,31 @@
 
 export const $ = (id) => document.getElementById(id);
 
-/** Makes an element: `make("td", {class: "x"}, "text", child)`. */
-export function make(name, attributes = {}, ...children) {
-  const element = document.createElement(name);
+function fill(element, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else if (value !== undefined && value !== false) element.setAttribute(key, value === true ? "" : value);
   }
-  element.append(...children.filter((child) => child !== undefined && child !== null));
+  element.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false));
   return element;
 }
 
-const known = new Set([
-  "PENDING", "APPROVED", "REJECTED", "CANCELED", "EXPIRED", "FAILED",
-  "CREATED", "PENDING_COMMIT", "ACTIVE", "BLOCKED", "REMOVED", "READ", "UNREAD", "accepted", "refused",
-  "waiting", "underWay", "delivered", "failed",
-]);
+/** Makes an element: `make("td", {class: "x"}, "text", child)`. */
+export const make = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
+
+/** Makes a part of a drawing. */
+export const draw = (name, attributes = {}, ...children) =>
+  fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
 
 /** A path or an address, whose lines end after slashes where there is no room. */
 export const breakable = (text) => text.split(/(?<=\/)/).flatMap((part, index) => (index ? [make("wbr"), part] : [part]));
 
-/** A status in its colour; `text` in place of the status itself. */
-export const pill = (status, text = status.replace("_", " ")) =>
-  make("span", { class: `pill ${known.has(status) ? status : ""}` }, text);
+/** `PENDING_COMMIT` as people write it. */
+export const worded = (name) => { const text = name.replaceAll("_", " "); return text[0] + text.slice(1).toLowerCase(); };
 
-const times = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23" });
-const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
-export const timeOf = (date) => times.format(new Date(date));
-export const dateOf = (date) => dates.format(new Date(date));
+/** A status: quiet words beside a small dot; only what needs a look is red. */
+export const status = (name, text = /^[A-Z_]+$/.test(name) ? worded(name) : name) =>
+  make("span", { class: "status", "data-status": name }, text);
 
 /** Names and values, texts or elements; empty ones are left out. A third element is `"code"`, or `"copy"` for code with a button. */
 export function facts(pairs) {
@@ -43,8 +40,8 @@ export function facts(pairs) {
 }
 
 /** `name` tells those who hear the page what is copied, where the label does not. */
-export function copyButton(text, label, name) {
-  const button = make("button", { type: "button", class: "quiet", "aria-label": name && `${label}: ${name}` }, label);
+export function copyButton(text, label = "Copy", name) {
+  const button = make("button", { type: "button", class: "quiet copy", "aria-label": name && `${label}: ${name}` }, label);
   button.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(text);
@@ -56,6 +53,10 @@ export function copyButton(text, label, name) {
   });
   return button;
 }
+
+/** A command, and a button that copies all of it. */
+export const command = (text, name) =>
+  make("div", { class: "command" }, make("pre", { tabindex: "0", "aria-label": name && `Command: ${name}` }, text), copyButton(text, "Copy", name));
 
 /** A button that acts at the second click: the first one asks. */
 export function confirmButton(label, question, perform) {

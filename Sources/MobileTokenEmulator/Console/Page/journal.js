@@ -1,24 +1,26 @@
-import { $, breakable, copyButton, dateOf, facts, make, pill, timeOf } from "./dom.js";
+import { $, make } from "./dom.js";
+import { ago, exactTime } from "./time.js";
 import { ask } from "./server.js";
 import { VirtualList } from "./virtual-list.js";
 import { showCount } from "./collection.js";
-import { defineDetails, detailsLink, plain, pretty, section, showDetails } from "./details.js";
-import { onAddress } from "./address.js";
+import { showDetails } from "./details.js";
+import { address, go, onAddress } from "./address.js";
 import { activationName } from "./activations.js";
 import { followOperations } from "./operations.js";
-import { judgedCode } from "./judged-code.js";
-import { curlCommand, isWhole } from "./curl.js";
+import { verdict } from "./judged-code.js";
+import { groupPolls } from "./polls.js";
+import { showPulse } from "./pulse.js";
 
 const pageSize = 500;
 const capacity = 10000;
 
-/** The requests that the server has answered, newest first. */
+/** The requests that the server has answered, and the callbacks that it has sent, newest first. */
 export const journal = {
   entries: [],
   last: 0,
   isComplete: true,
 
-  list: new VirtualList($("journal-list"), { key: (entry) => entry.id, open: (entry) => showDetails("journal", entry.id), render: renderEntry, reachedEnd: () => journal.loadOlder() }),
+  list: new VirtualList($("journal-list"), { key: (row) => row.key, open: (row) => showDetails("journal", row.entry.id), render: renderRow, reachedEnd: () => journal.loadOlder() }),
 
   async load() {
     const page = await ask(`journal?limit=${pageSize}`);
@@ -39,7 +41,8 @@ export const journal = {
     this.entries = [...page.entries.reverse(), ...this.entries].slice(0, capacity);
     this.last = page.entries[0]?.id ?? this.last;
     page.entries.forEach((entry) => this.list.highlight(entry.id));
-    followOperations(page.entries.flatMap((entry) => entry.operationIDs ?? []));
+    followOperations([...new Set(page.entries.flatMap((entry) => entry.operationIDs ?? []))]);
+    if (page.entries.some((entry) => entry.method !== "GET" && /\/v2\/callbacks/.test(entry.path))) this.changedCallbacks();
     this.show($("journal-follow").checked);
     if (page.last > this.last) this.touch();
   },
@@ -62,23 +65,30 @@ export const journal = {
 
   show(fromTop = false) {
     const wanted = $("journal-filter").value.trim().toLowerCase();
-    const verdict = $("journal-verdict").value;
-    const shown = this.entries.filter((entry) =>
-      (verdict === "" || (verdict === "fault" ? entry.fault : entry.isAccepted === (verdict === "accepted")))
-      && (!wanted || textOf(entry).includes(wanted)));
-    this.list.set(shown, { fromTop });
+    const chosen = $("journal-verdict").value;
+    const shown = this.entries.filter((entry) => kinds[chosen](entry) && (!wanted || textOf(entry).includes(wanted)));
+    this.list.set(groupPolls(shown, $("journal-group").checked), { fromTop });
     $("tab-journal").querySelector(".count").textContent = this.last || "";
     showCount("journal", shown.length, this.entries.length);
+    showPulse(this.entries);
+    this.onShow?.();
   },
+};
+
+const kinds = {
+  "": () => true, accepted: (entry) => entry.isAccepted, refused: (entry) => !entry.isAccepted,
+  fault: (entry) => entry.fault, callback: (entry) => entry.deliveryID !== undefined,
 };
 
 let filter = "\n";
 onAddress(() => {
   const now = `${$("journal-filter").value}\n${$("journal-verdict").value}`;
+  showPanel();
   if (now === filter) return;
   filter = now;
   journal.show(true);
 });
+$("journal-group").addEventListener("input", () => journal.show(true));
 
 const texts = new WeakMap();
 
@@ -86,24 +96,32 @@ const texts = new WeakMap();
 function textOf(entry) {
   let text = texts.get(entry);
   if (text === undefined) {
-    const parts = [`${entry.method} ${entry.path}`, entry.status, entry.activationID, entry.refusal, entry.fault, entry.body, ...(entry.operationIDs ?? []), ...(entry.warnings ?? []).map((warning) => warning.message)];
+    const parts = [`${entry.method} ${entry.path}`, entry.status, entry.activationID, entry.userID, reasonOf(entry), entry.refusal, entry.fault, entry.body, ...(entry.operationIDs ?? []), ...(entry.warnings ?? []).map((warning) => warning.message)];
     texts.set(entry, text = parts.filter(Boolean).join("\n").toLowerCase());
   }
   return text;
 }
 
-function renderEntry(entry) {
-  const verdict = entry.isAccepted ? "accepted" : "refused";
-  const about = [movement(entry), entry.activationID && activationName(entry.activationID)].filter(Boolean).join(" · ");
-  return make("div", { class: "request" },
-    pill(verdict, entry.status ? String(entry.status) : "–"),
-    make("span", { class: "main mono" }, make("b", {}, entry.method), " ", ...shortened(entry.path)),
-    make("span", { class: "time number" }, timeOf(entry.time)),
-    make("span", { class: "sub" },
-      make("span", { class: entry.isAccepted ? "muted" : "bad" }, entry.refusal ?? verdict),
-      ...(entry.warnings ?? []).map((warning) => make("span", { class: "warn" }, ` · ${warning.message}`)),
-      entry.fault ? make("span", { class: "warn" }, ` · fault: ${entry.fault}`) : null,
-      about ? make("span", { class: "muted" }, ` · ${about}`) : null));
+/** Why a request was refused, in as few words as there are. */
+export const reasonOf = (entry) => (entry.code && !entry.code.isRight ? verdict(entry.code).title : entry.refusal);
+
+/** Who asked: the device, or its user. */
+export const callerOf = (entry) => (entry.activationID ? activationName(entry.activationID) : entry.userID ?? "");
+
+function renderRow({ entry, count }) {
+  const isCallback = entry.deliveryID !== undefined;
+  const verdictName = entry.isAccepted ? "accepted" : "refused";
+  const notes = [
+    ...(entry.warnings ?? []).map((warning) => warning.message),
+    entry.fault && `fault: ${entry.fault}`, movement(entry),
+  ].filter(Boolean).join(" · ");
+  return make("div", { class: `request ${isCallback ? "callback" : ""}`, "data-verdict": verdictName },
+    make("span", { class: "code", title: verdictName }, entry.status ? String(entry.status) : "–"),
+    make("span", { class: "way-of", title: isCallback ? "A callback to the bank" : "A request to the server" }, isCallback ? "↗" : "→"),
+    make("span", { class: "main mono" }, make("b", {}, entry.method), ...shortened(entry.path), count > 1 ? make("b", { class: "times" }, ` × ${count}`) : null),
+    make("span", { class: "said" }, entry.isAccepted ? null : make("span", { class: "bad" }, reasonOf(entry) ?? verdictName), !entry.isAccepted && notes ? " · " : "", make("span", { class: entry.fault || entry.warnings?.length ? "warn" : "muted" }, notes)),
+    make("span", { class: "sub" }, callerOf(entry)),
+    count > 1 ? make("span", { class: "time number" }, "last ", ago(entry.time)) : make("time", { class: "time number", title: entry.time }, exactTime(entry.time)));
 }
 
 /** A path whose beginning gives way where there is no room: its end tells what was asked for. */
@@ -112,48 +130,28 @@ function shortened(path) {
   return [make("span", { class: "beginning" }, path.slice(0, Math.max(0, middle))), make("span", { class: "end" }, path.slice(Math.max(0, middle)))];
 }
 
-function movement(entry) {
+export function movement(entry) {
   if (entry.counterBefore === undefined || entry.counterAfter === undefined) return undefined;
   return entry.counterBefore === entry.counterAfter ? `counter ${entry.counterAfter}` : `counter ${entry.counterBefore} → ${entry.counterAfter}`;
 }
 
-let other = null;  // one that is not in the list
+// The panel: closed it is one line, open a third of the page, and as a view of its own all of it.
+const isRoomy = matchMedia("(min-width: 720px) and (min-height: 640px)");
+const watching = new Set(["operations", "messages", "pushes", "callbacks", "activations"]);
+let choice;  // what the user has chosen; before, it is open where one watches
+const isOpen = () => choice ?? (isRoomy.matches && watching.has(address.view));
 
-const find = (id) => journal.entries.find((entry) => String(entry.id) === id) ?? (String(other?.id) === id ? other : undefined);
-
-async function fetchEntry(id) { other = await ask(`journal/${encodeURIComponent(id)}`); }
-
-defineDetails("journal", (id) => ({
-  prepare: () => (find(id) ? undefined : fetchEntry(id)),
-  render: () => {
-    const entry = find(id) ?? other;
-    return {
-      title: [`${entry.method} `, ...breakable(entry.path)],
-      status: entry.isAccepted ? "accepted" : "refused",
-      body: [
-        facts([
-          ["Reason", entry.refusal], ["Answer", entry.status || "none"], ["Fault", entry.fault ?? (entry.refusal === "fault" ? "unnamed" : "")], ["Counter", movement(entry)],
-          ["Ignored", (entry.warnings ?? []).map((warning) => warning.message.replace(/^ignored: /, "")).join("; ")],
-          ["Activation", entry.activationID && detailsLink("activations", entry.activationID, activationName(entry.activationID))],
-          ["Operations", operationLinks(entry.operationIDs ?? [])],
-          ["Delivery", entry.deliveryID && detailsLink("deliveries", entry.deliveryID, `Number ${entry.deliveryID}`)],
-          ["Query", entry.query, "code"], ["Time", dateOf(entry.time)], ["Number", entry.id],
-        ]),
-        ...(entry.code ? judgedCode(entry.code) : []),
-        ...layers("Request, decrypted", entry.decryptedBody),
-        ...layers("Response, decrypted", entry.decryptedResponseBody),
-        ...section("Request", plain(pretty(entry.body))),
-        ...section("Response", plain(pretty(entry.responseBody))),
-        ...section("Request headers", plain(entry.headers.map((header) => `${header.name}: ${header.value}`).join("\n"))),
-      ],
-      actions: isWhole(entry) ? [copyButton(curlCommand(entry), "Copy as curl")] : [],
-    };
-  },
-}));
-
-/** An activation is made of two layers, one in the other. */
-const layers = (title, bodies = []) => bodies.flatMap((body, index) =>
-  section(index ? `${title}, inner layer` : title, plain(pretty(body))));
-
-const operationLinks = (ids) => (ids.length ? make("span", {}, ...[...new Set(ids)].slice(0, 10).flatMap((id, index) =>
-  [index ? ", " : "", detailsLink("operations", id, id)])) : undefined);
+function showPanel() {
+  const isView = address.view === "journal";
+  const state = isView ? "view" : isOpen() ? "open" : "closed";
+  if ($("journal").dataset.state !== state) $("journal").dataset.state = state;
+  $("journal-toggle").setAttribute("aria-expanded", state !== "closed");
+}
+$("journal-toggle").addEventListener("click", () => {
+  if (address.view === "journal") return go({ view: "operations" });
+  if (!isRoomy.matches) return go({ view: "journal" });
+  choice = !isOpen();
+  showPanel();
+});
+isRoomy.addEventListener("change", () => { choice = undefined; showPanel(); });
+showPanel();

@@ -1,42 +1,42 @@
-import { facts, make, pill } from "./dom.js";
-import { plain, pretty, section } from "./details.js";
-
-/** Why a signature or an authentication code is right or wrong: what was signed, and what of it the server's keys make, too. */
-export function judgedCode(code) {
-  return [
-    make("h3", {}, `Signature ${code.isRight ? "is right" : "is wrong"}`),
-    make("div", { class: "card judged" },
-      facts([["Protocol", code.version], ["Factors", code.factors.replaceAll("_", " and ")], ["Server’s counter", code.counter], ["Counters tried", tried(code)], ["Made with", place(code)], ["Keys", code.keyName], ["Hint", code.hint && sentence(code.hint)]]),
-      code.components ? make("ul", { class: "components" }, ...code.components.map(({ factor, matches }) =>
-        make("li", {}, pill(matches ? "accepted" : "refused", matches ? "matches" : "does not match"), ` ${factor}`))) : null,
-      code.isRight ? null : make("p", { class: "hint" }, advice(code))),
-    ...signed(code.signedData),
-  ];
-}
+import { facts, make, status } from "./dom.js";
+import { folded, plain, pretty, section } from "./details.js";
 
 const sentence = (text) => text[0].toUpperCase() + text.slice(1);
+const steps = (count) => `${count} ${count === 1 ? "step" : "steps"}`;
 
-const tried = (code) => (code.lookAhead === undefined ? undefined : `${code.counter} to ${code.counter + code.lookAhead - 1}`);
-
-function place(code) {
-  if (code.stepsBehind !== undefined) return `counter ${code.counter - code.stepsBehind}, ${code.stepsBehind} steps behind the server`;
-  if (code.stepsAhead === undefined) return undefined;
-  return `counter ${code.counter + code.stepsAhead}, ${code.stepsAhead} steps ahead of the server`;
-}
-
-/** What a person may look at next. */
-function advice(code) {
+/** Why a signature is wrong: `title` is the finding, `text` what leads to it. */
+export function verdict(code) {
+  if (code.isRight) return { title: "The signature is right", text: "" };
   if (!code.components) {
     return code.hint
-      ? "The keys and the counter are right, but other data was signed."
-      : "No factor’s component matches under any counter: other data was signed than what is shown below, with another application secret, with keys of another activation, or with a counter that is further away.";
+      ? { title: "Other data was signed", text: `The keys and the counter are right. ${sentence(code.hint)}.` }
+      : { title: "Nothing of the signature matches", text: "No factor’s component matches under any counter: other data was signed than what is shown below, with another application secret, with keys of another activation, or with a counter that is further away." };
   }
   const wrong = code.components.filter((one) => !one.matches).map((one) => one.factor);
-  if (code.stepsBehind !== undefined) return "All is right but the counter, which the client has used before: it was put back from a backup.";
-  if (!wrong.length) return "All is right but the counter, which is too far ahead: the client and the server have lost each other.";
-  return wrong.includes("knowledge")
-    ? "Data, counter and possession are right: the password is wrong."
-    : `Data, counter and possession are right: the key of ${wrong.join(" and ")} is wrong.`;
+  if (code.stepsBehind !== undefined) {
+    return { title: "The counter was used before", text: `All is right but the counter, which is ${steps(code.stepsBehind)} behind: the client was put back from a backup.` };
+  }
+  if (!wrong.length) return { title: "The counter is too far ahead", text: "Data and keys are right: the client and the server have lost each other." };
+  return {
+    title: wrong.includes("knowledge") ? "The password is wrong" : `The key of ${wrong.join(" and ")} is wrong`,
+    text: "Data, counter and possession are right.",
+  };
+}
+
+/** The footnote of a verdict: what was tried, and what of it the server's keys make, too. */
+export function judgedCode(code) {
+  const [tried, place] = [
+    code.lookAhead === undefined ? undefined : `${code.counter} to ${code.counter + code.lookAhead - 1}`,
+    code.stepsBehind !== undefined ? `counter ${code.counter - code.stepsBehind}, ${steps(code.stepsBehind)} behind the server`
+      : code.stepsAhead === undefined ? undefined : `counter ${code.counter + code.stepsAhead}, ${steps(code.stepsAhead)} ahead of the server`,
+  ];
+  return [
+    make("h3", {}, `Signature ${code.isRight ? "is right" : "is wrong"}`),
+    code.components ? make("ul", { class: "components" }, code.components.map(({ factor, matches }) =>
+      make("li", {}, status(matches ? "accepted" : "refused", matches ? "matches" : "does not match"), ` ${factor}`))) : null,
+    folded("Counters and keys", false, facts([["Factors", code.factors.replaceAll("_", " and ")], ["Counters tried", tried], ["Made with", place], ["Server’s counter", code.counter], ["Protocol", code.version], ["Keys", code.keyName], ["Hint", code.hint && sentence(code.hint)]])),
+    ...signed(code.signedData),
+  ];
 }
 
 function fromBase64(text) {

@@ -1,4 +1,5 @@
-import { $, dateOf, facts, make, pill, timeOf, toast } from "./dom.js";
+import { $, facts, make, status, toast } from "./dom.js";
+import { ago, dateOf } from "./time.js";
 import { ask } from "./server.js";
 import { VirtualList } from "./virtual-list.js";
 import { Collection } from "./collection.js";
@@ -9,11 +10,11 @@ export const messages = new Collection("messages", new VirtualList($("messages-l
   key: (item) => item.id,
   open: (item) => showDetails("messages", item.id),
   render: (item) => make("div", { class: "message" },
-    pill(item.status),
+    status(item.status),
     make("span", { class: "main" }, item.subject),
     make("span", { class: "sub" }, item.userID),
     make("span", { class: "muted wide-cell" }, item.summary),
-    make("span", { class: "number time" }, timeOf(item.created))),
+    ago(item.created, { class: "number time" })),
 }), { describe: (item) => `${item.subject}: ${item.status}` });
 
 messages.prepared = (item) => ({ ...item, status: item.isRead ? "READ" : "UNREAD" });

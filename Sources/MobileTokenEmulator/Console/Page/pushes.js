@@ -1,4 +1,5 @@
-import { $, dateOf, facts, make, pill, timeOf } from "./dom.js";
+import { $, facts, make, status } from "./dom.js";
+import { ago, dateOf } from "./time.js";
 import { VirtualList } from "./virtual-list.js";
 import { Collection } from "./collection.js";
 import { activationName } from "./activations.js";
@@ -8,11 +9,11 @@ export const pushes = new Collection("pushes", new VirtualList($("pushes-list"),
   key: (item) => item.id,
   open: (item) => showDetails("pushes", item.id),
   render: (item) => make("div", { class: "push" },
-    pill(item.status),
+    status(item.status),
     make("span", { class: "main" }, item.title),
     make("span", { class: "sub" }, item.userID),
     make("span", { class: "muted wide-cell" }, item.platform),
-    make("span", { class: "number time" }, timeOf(item.created))),
+    ago(item.created, { class: "number time" })),
 }), { describe: (item) => `${item.title}: ${item.status}` });
 
 pushes.prepared = (item) => {

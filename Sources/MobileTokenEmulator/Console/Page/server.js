@@ -4,6 +4,9 @@ export const api = new URL("../_emulator/", document.baseURI);
 // The page's address may carry credentials; no request may be made for such a one, and the browser adds them anyway.
 api.username = api.password = "";
 
+/** Where the server is, or the space of it that this page is of. */
+export const root = new URL("../", api);
+
 // What was typed into the page, for as long as its tab is open. Beyond loopback the browser has asked already.
 const credentials = "credentials";
 

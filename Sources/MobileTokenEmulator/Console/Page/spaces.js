@@ -1,30 +1,47 @@
-import { $, confirmButton, make, timeOf } from "./dom.js";
-import { api, ask } from "./server.js";
+import { $, confirmButton, make, toast } from "./dom.js";
+import { ago } from "./time.js";
+import { api, ask, root } from "./server.js";
 import { address, onAddress } from "./address.js";
 
-// One that is a space itself has none, and shows nothing of them.
-const isSpace = api.pathname.includes("/spaces/");
+// A space has no spaces of its own: those of its server are listed, and this one is marked.
+const [, above, own] = /^(.*?\/)spaces\/([^/]+)\//.exec(api.pathname) ?? [];
+const spacesURL = new URL(own ? `${above}_emulator/spaces` : "spaces", api).href;
+
+/** What this page is of: a space by its name, or a server by its address. */
+export const place = { name: root.host, onName: undefined };
+
+function show(name, kind) {
+  place.name = name;
+  $("place").replaceChildren(kind, make("bdi", {}, name));
+  place.onName?.();
+}
+show(own ?? root.host, own ? "Space " : "");
 
 /** Shows the servers in this server. */
 export async function loadSpaces() {
-  for (const id of ["spaces-heading", "spaces-card"]) $(id).hidden = isSpace;
-  if (isSpace) return;
-  const { items, total } = await ask("spaces?limit=100");
+  const { items, total } = await ask(`${spacesURL}?limit=100`);
+  const mine = own && (items.find((one) => one.id === own) ?? await ask(`${spacesURL}/${own}`).catch(() => undefined));
+  if (mine?.name) show(mine.name, "Space ");
   $("spaces-list").replaceChildren(...items.map(row));
-  $("spaces-count").textContent = total > items.length ? `The newest ${items.length} of ${total}.` : total ? "" : "None. Tests that run side by side each make one.";
+  $("spaces-count").textContent = total > items.length ? `The newest ${items.length} of ${total}.` : total ? "" : "No spaces yet. Tests that run side by side each make one.";
+  $("tab-spaces").querySelector(".count").textContent = total || "";
 }
 
 function row(space) {
-  const remove = () => change(`spaces/${encodeURIComponent(space.id)}`, { method: "DELETE" });
+  const name = space.name ?? space.id;
   return make("li", {},
-    make("div", {}, make("a", { href: `${new URL(space.url).pathname}/console/` }, space.name ?? space.id), make("span", { class: "muted" }, ` made at ${timeOf(space.created)}`)),
-    confirmButton("Remove", "With all that is in it?", remove));
+    make("div", {},
+      space.id === own ? make("b", {}, name) : make("a", { href: `${new URL(space.url).pathname}/console/` }, name),
+      make("p", { class: "hint" }, space.id === own ? "this one, " : "", "made ", ago(space.created)),
+      space.failure ? make("p", { class: "bad" }, space.failure) : null),
+    space.id === own ? null : confirmButton("Remove", "With all that is in it?", () => change(`${spacesURL}/${encodeURIComponent(space.id)}`, { method: "DELETE" }, "Removed")));
 }
 
-async function change(path, options) {
+async function change(path, options, done) {
   $("spaces-error").textContent = "";
   try {
     await ask(path, options);
+    toast(done);
   } catch (failure) {
     $("spaces-error").textContent = failure.message;
   }
@@ -34,13 +51,13 @@ async function change(path, options) {
 $("new-space").addEventListener("submit", async (event) => {
   event.preventDefault();
   const name = $("space-name").value.trim();
-  await change("spaces", { method: "POST", body: name ? { name } : {} });
+  await change(spacesURL, { method: "POST", body: name ? { name } : {} }, "Space created");
   $("space-name").value = "";
 });
 
 // Nothing tells of those that tests make and remove: they are looked up when they are looked at.
 let view;
 onAddress(() => {
-  if (address.view === "connect" && view !== "connect") loadSpaces().catch(() => { /* the stream's end tells that the server has gone */ });
+  if (address.view === "spaces" && view !== "spaces") loadSpaces().catch(() => { /* the stream's end tells that the server has gone */ });
   view = address.view;
 });

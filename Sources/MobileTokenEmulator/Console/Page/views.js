@@ -1,52 +1,59 @@
-// The views and the keys that go between them.
+// The views, the rail that leads to them, and the keys that go between them.
 
 import { $ } from "./dom.js";
 import { address, go, onAddress } from "./address.js";
+import { place } from "./spaces.js";
 
-const wide = matchMedia("(min-width: 1280px)");
-const tabs = [...document.querySelectorAll("[role=tab]")];
-const viewOf = (tab) => tab.getAttribute("aria-controls");
-const selected = () => viewOf(tabs.find((tab) => tab.getAttribute("aria-selected") === "true"));
+const links = [...document.querySelectorAll("#views a")];
+const viewOf = (link) => link.hash.slice(1);
 
 function show() {
-  // On a wide page the journal has a place of its own.
-  const chosen = address.view === "journal" && wide.matches ? "operations" : address.view;
-  for (const tab of tabs) {
-    const isChosen = viewOf(tab) === chosen;
-    if (isChosen && tab.getAttribute("aria-selected") !== "true") tab.scrollIntoView({ block: "nearest", inline: "center" });
-    tab.setAttribute("aria-selected", isChosen);
-    tab.tabIndex = isChosen ? 0 : -1;
-    $(viewOf(tab)).hidden = !isChosen;
+  for (const link of links) {
+    const isChosen = viewOf(link) === address.view;
+    if (isChosen) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    // The journal is a panel below every view, and a view of its own.
+    if (viewOf(link) !== "journal") $(viewOf(link)).hidden = !isChosen;
+    if (isChosen) document.title = `${link.firstChild.textContent.trim()} · ${place.name} – Mobile Token Emulator`;
   }
-  document.title = `${$(`tab-${chosen}`).firstChild.textContent.trim()} – Mobile Token Emulator`;
+  document.body.dataset.view = address.view;
+  closeMenu();
 }
 
-function select(view, { focus = false } = {}) {
-  go({ view });
-  if (focus) $(`tab-${view}`).focus();
+function closeMenu() {
+  $("rail").classList.remove("open");
+  $("menu").setAttribute("aria-expanded", false);
 }
 
-for (const tab of tabs) tab.addEventListener("click", () => select(viewOf(tab)));
-document.querySelector("[role=tablist]").addEventListener("keydown", (event) => {
-  const visible = tabs.filter((tab) => tab.offsetParent !== null);
-  const index = visible.indexOf(document.activeElement);
-  const next = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: visible.length - 1 }[event.key];
+$("menu").addEventListener("click", () => $("menu").setAttribute("aria-expanded", $("rail").classList.toggle("open")));
+$("rail").addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && $("rail").classList.contains("open")) { closeMenu(); $("menu").focus(); }
+  const index = links.indexOf(document.activeElement);
+  const next = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: links.length - 1 }[event.key];
   if (next === undefined || index < 0) return;
   event.preventDefault();
-  select(viewOf(visible.at(next % visible.length)), { focus: true });
+  const link = links.at(next % links.length);
+  link.focus();
+  go({ view: viewOf(link) });
 });
-$("clock-button").addEventListener("click", () => select("clock", { focus: true }));
+for (const link of document.querySelectorAll("#rail a")) {
+  link.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    go({ view: viewOf(link) });
+  });
+}
+$("clock-button").addEventListener("click", () => { go({ view: "clock" }); $("tab-clock").focus(); });
 
 document.addEventListener("keydown", (event) => {
-  const isTyping = event.target.matches("input:not([type=checkbox]):not([type=range]), textarea, select");
+  const isTyping = event.target.matches("input:not([type=checkbox], [type=range], [type=radio]), textarea, select");
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-  const target = { "/": "input[type=search]", n: "[data-open]" }[event.key];
-  const control = target && $(selected()).querySelector(target);
+  const target = { "/": "input[type=search]", n: "[aria-keyshortcuts=n]" }[event.key];
+  const control = target && $(address.view).querySelector(target);
   if (!control) return;
   event.preventDefault();
   if (event.key === "n") control.click(); else control.focus();
 });
 
-wide.addEventListener("change", show);
+place.onName = show;
 onAddress(show);
 show();

@@ -7,11 +7,11 @@ import { make } from "./dom.js";
  */
 export class VirtualList {
   /**
-   * `render(item)` makes a row; `tick(row, item)` brings it up to date every second; `open(item)` follows a click or
-   * Enter; `reachedEnd()` is called when the last row comes into view.
+   * `render(item)` makes a row; `open(item)` follows a click or Enter; `reachedEnd()` is called when the last row comes
+   * into view.
    */
-  constructor(element, { key, render, open, tick, reachedEnd }) {
-    Object.assign(this, { element, key, render, open, onTick: tick, reachedEnd });
+  constructor(element, { key, render, open, reachedEnd }) {
+    Object.assign(this, { element, key, render, open, reachedEnd });
     this.items = [];
     this.rows = new Map();  // by key, those in view
     this.highlighted = new Set();
@@ -50,11 +50,6 @@ export class VirtualList {
 
   /** Draws the eye to a row, if it is in view. */
   highlight(key) { this.highlighted.add(String(key)); }
-
-  /** Time has passed. */
-  tick() {
-    if (this.onTick) for (const { row, item } of this.rows.values()) this.onTick(row, item);
-  }
 
   keyOf(item) { return String(this.key(item)); }
   get activeIndex() { return this.items.findIndex((item) => this.keyOf(item) === this.active); }

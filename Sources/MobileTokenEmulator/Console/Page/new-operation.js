@@ -2,7 +2,8 @@ import { $, make, toast } from "./dom.js";
 import { ask } from "./server.js";
 import { onOpen, onSubmit, openDialog } from "./dialogs.js";
 import { templates } from "./templates.js";
-import { operations, showOperation } from "./operations.js";
+import { operations } from "./operations.js";
+import { showOperation } from "./operation.js";
 
 /** Offers the templates there are. */
 export function offerTemplates() {

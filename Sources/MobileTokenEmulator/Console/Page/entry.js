@@ -1,0 +1,73 @@
+// A request that is open: what was found out is the headline, everything else a footnote.
+
+import { breakable, copyButton, facts, make } from "./dom.js";
+import { dateOf } from "./time.js";
+import { ask } from "./server.js";
+import { defineDetails, detailsLink, folded, plain, pretty, section } from "./details.js";
+import { activationName } from "./activations.js";
+import { callerOf, journal, movement, reasonOf } from "./journal.js";
+import { operations } from "./operations.js";
+import { sentence } from "./what.js";
+import { judgedCode, verdict } from "./judged-code.js";
+import { curlCommand, isWhole } from "./curl.js";
+
+let other = null;  // one that is not in the list
+
+const find = (id) => journal.entries.find((entry) => String(entry.id) === id) ?? (String(other?.id) === id ? other : undefined);
+
+const deeds = [[/\/operation\/authorize$/, "tried to approve"], [/\/operation\/cancel$/, "tried to reject"], [/\/activation\/create$/, "tried to activate"], [/\/offline\/otp$/, "The offline code of"]];
+
+/** Who wanted what. */
+function attempt(entry) {
+  const deed = deeds.find(([pattern]) => pattern.test(entry.path))?.[1] ?? `asked for ${entry.path}`;
+  const operation = entry.operationIDs?.length === 1 && operations.find(entry.operationIDs[0]);
+  return [callerOf(entry) || (entry.deliveryID === undefined ? "A client" : "The server"), " ", deed, operation ? [" ", detailsLink("operations", operation.id, sentence(operation))] : null, "."];
+}
+
+function finding(entry) {
+  if (entry.isAccepted) return [];
+  const reason = reasonOf(entry) ?? (entry.fault ? `The fault “${entry.fault}” struck` : `Refused with ${entry.status}`);
+  const said = entry.code && !entry.code.isRight ? verdict(entry.code).text : "";
+  return [make("div", { class: "verdict" },
+    make("p", { class: "headline bad" }, `${reason[0].toUpperCase()}${reason.slice(1)}.`.replace("..", ".")),
+    said ? make("p", {}, said) : null,
+    make("p", { class: "muted" }, attempt(entry)))];
+}
+
+defineDetails("journal", (id) => ({
+  prepare: () => (find(id) ? undefined : ask(`journal/${encodeURIComponent(id)}`).then((entry) => { other = entry; })),
+  render: () => {
+    const entry = find(id) ?? other;
+    return {
+      title: [`${entry.method} `, ...breakable(entry.path)],
+      status: [entry.isAccepted ? "accepted" : "refused", entry.status ? `${entry.isAccepted ? "accepted" : "refused"} with ${entry.status}` : "no answer"],
+      body: [
+        ...finding(entry),
+        facts([
+          ["Fault", entry.fault ?? (entry.refusal === "fault" ? "unnamed" : "")],
+          ["Ignored", (entry.warnings ?? []).map((warning) => warning.message.replace(/^ignored: /, "")).join("; ")],
+          ["Activation", entry.activationID && detailsLink("activations", entry.activationID, activationName(entry.activationID))],
+          ["Operations", operationLinks(entry.operationIDs ?? [])],
+          ["Callback", entry.deliveryID && detailsLink("deliveries", entry.deliveryID, `Number ${entry.deliveryID}`)],
+          ["Query", entry.query, "code"], ["Time", dateOf(entry.time)],
+        ]),
+        ...(entry.code ? judgedCode(entry.code) : []),
+        ...layers("Request, decrypted", entry.decryptedBody),
+        ...layers("Response, decrypted", entry.decryptedResponseBody),
+        ...section("Request", plain(pretty(entry.body))),
+        ...section("Response", plain(pretty(entry.responseBody))),
+        folded("Headers, counter and reason", false,
+          facts([["Reason", entry.refusal], ["Counter", movement(entry)], ["Number", entry.id]]),
+          plain(entry.headers.map((header) => `${header.name}: ${header.value}`).join("\n"))),
+      ],
+      actions: isWhole(entry) ? [copyButton(curlCommand(entry), "Copy as curl")] : [],
+    };
+  },
+}));
+
+/** An activation is made of two layers, one in the other. */
+const layers = (title, bodies = []) => bodies.flatMap((body, index) =>
+  section(index ? `${title}, inner layer` : title, plain(pretty(body))));
+
+const operationLinks = (ids) => (ids.length ? make("span", {}, [...new Set(ids)].slice(0, 10).flatMap((id, index) =>
+  [index ? ", " : "", detailsLink("operations", id, id)])) : undefined);

@@ -1,0 +1,122 @@
+// An operation that is open: its phone on the left, its life on the right.
+
+import { facts, make } from "./dom.js";
+import { ago, dateOf, serverNow, until } from "./time.js";
+import { ask } from "./server.js";
+import { attempt, dangerousAction, defineDetails, detailsLink, folded, refreshDetails, section, showDetails, shownKey } from "./details.js";
+import { addressOfFiltered, split } from "./address.js";
+import { onOperation, operations } from "./operations.js";
+import { onDelivery } from "./callbacks.js";
+import { deciders } from "./devices.js";
+import { Story } from "./story.js";
+import { headline } from "./what.js";
+import { isRefused, reasonOf, timeline } from "./life.js";
+import { way } from "./way.js";
+import { phone } from "./phone.js";
+import { decisionControls } from "./decide.js";
+import { pushes } from "./pushes.js";
+import { OfflineApproval } from "./offline.js";
+
+const narrow = matchMedia("(max-width: 1099px)");
+const approvals = new Map();  // by operation: the offline approval that was begun
+let story = null;  // that of the operation that is open
+
+/** Opens an operation, with `offline` an offline QR code too. */
+export function showOperation(id, { offline = false } = {}) {
+  showDetails("operations", id);
+  if (offline) approvalOf(id).start();
+}
+
+function approvalOf(id) {
+  if (!approvals.has(id)) approvals.set(id, new OfflineApproval(id, () => operations.find(id)));
+  return approvals.get(id);
+}
+
+/** Who may decide it, or what happened to it, has changed. */
+export function refreshOpenOperation() { if (story) refreshDetails(`operations/${story.id}`); }
+
+// What fails here tells nothing new: the stream's end says that the server has gone.
+const reload = (told) => told.load().then((isNew) => { if (isNew) refreshDetails(`operations/${told.id}`); }, () => {});
+
+// The journal has heard of what was asked: only another language needs an answer of its own.
+onOperation((id) => refreshDetails(`operations/${id}`));
+onDelivery((one) => refreshDetails(`operations/${one?.operationID}`));
+narrow.addEventListener("change", refreshOpenOperation);
+
+/** What one sees first: what the operation asks for, and where it stands. */
+function summary(item, moments) {
+  const last = moments.findLast(isRefused);
+  return make("div", { class: "summary" },
+    make("p", { class: "headline" }, headline(item)),
+    make("p", { class: "muted" }, item.title, " for ", item.userID ?? "anybody, until somebody claims it", ", ", ago(item.created), item.status === "PENDING" ? [" · ", until(item.expires)] : null),
+    last && item.status !== "APPROVED" ? make("p", { class: "finding bad" }, `${reasonOf(last) ?? "Refused"}. `, detailsLink("journal", last.requestID, "Why"), make("span", { class: "muted" }, ` · ${item.failureCount} of ${item.maximumFailureCount} attempts`)) : null,
+    item.statusReason ?? item.rejectReason ? make("p", {}, `Reason: ${item.statusReason ?? item.rejectReason}`) : null);
+}
+
+function phoneColumn(item, told) {
+  const shown = told.shown(item);
+  const [device, ...others] = deciders(item);
+  const isFlipped = shown.operation.ui?.flipButtons;
+  const choice = make("select", { "aria-label": "Language of the phone", "data-action": "language", oninput: () => { told.language = choice.value; return reload(told); } },
+    shown.languages.map((one) => make("option", { value: one, selected: one === shown.language }, one)));
+  return make("div", { class: "phone-column" },
+    phone({
+      ...shown, status: item.status, owner: device?.name ?? item.userID ?? "Anybody’s phone",
+      controls: device && item.status === "PENDING" ? decisionControls(item, device, isFlipped, attempt) : undefined,
+    }),
+    make("div", { class: "buttons" }, choice),
+    item.status === "PENDING" && others.length ? section("Other phones", others.slice(0, 9).map((one) => make("div", { class: "card" }, make("p", {}, one.name), decisionControls(item, one, isFlipped, attempt)))) : null,
+    item.status === "PENDING" && !device ? make("p", { class: "hint" }, item.userID ? `A client of ${item.userID}’s decides: there is no virtual phone.` : "Whoever claims it decides.") : null);
+}
+
+defineDetails("operations", (id) => ({
+  isWide: true,
+  prepare: async () => {
+    story = new Story(id);
+    await Promise.all([operations.need(id), story.load()]);
+  },
+  render: () => {
+    const item = operations.find(id);
+    const told = story?.id === id ? story : new Story(id);
+    const moments = told.moments(item);
+    const actions = [];
+    if (item.status === "PENDING") {
+      const cancel = () => ask(`cloud/operations/${encodeURIComponent(id)}?statusReason=CANCELED_IN_CONSOLE`, { method: "DELETE" });
+      actions.push(dangerousAction("Cancel operation", "Cancel it for good?", cancel));
+    }
+    return {
+      title: item.title,
+      status: item.status,
+      body: [make("div", { class: "opened" }, phoneColumn(item, told), make("div", { class: "stack" },
+        summary(item, moments),
+        way(item, moments, told.deliveries, narrow.matches),
+        section("Life", timeline(moments), links(item, told)),
+        item.status === "PENDING" ? folded("Offline approval", Boolean(approvalOf(id).code || approvalOf(id).failure), approvalOf(id).card()) : null,
+        folded("Identifiers and data", false, facts([
+          ["Identifier", item.id, "copy"], ["Type", item.name], ["Signed data", item.data, "copy"], ["Proximity code", item.proximityCode, "copy"],
+          ["Failures", `${item.failureCount} of ${item.maximumFailureCount}`], ["Created", dateOf(item.created)], ["Expires", dateOf(item.expires)],
+        ]))))],
+      actions,
+    };
+  },
+}));
+
+/** From an operation to what was asked and told about it. */
+function links(item, told) {
+  const about = [...pushes.items.values()].filter((one) => one.operationID === item.id);
+  const all = [make("a", { href: addressOfFiltered("journal", item.id) }, "All its requests"),
+    ...about.map((one) => detailsLink("pushes", one.id, `Push ${one.id}`)),
+    ...told.deliveries.map((one) => detailsLink("deliveries", one.id, `Callback ${one.id}`))];
+  return make("p", { class: "links" }, all.flatMap((link, index) => (index ? [" · ", link] : [link])));
+}
+
+let proximityStep = 0;
+
+// A proximity code is good for half a minute: one that is shown is kept fresh.
+setInterval(() => {
+  const step = Math.floor(serverNow() / 30000);
+  if (step === proximityStep) return;
+  proximityStep = step;
+  const [kind, id] = split(shownKey() ?? "/");
+  if (kind === "operations" && operations.items.get(id)?.proximityCode) operations.touch(id);
+}, 1000);
