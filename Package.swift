@@ -184,6 +184,16 @@ let package = Package(
             path: "Tests/NodeExerciser"
         ),
 
+        // The whole system in one thread, in an order drawn from a seed. What they need of the toolchain's own interfaces, and the
+        // clocks that they put in the place of the system's, stay in the one program that links them.
+        .target(name: "CRuntimeHooks", path: "Tests/CRuntimeHooks"),
+        .target(
+            name: "Simulation",
+            dependencies: ["CRuntimeHooks", "MobileTokenTesting"],
+            path: "Tests/Simulation"
+        ),
+        .executableTarget(name: "simulate", dependencies: ["Simulation"], path: "Tests/simulate"),
+
         // Tests. `VectorTests` holds every case of the reference implementation.
         .testTarget(
             name: "VectorTests",
@@ -197,6 +207,8 @@ let package = Package(
             ]
         ),
         .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
+        // Runs the program.
+        .testTarget(name: "SimulationTests", dependencies: ["TestSupport"]),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "MobileTokenTesting", "TestSupport"]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "TestSupport"]),
         .testTarget(
