@@ -27,6 +27,8 @@ package struct BackendState: Sendable, Codable {
         set { self.addedUsers = newValue }
     }
     private var addedUsers: Table<CloudUser>?
+    /// All that the server's virtual devices keep, in the words of those who operate them.
+    package var virtualDevices = Table<ExportableJSON>()
     var replays = ReplayCache()
     var randomness: Randomness
     /// Not later than the first deadline of an activation; nil when there is none.
@@ -41,7 +43,7 @@ package struct BackendState: Sendable, Codable {
     /// All but the four above, which follow from the rest.
     private enum CodingKeys: String, CodingKey {
         case defaultApplicationID, applications, activations, offers, tokens, temporaryKeys, recoveryCodes, operations
-        case inbox, callbacks, devices, oidcProviders, oidcGrants, replays, randomness
+        case inbox, callbacks, devices, virtualDevices, oidcProviders, oidcGrants, replays, randomness
         case addedUsers = "cloudUsers"
     }
 

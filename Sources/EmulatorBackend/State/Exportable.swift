@@ -1,12 +1,12 @@
 package import ExactJSON
-import PowerAuthCrypto
+package import PowerAuthCrypto
 import PowerAuthProtocol
 
 /// A secret that goes into the exported state. Only a development server may have this type.
 package struct ExportableSecret: Sendable, Equatable, Codable {
-    var secret: SecretBytes
+    package var secret: SecretBytes
 
-    init(_ secret: SecretBytes) {
+    package init(_ secret: SecretBytes) {
         self.secret = secret
     }
 
@@ -28,7 +28,7 @@ package struct ExportableSecret: Sendable, Equatable, Codable {
 package struct ExportableJSON: Sendable, Hashable, Codable {
     package var value: JSONValue
 
-    init(_ value: JSONValue) {
+    package init(_ value: JSONValue) {
         self.value = value
     }
 

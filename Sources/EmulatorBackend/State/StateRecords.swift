@@ -11,7 +11,7 @@ package struct StateKey: Sendable, Hashable {
     /// Which table it stands in. The raw values are stored: do not change them.
     package enum Kind: String, Sendable, CaseIterable {
         case root, application, activation, offer, token, temporaryKey, recoveryCode, operation, claim, message, device
-        case replay, callback, oidcProvider, oidcGrant, cloudUser
+        case replay, callback, oidcProvider, oidcGrant, cloudUser, virtualDevice
     }
 
     package let kind: Kind
@@ -136,6 +136,7 @@ extension BackendState {
         .message: TableAccess(\.inbox.messages),
         .callback: TableAccess(\.callbacks),
         .device: TableAccess(\.devices),
+        .virtualDevice: TableAccess(\.virtualDevices),
         .oidcProvider: TableAccess(\.oidcProviders),
         .oidcGrant: TableAccess(\.oidcGrants),
         .cloudUser: TableAccess(\.cloudUsers),

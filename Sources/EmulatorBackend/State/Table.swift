@@ -42,7 +42,7 @@ package struct Table<Value: Sendable & Codable>: Sendable {
         self.changed.insert(self.entries.keys[index])
     }
 
-    mutating func removeAll(where isUnwanted: (Value) -> Bool) {
+    package mutating func removeAll(where isUnwanted: (Value) -> Bool) {
         for (key, entry) in self.entries where isUnwanted(entry.value) { self[key] = nil }
     }
 
@@ -53,7 +53,7 @@ package struct Table<Value: Sendable & Codable>: Sendable {
     }
 
     /// The keys in the order in which they came.
-    var keysInOrder: [String] {
+    package var keysInOrder: [String] {
         self.entries.sorted { $0.value.number < $1.value.number }.map(\.key)
     }
 }

@@ -70,6 +70,7 @@ extension EmulatorCore {
         {
             backend.adoptRules(of: self.backend)
             (self.backend, self.initial.backend) = (backend, initial)
+            self.devices.markAllChanged()
             self.durableVersion = self.unwritten.noteReturn()
         } else {
             self.dataFile = nil

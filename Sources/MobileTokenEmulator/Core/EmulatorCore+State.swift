@@ -18,13 +18,24 @@ extension EmulatorCore {
         }
     }
 
-    func exported() throws -> [UInt8] { try self.backend.exported() }
+    func exported() throws -> [UInt8] {
+        self.keepDevices()
+        return try self.backend.exported()
+    }
+
+    /// Lets the state hold what the virtual devices keep.
+    func keepDevices() {
+        for record in self.devices.takeChanges() {
+            self.backend.state.virtualDevices[record.device.id] = record.document
+        }
+    }
 
     /// Replaces all state. A document that does not decode changes nothing.
     func importState(_ document: [UInt8]) async throws(EmulatorError) {
         let imported = try Backend(document: document, self.configuration)
-        self.initial = WholeState(imported, seed: self.configuration.seed)
-        try await self.replaceState(with: imported)
+        let whole = try WholeState(imported, self.configuration)
+        self.initial = whole
+        try await self.replaceState(with: imported, whole.devices)
     }
 
     /// Blocks an activation.
@@ -119,6 +130,7 @@ extension EmulatorCore {
 
     /// Remembers what a change of the backend changed. For a request that changed nothing, nothing is written.
     func noteChanges() {
+        if self.dataFile != nil { self.keepDevices() }
         self.unwritten.note(self.backend.state.takeChanges(), isKept: self.dataFile != nil)
     }
 

@@ -64,11 +64,13 @@ actor EmulatorCore {
         self.mailroom = Mailroom(capacity: retention.deliveries)
         self.devices = DeviceRoom(capacity: configuration.capacity.devices)
         var dataFile: (file: DataFile, saved: DataFile.Saved?)?
+        var devices: DeviceRoom.Contents?
         if let path = configuration.dataFile { dataFile = try DataFile.open(path: path) }
         let backend: Backend
         if let saved = dataFile?.saved {
-            self.initial = WholeState(try Backend(document: saved.initial, configuration), seed: configuration.seed)
+            self.initial = try WholeState(Backend(document: saved.initial, configuration), configuration)
             backend = try Backend(saved.current, configuration)
+            devices = try DeviceRoom.Contents(of: backend, capacity: configuration.capacity.devices)
             let isWritten = if case .records = saved.current { true } else { false }
             self.unwritten = UnwrittenChanges(isWritten: isWritten)
         } else {
@@ -76,9 +78,9 @@ actor EmulatorCore {
                 if let copied {
                     try copied.copied(for: configuration)
                 } else if let document = configuration.initialState {
-                    WholeState(try Backend(document: Array(document), configuration), seed: configuration.seed)
+                    try WholeState(Backend(document: Array(document), configuration), configuration)
                 } else {
-                    WholeState(try Backend(empty: configuration), seed: configuration.seed)
+                    try WholeState(Backend(empty: configuration), configuration)
                 }
             backend = self.initial.backend
             self.unwritten = UnwrittenChanges(isWritten: false)
@@ -90,7 +92,7 @@ actor EmulatorCore {
         self.publishedTime = Mutex(initial.time)
         (self.time, self.faults, self.faultRandomness) = (initial.time, initial.faults, initial.faultRandomness)
         self.toldStatuses = backend.activationStatuses
-        self.devices.replace(with: initial.devices, at: initial.time.now().milliseconds)
+        self.devices.replace(with: devices ?? initial.devices, at: initial.time.now().milliseconds)
         self.mailroom.change { $0.replace(with: initial.outbox) }
     }
 

@@ -14,9 +14,17 @@ struct WholeState: Sendable {
     var devices = DeviceRoom.Contents()
     var outbox = Outbox()
 
-    /// - Parameter seed: Fixes which requests a probable fault strikes.
-    init(_ backend: Backend, seed: UInt64?) {
-        (self.backend, self.faultRandomness) = (backend, Randomness(seed: seed))
+    /// Takes up a backend, with the virtual devices that it holds.
+    init(_ backend: Backend, _ configuration: Emulator.Configuration) throws(EmulatorError) {
+        (self.backend, self.faultRandomness) = (backend, Randomness(seed: configuration.seed))
+        self.devices = try DeviceRoom.Contents(of: backend, capacity: configuration.capacity.devices)
+    }
+
+    fileprivate init(_ core: isolated EmulatorCore) {
+        (self.backend, self.time, self.faults) = (core.backend, core.time, core.faults)
+        self.faultRandomness = core.faultRandomness
+        // Those beside the backend are what counts.
+        self.backend.state.virtualDevices.removeAll { _ in true }
     }
 
     /// Returns the same for a server of another configuration.
@@ -30,8 +38,7 @@ struct WholeState: Sendable {
 extension EmulatorCore {
     /// Returns all that there is at this moment, once it is durable.
     func wholeState() async throws(EmulatorError) -> WholeState {
-        var whole = WholeState(self.backend, seed: nil)
-        (whole.time, whole.faults, whole.faultRandomness) = (self.time, self.faults, self.faultRandomness)
+        var whole = WholeState(self)
         // What follows from the changes so far is there when they are written, and nothing of later ones.
         let followed = Mutex((devices: whole.devices, outbox: whole.outbox))
         let failure = await self.commit { core in
@@ -68,6 +75,8 @@ extension EmulatorCore {
     ) async throws(EmulatorError) {
         let (former, formerDevices) = (self.backend, self.devices.contents)
         self.backend = backend
+        // From now on what these devices keep, and nothing else.
+        self.backend.state.virtualDevices.removeAll { _ in true }
         self.unwritten.noteReplacement()
         self.devices.replace(with: devices, at: self.now.milliseconds)
         let failure = await self.commit { core in

@@ -1,3 +1,4 @@
+import EmulatorBackend
 import ExactJSON
 import HTTPClientTransport
 import PowerAuth
@@ -15,6 +16,9 @@ enum DeviceFailure: Error, Sendable, Equatable {
         }
     }
 
+    /// The error for the one who let a device do something.
+    var error: EmulatorError { EmulatorError(.refused, self.reason) }
+
     /// The error for the one who wanted a device.
     var preventingActivation: EmulatorError {
         EmulatorError(.refused, "The device could not be activated: \(self.reason)")
@@ -22,6 +26,10 @@ enum DeviceFailure: Error, Sendable, Equatable {
 
     /// Reads what the SDK says.
     init(_ error: any Error) {
+        if let refusal = error as? Refusal {
+            self = .refused(reason: "\(refusal.status) \(refusal.code) \(refusal.message)")
+            return
+        }
         guard let error = error as? MobileTokenError else {
             self = .unanswered(reason: "the server has stopped")
             return

@@ -15,6 +15,8 @@ struct DeviceKeys: Sendable {
         /// The string that configures it for its application.
         let application: String
         let sealingKey: SecretBytes
+        /// The service whose push messages it registers for.
+        let push: Emulator.NewDevice.Push?
     }
 
     let activationID: String
@@ -22,6 +24,8 @@ struct DeviceKeys: Sendable {
     let rows: MemoryDriver.Contents
     /// The key of its password, once it was asked for: deriving it takes milliseconds.
     let unlocked: Authentication.UnlockedFactor?
+    /// Whether it has registered for push messages.
+    let isRegistered: Bool
 }
 
 extension DeviceKeys.Model {
@@ -41,6 +45,7 @@ extension DeviceKeys.Model {
         }
         self.application = backend.defaultApplication.sdkConfiguration
         self.sealingKey = SecureRandom.secret(Sealing.keyByteCount)
+        self.push = request.push
     }
 }
 

@@ -34,6 +34,7 @@ struct DeviceOperator: Sendable {
             let now = await self.core.now.milliseconds
             self.core.devices.finish(work) { $0.finish(task.operationID, of: id, failure, at: now) }
         }
-        await self.core.reportDevice(id)
+        // What cannot be written is written with the next change.
+        try? await self.core.commitDevice(id)
     }
 }

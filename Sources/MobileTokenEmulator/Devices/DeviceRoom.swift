@@ -1,5 +1,6 @@
 import Coordination
 import EmulatorBackend
+import PowerAuth
 import Synchronization
 
 /// The virtual devices, where those who have something for them and the one who operates them meet.
@@ -15,6 +16,31 @@ final class DeviceRoom: Sendable {
     struct Contents: Sendable {
         fileprivate(set) var roster = DeviceRoster()
         fileprivate var keys: [String: DeviceKeys] = [:]
+
+        init() {}
+
+        fileprivate init(roster: DeviceRoster, keys: [String: DeviceKeys]) {
+            (self.roster, self.keys) = (roster, keys)
+        }
+
+        /// Reads the devices that a state holds.
+        ///
+        /// - Throws: `invalidDocument`, or `capacityExceeded` for more than there is room for.
+        init(of backend: Backend, capacity: Int) throws(EmulatorError) {
+            let table = backend.state.virtualDevices
+            for id in table.keysInOrder {
+                guard let document = table[id] else { continue }
+                let record = try DeviceRecord(document)
+                guard record.device.id.utf8.elementsEqual(id.utf8) else {
+                    throw EmulatorError(.invalidDocument, "A virtual device is that of another activation")
+                }
+                self.roster.insert(record.device)
+                self.keys[id] = record.keys
+            }
+            guard self.roster.count <= capacity else {
+                throw EmulatorError(.capacityExceeded, "There is no room for so many virtual devices (\(capacity))")
+            }
+        }
     }
 
     private struct State {
@@ -25,6 +51,8 @@ final class DeviceRoom: Sendable {
         var sessions: [String: DeviceSession] = [:]
         /// Devices that are being made.
         var reserved = 0
+        /// The tags of the keys that the state holds.
+        var keptTags: [String: WriteTag] = [:]
         /// Counts how often all devices were replaced: what is done for one of before is not noted with one of after.
         var epoch = 0
 
@@ -92,7 +120,7 @@ final class DeviceRoom: Sendable {
     /// - Returns: Whether there was one.
     func remove(_ id: String) -> Bool {
         self.state.withLock { state in
-            (state.keys[id], state.sessions[id]) = (nil, nil)
+            (state.keys[id], state.sessions[id], state.keptTags[id]) = (nil, nil, nil)
             guard state.roster[id] != nil else { return false }
             state.roster.remove(id)
             return true
@@ -104,9 +132,39 @@ final class DeviceRoom: Sendable {
         self.state.withLock { state in
             (state.roster, state.keys, state.sessions) = (contents.roster, contents.keys, [:])
             state.roster.interrupt(at: now)
+            state.roster.markAllChanged()
             state.epoch += 1
         }
         self.work.raise()
+    }
+
+    // MARK: For the state
+
+    /// Lets the next ``takeChanges()`` return all devices: the state holds what was before.
+    func markAllChanged() { self.state.withLock { $0.roster.markAllChanged() } }
+
+    /// Returns the devices that have changed since this was last called, in the order in which they were made.
+    func takeChanges() -> [DeviceRecord] {
+        self.state.withLock { state in
+            var changed = state.roster.takeChanges()
+            for (id, session) in state.sessions {
+                let tag = session.tag
+                if state.keptTags[id] != tag { changed.insert(id) }
+                state.keptTags[id] = tag
+            }
+            return state.roster.newestFirst.reversed().compactMap { device in
+                guard changed.contains(device.id) else { return nil }
+                guard let keys = state.sessions[device.id]?.keys ?? state.keys[device.id] else { return nil }
+                return DeviceRecord(device: device, keys: keys)
+            }
+        }
+    }
+
+    // MARK: For those who ask
+
+    /// Returns a device ready to work; `nil` when there is none.
+    func session(of id: String, _ site: (DeviceCaller) -> DeviceSite) -> DeviceSession? {
+        self.state.withLock { $0.session(of: id, site) }
     }
 
     // MARK: For the operator

@@ -6,8 +6,8 @@ import EmulatorBackend
 /// A device does one thing at a time. Times are those of the server's clock.
 struct DeviceRoster: Sendable {
     /// One operation that a device has to decide, or has decided.
-    struct Task: Sendable, Equatable {
-        enum State: String, Sendable, CaseIterable {
+    struct Task: Sendable, Equatable, Codable {
+        enum State: String, Sendable, CaseIterable, Codable {
             case waiting, underWay, done, failed
         }
 
@@ -28,7 +28,7 @@ struct DeviceRoster: Sendable {
         var isOpen: Bool { self.state == .waiting || self.state == .underWay }
     }
 
-    struct Device: Sendable {
+    struct Device: Sendable, Codable {
         let id: String
         let name: String
         let version: String
@@ -61,6 +61,8 @@ struct DeviceRoster: Sendable {
 
     private var devices: [String: Device] = [:]
     private var order: [String] = []
+    /// The devices that were added or changed since ``takeChanges()`` was last called.
+    private var changed: Set<String> = []
 
     var count: Int { self.order.count }
     var newestFirst: [Device] { self.order.reversed().compactMap { self.devices[$0] } }
@@ -79,11 +81,32 @@ struct DeviceRoster: Sendable {
     ) {
         var device = Device(id: id, name: name, version: version, created: now, rule: rule)
         device.nextLook = now
-        if self.devices.updateValue(device, forKey: id) == nil { self.order.append(id) }
+        self.insert(device)
+    }
+
+    /// Adds a device as it was kept.
+    mutating func insert(_ device: Device) {
+        if self.devices[device.id] == nil { self.order.append(device.id) }
+        self.set(device)
+    }
+
+    private mutating func set(_ device: Device) {
+        self.devices[device.id] = device
+        self.changed.insert(device.id)
+    }
+
+    /// Lets the next ``takeChanges()`` return all devices.
+    mutating func markAllChanged() { self.changed = Set(self.order) }
+
+    /// Returns the devices that were added or changed since this was last called.
+    mutating func takeChanges() -> Set<String> {
+        defer { self.changed = [] }
+        return self.changed
     }
 
     mutating func remove(_ id: String) {
         self.devices[id] = nil
+        self.changed.remove(id)
         self.order.removeAll { $0 == id }
     }
 
@@ -139,7 +162,7 @@ struct DeviceRoster: Sendable {
                 due: now
             )
         )
-        self.devices[id] = device
+        self.set(device)
         return true
     }
 
@@ -162,7 +185,7 @@ struct DeviceRoster: Sendable {
     private mutating func change(_ id: String, _ change: (inout Device) -> Void) {
         guard var device = self.devices[id] else { return }
         change(&device)
-        self.devices[id] = device
+        self.set(device)
     }
 
     // MARK: Jobs
@@ -186,7 +209,7 @@ struct DeviceRoster: Sendable {
             case .look: device.nextLook = nil
             case .decide(_, let task): device.change(task.operationID) { $0.state = .underWay }
             }
-            self.devices[id] = device
+            self.set(device)
             return job
         }
     }

@@ -69,5 +69,57 @@ extension ControlAPI {
             let (id, decision) = input
             return try await control.core.decide(decision, by: id)
         },
+        Route(
+            .control(
+                "POST",
+                "/devices/{id}/claims",
+                "Lets a virtual device take an operation that was made for no user; its rule decides it then.",
+                takes: Call.segment("id"),
+                Call.body(Emulator.OperationClaim.form),
+                gives: Emulator.VirtualDevice.form,
+                refuses: [409]
+            )
+        ) { control, input in
+            let (id, claim) = input
+            return try await control.core.claim(claim.operationID, by: id)
+        },
+        Route(
+            .control(
+                "POST",
+                "/devices/{id}/offline-codes",
+                "Lets a virtual device approve an operation without a network.",
+                takes: Call.segment("id"),
+                Call.body(Emulator.ScannedOperation.form),
+                gives: Emulator.CarriedCode.form,
+                refuses: [409]
+            )
+        ) { control, input in
+            let (id, operation) = input
+            return Emulator.CarriedCode(code: try await control.core.offlineCode(for: operation.content, by: id))
+        },
+        Route(
+            .control(
+                "GET",
+                "/devices/{id}/inbox",
+                "Shows the inbox as a virtual device is shown it.",
+                takes: Call.segment("id"),
+                gives: Emulator.DeviceInbox.form,
+                refuses: [409]
+            )
+        ) { control, id in try await control.core.inbox(ofDevice: id) },
+        Route(
+            .control(
+                "POST",
+                "/devices/{id}/inbox/{message}/read",
+                "Lets a virtual device show a message, and mark it as read.",
+                takes: Call.segment("id"),
+                Call.segment("message"),
+                gives: Emulator.DeviceMessage.form,
+                refuses: [409]
+            )
+        ) { control, input in
+            let (id, message) = input
+            return try await control.core.readMessage(message, by: id)
+        },
     ]
 }

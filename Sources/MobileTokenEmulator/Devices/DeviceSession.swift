@@ -13,9 +13,15 @@ actor DeviceSession {
     nonisolated let model: DeviceKeys.Model
 
     private nonisolated let rows: MemoryDriver
-    private nonisolated let unlocked: Mutex<Authentication.UnlockedFactor?>
+    private nonisolated let memory: Mutex<Memory>
     private let site: DeviceSite
     private var opened: Opened?
+
+    /// The part of the keys that is no row.
+    private struct Memory {
+        var unlocked: Authentication.UnlockedFactor?
+        var isRegistered = false
+    }
 
     private struct Opened {
         /// Holds what the activation has of the server.
@@ -33,14 +39,14 @@ actor DeviceSession {
     private static let password = "virtual device"
     private static let wrongPassword = "mistyped"
     /// The number of entries of its receipts that a device keeps at least; nobody reads them but itself.
-    private static let receiptEntries = 16
+    static let receiptEntries = 16
 
     /// Takes up the work of a device that has an activation. Nothing is opened before it is needed.
     init(_ keys: DeviceKeys, at site: DeviceSite) {
         self.activationID = keys.activationID
         self.model = keys.model
         self.rows = MemoryDriver(keys.rows)
-        self.unlocked = Mutex(keys.unlocked)
+        self.memory = Mutex(Memory(unlocked: keys.unlocked, isRegistered: keys.isRegistered))
         self.site = site
     }
 
@@ -48,28 +54,50 @@ actor DeviceSession {
         self.activationID = opened.activation.activationID
         self.model = model
         self.rows = rows
-        self.unlocked = Mutex(nil)
+        self.memory = Mutex(Memory())
         self.site = site
         self.opened = opened
     }
 
     /// What it keeps at this moment.
     nonisolated var keys: DeviceKeys {
-        DeviceKeys(
+        let (unlocked, isRegistered) = self.memory.withLock { ($0.unlocked, $0.isRegistered) }
+        return DeviceKeys(
             activationID: self.activationID,
             model: self.model,
             rows: self.rows.snapshot,
-            unlocked: self.unlocked.withLock { $0 }
+            unlocked: unlocked,
+            isRegistered: isRegistered
         )
     }
 
+    /// The tag of the latest write of its keys.
+    nonisolated var tag: WriteTag? { self.rows.tag(of: self.activationID) }
+
     // MARK: Activation
 
-    /// Activates with a code.
+    /// The way to an activation.
+    enum Way: Sendable {
+        case code(String)
+        /// Through an OpenID provider: `signIn` stands for the browser, and returns the address that leads back.
+        case openID(provider: String, signIn: @Sendable (_ authorizeURL: String) async throws -> String)
+
+        fileprivate func request(_ client: MobileTokenClient) async throws -> ActivationRequest {
+            switch self {
+            case .code(let code): return try ActivationRequest(code: code)
+            case .openID(let provider, let signIn):
+                let authorization = try await client.oidc(providerID: provider)
+                let callback = try await signIn(authorization.authorizeURL)
+                return try ActivationRequest(oidc: authorization, callback: callback)
+            }
+        }
+    }
+
+    /// Activates.
     ///
     /// An activation whose confirmation was lost is one all the same: the device confirms it when it next looks for operations.
     static func activate(
-        with code: String,
+        by way: Way,
         name: String,
         _ model: DeviceKeys.Model,
         at site: DeviceSite
@@ -77,7 +105,7 @@ actor DeviceSession {
         try await DeviceFailure.reading {
             let rows = MemoryDriver(.init(entryLimit: Self.receiptEntries))
             let client = try Self.client(model, rows, at: site)
-            var request = try ActivationRequest(code: code)
+            var request = try await way.request(client)
             (request.name, request.deviceInfo) = (name, "virtual device")
             let activation: Activation
             do {
@@ -123,16 +151,72 @@ actor DeviceSession {
     func look() async throws(DeviceFailure) -> [String] { try await self.operations().map(\.id) }
 
     private func operations() async throws(DeviceFailure) -> [UserOperation] {
+        try await self.asking { opened in
+            if let push = self.model.push, !self.memory.withLock({ $0.isRegistered }) {
+                let service = PushService(activation: opened.activation)
+                try await service.register(token: "virtual-device-\(self.activationID)", for: push.platform)
+                self.memory.withLock { $0.isRegistered = true }
+            }
+            return try await opened.operations.operations()
+        }
+    }
+
+    /// Asks the server; before, confirms an activation whose confirmation was lost.
+    private func asking<Value>(_ body: (Opened) async throws -> Value) async throws(DeviceFailure) -> Value {
         try await DeviceFailure.reading {
             let opened = try await self.open()
             do {
-                return try await opened.operations.operations()
+                return try await body(opened)
             } catch let error as MobileTokenError where error.code == .activationNotConfirmed {
                 try await opened.activation.confirm(password: SecretBytes(utf8: Self.password))
-                return try await opened.operations.operations()
+                return try await body(opened)
             }
         }
     }
+
+    /// Takes an operation that was meant for nobody in particular.
+    func claim(_ operationID: String) async throws(DeviceFailure) {
+        try await self.asking { opened in _ = try await opened.operations.claim(id: operationID) }
+    }
+
+    /// Approves an operation without a network.
+    ///
+    /// - Parameter content: The content of its QR code.
+    /// - Returns: The code that the user types in.
+    func offlineCode(for content: String) async throws(DeviceFailure) -> String {
+        let operation: OfflineOperation.Unverified
+        do {
+            operation = try OfflineOperation.Unverified(parsing: content)
+        } catch {
+            throw .refused(reason: "the QR code is none of an operation: \(error)")
+        }
+        return try await self.asking { opened in
+            try await opened.operations.authorize(offline: operation, with: self.password())
+        }
+    }
+
+    // MARK: Inbox
+
+    /// Returns what its user finds in the inbox, newest first.
+    func inbox() async throws(DeviceFailure) -> Emulator.DeviceInbox {
+        try await self.asking { opened in
+            let inbox = InboxService(activation: opened.activation)
+            let unread = try await inbox.unreadCount()
+            let messages = try await inbox.list(page: 0).messages
+            return Emulator.DeviceInbox(unread: unread, messages: messages.map(Emulator.DeviceMessage.init))
+        }
+    }
+
+    /// Shows a message, and marks it as read.
+    func readMessage(_ id: String) async throws(DeviceFailure) -> Emulator.DeviceMessage {
+        try await self.asking { opened in
+            let inbox = InboxService(activation: opened.activation)
+            try await inbox.markRead(id: id)
+            return Emulator.DeviceMessage(try await inbox.message(id: id))
+        }
+    }
+
+    // MARK: Decisions
 
     /// Decides an operation.
     func decide(_ task: DeviceRoster.Task) async throws(DeviceFailure) {
@@ -160,9 +244,23 @@ actor DeviceSession {
     private func factors(for operation: UserOperation) async throws -> Authentication {
         let password = Authentication.possessionAndKnowledge(password: Self.password)
         if !operation.allows(password), operation.allows(.possession) { return .possession }
-        if let factor = self.unlocked.withLock({ $0 }) { return .possessionAndKnowledge(unlocked: factor) }
+        return try await self.password()
+    }
+
+    private func password() async throws -> Authentication {
+        if let factor = self.memory.withLock({ $0.unlocked }) { return .possessionAndKnowledge(unlocked: factor) }
         let factor = try await self.open().activation.unlockKnowledge(password: Self.password)
-        self.unlocked.withLock { $0 = factor }
+        self.memory.withLock { $0.unlocked = factor }
         return .possessionAndKnowledge(unlocked: factor)
+    }
+}
+
+extension Emulator.NewDevice.Push {
+    fileprivate var platform: PushService.Platform {
+        switch self {
+        case .apns: .apns
+        case .fcm: .fcm
+        case .hms: .hms
+        }
     }
 }

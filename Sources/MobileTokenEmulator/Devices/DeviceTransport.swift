@@ -14,6 +14,7 @@ struct DeviceTransport: HTTPTransport {
         var received = ReceivedRequest(method: request.method.rawValue, target: request.url)
         received.headers = request.headers.fields.map { ($0.name, $0.value) }
         received.body = request.body ?? []
+        received.origin = Self.baseURL
         guard let response = await self.respond(received), let body = await response.received() else {
             throw HTTPTransportError(.connectionLost, detail: "the connection broke")
         }

@@ -12,6 +12,7 @@ extension Emulator {
     ///   - name: What it calls itself.
     ///   - version: The version of the protocol that it speaks: `3.1`, `3.2`, `3.3` or `4.0`.
     ///   - suite: The algorithms of a device of version 4.0; by default those without post-quantum ones, if the server offers them.
+    ///   - push: The service whose push messages it registers for: `apns`, `fcm` or `hms`.
     ///   - rule: How it decides; by default it approves at once.
     /// - Throws: ``EmulatorError`` of code `capacityExceeded` when there are too many, `invalidConfiguration` for a rule that
     ///   no device can keep, or `refused` with the reason why it could not be activated.
@@ -21,9 +22,10 @@ extension Emulator {
         name: String? = nil,
         version: String = "3.3",
         suite: AlgorithmSuite? = nil,
+        push: String? = nil,
         rule: DeviceRule = DeviceRule()
     ) async throws(EmulatorError) -> VirtualDevice {
-        try await self.makeDevice(.user(userID), name, version, suite, rule)
+        try await self.makeDevice(.user(userID), name, version, suite, push, rule)
     }
 
     /// Makes a virtual device that activates with the code of a registration, which its bank commits.
@@ -33,9 +35,10 @@ extension Emulator {
         name: String? = nil,
         version: String = "3.3",
         suite: AlgorithmSuite? = nil,
+        push: String? = nil,
         rule: DeviceRule = DeviceRule()
     ) async throws(EmulatorError) -> VirtualDevice {
-        try await self.makeDevice(.activationCode(activationCode), name, version, suite, rule)
+        try await self.makeDevice(.activationCode(activationCode), name, version, suite, push, rule)
     }
 
     private func makeDevice(
@@ -43,11 +46,29 @@ extension Emulator {
         _ name: String?,
         _ version: String,
         _ suite: AlgorithmSuite?,
+        _ push: String?,
         _ rule: DeviceRule
     ) async throws(EmulatorError) -> VirtualDevice {
-        let version = try NewDevice.version(named: version)
-        let device = NewDevice(origin: origin, name: name, version: version, suite: suite, rule: rule)
+        var device = NewDevice(origin: origin, name: name, version: try NewDevice.version(named: version))
+        device.push = try push.map(NewDevice.push(named:))
+        (device.suite, device.rule) = (suite, rule)
         return try await self.core.makeDevice(device)
+    }
+
+    /// Makes a virtual device whose user an OpenID provider of the server signs in.
+    ///
+    /// - Parameter provider: The name of the provider, such as `emulator`.
+    @discardableResult
+    public func makeDevice(
+        userID: String,
+        provider: String,
+        name: String? = nil,
+        version: String = "3.3",
+        suite: AlgorithmSuite? = nil,
+        push: String? = nil,
+        rule: DeviceRule = DeviceRule()
+    ) async throws(EmulatorError) -> VirtualDevice {
+        try await self.makeDevice(.openID(provider: provider, userID: userID), name, version, suite, push, rule)
     }
 
     /// The virtual devices, newest first.

@@ -27,12 +27,20 @@ extension EmulatorCore {
         let session =
             switch request.origin {
             case .user(let userID): try await self.activate(request, forUser: userID)
-            case .activationCode(let code): try await self.activate(request, with: code)
+            case .activationCode(let code): try await self.activate(request, by: .code(code))
+            case .openID(let provider, let userID):
+                try await self.activate(
+                    request,
+                    by: .openID(provider: provider) { url in
+                        try await self.signIn(SignIn(authorizeURL: url, userID: userID))
+                    }
+                )
             }
         guard epoch == self.devices.epoch else {
             throw EmulatorError(.conflict, "The state was replaced before the device was active")
         }
         self.take(MadeDevice(request, session.keys, session))
+        guard await self.commit() == nil else { throw .notWritten }
         return try self.device(session.activationID)
     }
 
@@ -49,8 +57,10 @@ extension EmulatorCore {
         let cloud = Emulator.Cloud(core: self)
         let registration = try await cloud.register(userID: userID, protocolVersion: request.version.rawValue)
         do {
-            let session = try await self.activate(request, with: registration.activationCode)
+            let session = try await self.activate(request, by: .code(registration.activationCode))
             try await cloud.commit(registration.id)
+            // Before there are operations to be told of; what fails now is done when it looks for some.
+            if request.push != nil { _ = try? await session.look() }
             return session
         } catch {
             // Nobody else knows its code. It was made a moment ago: what it could fail for is no matter of the caller.
@@ -61,12 +71,12 @@ extension EmulatorCore {
 
     private func activate(
         _ request: Emulator.NewDevice,
-        with code: String
+        by way: DeviceSession.Way
     ) async throws(EmulatorError) -> DeviceSession {
         let site = self.deviceSite(of: DeviceCaller(name: request.displayName, epoch: self.devices.epoch))
         do {
             let model = try DeviceKeys.Model(request, self.backend)
-            return try await .activate(with: code, name: request.displayName, model, at: site)
+            return try await .activate(by: way, name: request.displayName, model, at: site)
         } catch {
             throw error.preventingActivation
         }
@@ -88,7 +98,7 @@ extension EmulatorCore {
 
     func device(_ id: String) throws(EmulatorError) -> Emulator.VirtualDevice {
         guard let device = self.devices.roster[id] else {
-            throw EmulatorError(.notFound, "There is no such virtual device")
+            throw .unknownDevice
         }
         return self.summary(of: device)
     }
@@ -97,12 +107,51 @@ extension EmulatorCore {
         Emulator.VirtualDevice(device, self.backend.activation(device.id))
     }
 
-    func setRule(_ rule: Emulator.DeviceRule, ofDevice id: String) throws(EmulatorError) {
+    func setRule(_ rule: Emulator.DeviceRule, ofDevice id: String) async throws(EmulatorError) {
         try rule.check()
         _ = try self.device(id)
         let now = self.now.milliseconds
         self.devices.change { $0.setRule(rule, of: id, at: now) }
-        self.reportDevice(id)
+        try await self.commitDevice(id)
+    }
+
+    /// Tells of a change of a device, once the data file holds it.
+    func commitDevice(_ id: String) async throws(EmulatorError) {
+        guard await self.commit({ $0.reportDevice(id) }) == nil else { throw .notWritten }
+    }
+
+    // MARK: By hand
+
+    /// Lets a device do something at the server.
+    private func letDevice<Value: Sendable>(
+        _ id: String,
+        _ act: (DeviceSession) async throws(DeviceFailure) -> Value
+    ) async throws(EmulatorError) -> Value {
+        guard let session = self.devices.session(of: id, self.deviceSite(of:)) else { throw .unknownDevice }
+        let value: Value
+        do { value = try await act(session) } catch { throw error.error }
+        try await self.commitDevice(id)
+        return value
+    }
+
+    /// Lets a device take an operation that was meant for nobody in particular; its rule decides it then.
+    func claim(_ operationID: String, by id: String) async throws(EmulatorError) -> Emulator.VirtualDevice {
+        try await self.letDevice(id) { (session) throws(DeviceFailure) in try await session.claim(operationID) }
+        let now = self.now.milliseconds
+        self.devices.change { $0.look(at: now) { $0 == id } }
+        return try self.device(id)
+    }
+
+    func offlineCode(for content: String, by id: String) async throws(EmulatorError) -> String {
+        try await self.letDevice(id) { (session) throws(DeviceFailure) in try await session.offlineCode(for: content) }
+    }
+
+    func inbox(ofDevice id: String) async throws(EmulatorError) -> Emulator.DeviceInbox {
+        try await self.letDevice(id) { (session) throws(DeviceFailure) in try await session.inbox() }
+    }
+
+    func readMessage(_ messageID: String, by id: String) async throws(EmulatorError) -> Emulator.DeviceMessage {
+        try await self.letDevice(id) { (session) throws(DeviceFailure) in try await session.readMessage(messageID) }
     }
 
     /// Lets a device decide an operation now; returns when the server has answered, or when there was no answer.
@@ -111,7 +160,7 @@ extension EmulatorCore {
     {
         try request.check()
         _ = try self.device(id)
-        let events = self.events.subscribe()  // before anything happens, so that nothing is missed
+        var events = self.events.subscribe()  // before anything happens, so that nothing is missed
         let now = self.now.milliseconds
         let isAccepted = self.devices.change { roster in
             roster.decide(
@@ -124,18 +173,30 @@ extension EmulatorCore {
             )
         }
         guard isAccepted else { throw EmulatorError(.conflict, "The device is about to decide this operation") }
-        repeat {
+        var hasEnded = false
+        while true {
             let device = try self.device(id)
             let isOpen = self.devices.roster[id]?.tasks.contains { $0.operationID == request.operationID && $0.isOpen }
             if isOpen != true { return device }
-        } while await events.next() != nil
-        throw EmulatorError(.refused, "The server has stopped")
+            if await events.next() != nil {
+                hasEnded = false
+            } else if hasEnded {
+                throw EmulatorError(.refused, "The server has stopped")
+            } else {
+                hasEnded = true
+            }
+            // Anew: a subscription that was not read through thousands of events has ended, and the server has not.
+            events = self.events.subscribe()
+        }
     }
 
     /// Removes a device, and its activation.
     func removeDevice(_ id: String) async throws(EmulatorError) {
-        guard self.devices.remove(id) else { throw EmulatorError(.notFound, "There is no such virtual device") }
-        self.send(.virtualDevice, id: id, status: "REMOVED")
+        guard self.devices.remove(id) else { throw .unknownDevice }
+        self.backend.state.virtualDevices[id] = nil
+        guard await self.commit({ $0.send(.virtualDevice, id: id, status: "REMOVED") }) == nil else {
+            throw .notWritten
+        }
         do { try await self.administer(.remove(activationID: id)) } catch  where error.code != .storage {
             // It is gone already.
         }
@@ -162,4 +223,8 @@ extension EmulatorCore {
 
 extension Backend {
     fileprivate func operationUser(_ id: String) -> String? { self.state.operations[id]?.userID }
+}
+
+extension EmulatorError {
+    static let unknownDevice = Self(.notFound, "There is no such virtual device")
 }

@@ -22,7 +22,14 @@ extension Scenario {
         let keys: DeviceKeys
         switch request.origin {
         case .activationCode(let code):
-            keys = try await self.activate(request, with: code, trial, clock, at: place)
+            keys = try await self.activate(request, by: .code(code), trial, clock, at: place).keys
+        case .openID(let provider, let userID):
+            let way = DeviceSession.Way.openID(provider: provider) { url in
+                try trial.change { content in
+                    try content.state.backend.signIn(userID, at: url, content.state.time.now())
+                }
+            }
+            keys = try await self.activate(request, by: way, trial, clock, at: place).keys
         case .user(let userID):
             let content: JSONValue = [
                 "userId": .string(userID), "protocolVersion": .string(request.version.rawValue),
@@ -30,8 +37,11 @@ extension Scenario {
             let path = "/v2/registrations"
             let registration = try self.send(content, to: path, trial, at: place)
             let code = registration["activationCode"]?.string ?? ""
-            keys = try await self.activate(request, with: code, trial, clock, at: place)
-            _ = try self.send([:], to: "\(path)/\(keys.activationID)/commit", trial, at: place)
+            let session = try await self.activate(request, by: .code(code), trial, clock, at: place)
+            _ = try self.send([:], to: "\(path)/\(session.activationID)/commit", trial, at: place)
+            // Before there are operations to be told of.
+            if request.push != nil { _ = try? await session.look() }
+            keys = session.keys
         }
         return trial.change { content in
             content.tellOnce(ofActivation: keys.activationID, after: earlierEvents)
@@ -43,18 +53,18 @@ extension Scenario {
 
     private func activate(
         _ request: Emulator.NewDevice,
-        with code: String,
+        by way: DeviceSession.Way,
         _ trial: Trial,
         _ clock: any Clock<Duration>,
         at place: [Int]
-    ) async throws(Refusal) -> DeviceKeys {
+    ) async throws(Refusal) -> DeviceSession {
         let site = DeviceSite(
             transport: DeviceTransport { trial.respond(to: $0) },
             clock: DeviceClock(date: { trial.content.state.time.now() }, base: clock)
         )
         do {
             let model = try DeviceKeys.Model(request, trial.content.state.backend)
-            return try await DeviceSession.activate(with: code, name: request.displayName, model, at: site).keys
+            return try await DeviceSession.activate(by: way, name: request.displayName, model, at: site)
         } catch {
             throw self.refusal(error.preventingActivation.refusal, at: place)
         }

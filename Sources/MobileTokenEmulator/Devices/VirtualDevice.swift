@@ -118,6 +118,13 @@ extension Emulator {
         enum Origin: Sendable {
             case user(String)
             case activationCode(String)
+            /// Signs the user in at an OpenID provider of the server.
+            case openID(provider: String, userID: String)
+        }
+
+        /// The service whose push messages a device registers for.
+        enum Push: String, Sendable, CaseIterable {
+            case apns, fcm, hms
         }
 
         var origin: Origin
@@ -125,6 +132,7 @@ extension Emulator {
         var version = ProtocolVersion.v3_3
         /// The suite of a device of version 4; `nil` for one that the server offers.
         var suite: AlgorithmSuite?
+        var push: Push?
         var rule = DeviceRule()
 
         var displayName: String { self.name ?? "virtual device" }
@@ -139,10 +147,13 @@ extension Emulator {
             try self.rule.check()
         }
 
-        /// Reads the name of a version.
-        static func version(named name: String) throws(EmulatorError) -> ProtocolVersion {
-            if let version = ProtocolVersion(rawValue: name) { return version }
-            let known = ProtocolVersion.allCases.map(\.rawValue).joined(separator: ", ")
+        static func version(named name: String) throws(EmulatorError) -> ProtocolVersion { try Self.named(name) }
+        static func push(named name: String) throws(EmulatorError) -> Push { try Self.named(name) }
+
+        private static func named<Value>(_ name: String) throws(EmulatorError) -> Value
+        where Value: RawRepresentable<String> & CaseIterable {
+            if let value = Value(rawValue: name) { return value }
+            let known = Value.allCases.map(\.rawValue).joined(separator: ", ")
             throw EmulatorError(.invalidConfiguration, "'\(name)' is none of \(known)")
         }
     }
@@ -166,7 +177,7 @@ extension Emulator {
 extension Emulator.NewDevice: Described {
     static let fields = FieldTable(
         "NewDevice",
-        Emulator.NewDevice.init(userID:activationCode:name:version:suite:rule:),
+        Emulator.NewDevice.init(userID:activationCode:provider:name:version:suite:push:rule:),
         .optional(
             "userId",
             \.origin.userID,
@@ -181,6 +192,12 @@ extension Emulator.NewDevice: Described {
             "Activates it with this code; who registered it commits it."
         ),
         .optional(
+            "provider",
+            \.origin.provider,
+            .word,
+            "Signs the user in at this OpenID provider of the server, in the place of a registration: 'emulator' is one."
+        ),
+        .optional(
             "name",
             \.name,
             .word,
@@ -189,6 +206,7 @@ extension Emulator.NewDevice: Described {
         ),
         .preset("version", \.version, .cases(), or: .v3_3, "3.3 by default.", example: .v4_0),
         .optional("suite", \.suite, .cases(), "That of a device of version 4.0; by default EC_P384, if it is offered."),
+        .optional("push", \.push, .cases(), "Registers it for the push messages of this service."),
         .preset(
             "rule",
             \.rule,
@@ -201,22 +219,32 @@ extension Emulator.NewDevice: Described {
     private init(
         userID: String?,
         activationCode: String?,
+        provider: String?,
         name: String?,
         version: ProtocolVersion,
         suite: AlgorithmSuite?,
+        push: Push?,
         rule: Emulator.DeviceRule
     ) throws(Schema.Objection) {
-        switch (userID, activationCode) {
-        case (let userID?, nil): self.origin = .user(userID)
-        case (nil, let code?): self.origin = .activationCode(code)
+        switch (userID, activationCode, provider) {
+        case (let userID?, nil, nil): self.origin = .user(userID)
+        case (nil, let code?, nil): self.origin = .activationCode(code)
+        case (let userID?, nil, let provider?): self.origin = .openID(provider: provider, userID: userID)
+        case (_, _, .some): throw .init(member: "provider", hint: "signs in a user: give 'userId' with it, and no code")
         default: throw .init(member: "", hint: "needs either 'userId' or 'activationCode'")
         }
-        (self.name, self.version, self.suite, self.rule) = (name, version, suite, rule)
+        (self.name, self.version, self.suite, self.push, self.rule) = (name, version, suite, push, rule)
     }
 }
 
 extension Emulator.NewDevice.Origin {
-    fileprivate var userID: String? { if case .user(let id) = self { id } else { nil } }
+    fileprivate var userID: String? {
+        switch self {
+        case .user(let id), .openID(_, let id): id
+        case .activationCode: nil
+        }
+    }
+    fileprivate var provider: String? { if case .openID(let provider, _) = self { provider } else { nil } }
     fileprivate var activationCode: String? { if case .activationCode(let code) = self { code } else { nil } }
 }
 

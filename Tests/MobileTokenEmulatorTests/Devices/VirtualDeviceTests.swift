@@ -154,6 +154,19 @@ import Testing
         }
     }
 
+    /// Who waits for a decision reads no events meanwhile; more of them than are kept end no wait.
+    @Test func aDecisionOutlivesThousandsOfEvents() async throws {
+        try await withEmulator { emulator in
+            let id = try await self.makeDevice(emulator, .v3_3, .init(.never)).id
+            let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
+            await emulator.faults.add(FaultRule(match: .init(path: "/api/**/authorize"), effect: .init(delay: 0.5)))
+            async let decided = emulator.decide(operation, .approve, byDevice: id)
+            while try await emulator.device(id).tasks.last?.state != "underWay" { await Task.yield() }
+            await emulator.core.flood()
+            #expect(try await decided.tasks.last?.state == "done")
+        }
+    }
+
     // MARK: Activation
 
     @Test(arguments: Self.versions)
@@ -342,4 +355,9 @@ import Testing
             #expect(try await emulator.send("POST", "/_emulator/devices", body: #"{"userId":"bob"}"#).status == 200)
         }
     }
+}
+
+extension EmulatorCore {
+    /// Sends more events than anybody keeps, without a pause in which to read one.
+    fileprivate func flood() { for _ in 0..<5_000 { self.send(.clock) } }
 }

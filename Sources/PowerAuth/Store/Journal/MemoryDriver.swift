@@ -21,6 +21,17 @@ package final class MemoryDriver: JournalDriver {
 
         /// - Parameter entryLimit: How many entries of the receipts are kept at least.
         package init(entryLimit: Int = 10_000) { self.entryLimit = entryLimit }
+
+        /// Takes up one activation, without the receipts that there were.
+        package init(entryLimit: Int, keys: [StoreFacts.Key], row: LoadedRow) {
+            (self.entryLimit, self.keys, self.lastSlot) = (entryLimit, keys, row.slot)
+            self.rows = [ExactString(row.sealed.activationID): row]
+        }
+
+        /// Everything that opens the rows, but the keys themselves.
+        package var sealingKeys: [StoreFacts.Key] { self.keys }
+        /// Returns the row of an activation.
+        package func row(of activationID: String) -> LoadedRow? { self.rows[ExactString(activationID)] }
     }
 
     /// An entry, with the number and the weight of its latest outcome when it is an intent.
@@ -56,6 +67,11 @@ package final class MemoryDriver: JournalDriver {
     package var snapshot: Contents {
         get { self.contents.withLock { $0 } }
         set { self.contents.withLock { $0 = newValue } }
+    }
+
+    /// Returns the tag of the latest write of an activation.
+    package func tag(of activationID: String) -> WriteTag? {
+        self.contents.withLock { $0.rows[ExactString(activationID)]?.tag }
     }
 
     package func open() async throws -> StoreFacts {
