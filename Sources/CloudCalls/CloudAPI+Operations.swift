@@ -94,10 +94,22 @@ package struct NewCloudOperation: Described {
     package static let fields = FieldTable(
         "NewOperation",
         Self.init,
-        .optional("userId", \.userID, .string, "Who is to decide; without one, the first who claims the operation."),
+        .optional(
+            "userId",
+            \.userID,
+            .string,
+            "Who is to decide; without one, the first who claims the operation.",
+            example: "alice"
+        ),
         .optional("appId", \.applicationID, .string, "The application; the server's own if left out."),
         .optional("registrationId", \.registrationID, .string, "The only registration of the user that may decide."),
-        .optional("template", \.template, .string, "What the operation is made from; see /_emulator/templates."),
+        .optional(
+            "template",
+            \.template,
+            .string,
+            "What the operation is made from; see /_emulator/templates.",
+            example: "payment"
+        ),
         .optional(
             "parameters",
             \.parameters,
@@ -117,7 +129,14 @@ package struct NewCloudOperation: Described {
         .optional("ui", \.ui, .json(.open()), "Without a template: how it is shown.").ours,
         .optional("allowedSignatureType", \.allowedSignatureType, .json(.allowedSignature)).ours,
         .optional("timestampExpires", \.expires, .timestamp, "Until when it can be decided."),
-        .optional("expiresIn", \.lifetime, .integer(Self.lifetimes), "For how many seconds it can be decided.").ours,
+        .optional(
+            "expiresIn",
+            \.lifetime,
+            .integer(Self.lifetimes),
+            "For how many seconds it can be decided.",
+            unit: .seconds
+        )
+        .ours,
         .optional("maxFailureCount", \.maximumFailures, .integer(Self.failureLimits)).ours,
         .optional("proximityCheckEnabled", \.demandsProximityCheck, .boolean),
         .optional("flag", \.flag, .string, "Only activations with this flag see and decide it."),

@@ -98,6 +98,7 @@ package struct Backend: Sendable {
         if route.caller == .cloud, context.caller == .network, !self.admits(context.request) {
             throw .wrongCloudCredentials
         }
+        if route.description.origin == .emulator { try context.request.checkQuery(route.description.query) }
         try Self.checkContentType(of: context.request, taking: route.description.request)
         if route.caller == .cloud, let body = route.description.request {
             try context.check(body, isStrict: self.profile.isStrict)

@@ -62,6 +62,8 @@ package struct RouteDescription: Sendable {
         case json(Schema)
         /// Something of this content type.
         case other(type: String)
+        /// Events without an end, of this content type; each holds data of this form.
+        case events(type: String, Schema)
         case nothing
     }
 

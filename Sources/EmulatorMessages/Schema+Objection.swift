@@ -35,6 +35,9 @@ extension Schema {
         case .anything: nil
         case .named(_, let schema), .tolerant(let schema): schema.objection(to: value, at: place)
         case .string(let rule): rule.objection(to: value).map { place.objection($0, value) }
+        case .ruled(let schema, let rules):
+            schema.objection(to: value, at: place) ?? Self.objection(to: value, rules, at: place)
+        case .timestamp: value.int64 == nil ? place.objection("is not a whole number", value) : nil
         case .boolean: value.bool == nil ? place.objection("is not true or false", value) : nil
         case .integer(let range):
             if let number = value.int64 {
@@ -57,6 +60,15 @@ extension Schema {
                 place.objection("is not an object", value)
             }
         }
+    }
+
+    private static func objection(to value: JSONValue, _ rules: [MemberRule], at place: Place) -> Objection? {
+        guard let object = value.object else { return nil }
+        for rule in rules {
+            guard let (member, hint) = rule.objection(to: object) else { continue }
+            return place.objection(Objection(member: member, hint: hint))
+        }
+        return nil
     }
 
     private static func objection(toList value: JSONValue, of element: Schema, at place: Place) -> Objection? {

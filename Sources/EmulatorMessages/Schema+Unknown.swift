@@ -15,6 +15,7 @@ extension Schema {
         switch self {
         case .named(_, let schema): schema.withoutUnknown(value)
         case .tolerant(let schema): schema.droppingUnknown(from: value)
+        case .ruled(let schema, _): schema.withoutUnknown(value)
         default: (value, [])
         }
     }

@@ -9,6 +9,8 @@ package indirect enum Schema: Sendable {
     case integer(ClosedRange<Int64>)
     case number(ClosedRange<Double>)
     case boolean
+    /// Milliseconds since 1970.
+    case timestamp
     case list(of: Schema)
     /// - Parameter others: What members of other names hold; `nil` when there may be none.
     case object([Member], others: Schema?)
@@ -16,6 +18,8 @@ package indirect enum Schema: Sendable {
     case named(String, Schema)
     /// An object whose reader ignores members that the form does not have, as real servers do.
     case tolerant(Schema)
+    /// An object whose members follow rules together.
+    case ruled(Schema, [MemberRule])
 
     /// What a string must be.
     package struct StringRule: Sendable {
@@ -39,6 +43,9 @@ package indirect enum Schema: Sendable {
         /// What may stand here.
         package let example: JSONValue?
         package let unit: Unit?
+
+        /// The unit that readers are told.
+        package var shownUnit: Unit? { self.unit ?? self.schema.unit }
 
         /// The same, as one that this server alone has.
         package var ours: Self {
@@ -84,11 +91,27 @@ package indirect enum Schema: Sendable {
         }
     }
 
-    /// The unit of a number.
+    /// The unit of a number or a date, or what a number stands for.
     package enum Unit: String, Sendable {
-        case seconds
+        case count, seconds, steps, probability
         case bytesPerSecond = "bytes/second"
-        case steps
+        case milliseconds = "milliseconds since 1970"
+        case dateTime = "ISO 8601"
+        /// The place in a series, which names something.
+        case number
+        case status = "HTTP status"
+        case version, seed
+    }
+
+    /// The unit that follows from the form; `nil` for what has none, and for a number that may be anything.
+    package var unit: Unit? {
+        switch self {
+        case .integer: .count
+        case .timestamp: .milliseconds
+        case .string(let rule) where rule.format == "date-time": .dateTime
+        case .list(let element): element.unit
+        default: nil
+        }
     }
 }
 
@@ -105,8 +128,6 @@ extension Schema {
     /// A number that counts something.
     package static var count: Self { .integer(0...Int64.max) }
     package static var integer: Self { .integer(Int64.min...Int64.max) }
-    /// Milliseconds since 1970.
-    package static var timestamp: Self { .integer(Int64.min...Int64.max) }
     package static var number: Self { .number(-Double.greatestFiniteMagnitude...Double.greatestFiniteMagnitude) }
 
     /// One of some strings.
@@ -134,7 +155,7 @@ extension Schema {
     /// The form without its name, for a reader who ignores nothing.
     package var strict: Self {
         switch self {
-        case .named(_, let schema), .tolerant(let schema): schema.strict
+        case .named(_, let schema), .tolerant(let schema), .ruled(let schema, _): schema.strict
         default: self
         }
     }
@@ -151,10 +172,12 @@ extension Schema {
         case .integer(let range): Self.json("integer", Self.bounds(range))
         case .number(let range): Self.json("number", Self.bounds(range))
         case .boolean: ["type": "boolean"]
+        case .timestamp: ["type": "integer"]
         case .list(let element): ["type": "array", "items": .object(element.json)]
         case .object(let members, let others): Self.json(members, others)
         case .named(let name, _): ["$ref": .string("#/components/schemas/\(name)")]
         case .tolerant(let schema): schema.json.allowingMore
+        case .ruled(let schema, let rules): rules.reduce(into: schema.json) { $1.state(in: &$0) }
         }
     }
 
@@ -185,33 +208,14 @@ extension Schema {
         return ["minimum": .init(floatLiteral: range.lowerBound), "maximum": .init(floatLiteral: range.upperBound)]
     }
 
-    /// A value of this form, made of the examples of its members; `nil` where none has one.
-    package var example: JSONValue? {
-        switch self {
-        case .named(_, let schema), .tolerant(let schema): schema.example
-        case .list(let element): element.example.map { [$0] }
-        case .object(let members, _):
-            Self.example(
-                of: members.compactMap { member in
-                    (member.example ?? member.schema.example).map { .init(key: member.name, value: $0) }
-                }
-            )
-        default: nil
-        }
-    }
-
-    private static func example(of members: [JSONObject.Member]) -> JSONValue? {
-        members.isEmpty ? nil : .object(JSONObject(members))
-    }
-
     /// All named forms in this one, itself included.
     package var namedForms: [(name: String, schema: Schema)] {
         switch self {
-        case .anything, .string, .integer, .number, .boolean: []
+        case .anything, .string, .integer, .number, .boolean, .timestamp: []
         case .list(let element): element.namedForms
         case .object(let members, let others): members.flatMap(\.schema.namedForms) + (others?.namedForms ?? [])
         case .named(let name, let schema): [(name, schema)] + schema.namedForms
-        case .tolerant(let schema): schema.namedForms
+        case .tolerant(let schema), .ruled(let schema, _): schema.namedForms
         }
     }
 }
@@ -234,7 +238,7 @@ extension Schema.Member {
         let description = words.filter { !$0.isEmpty }.joined(separator: " ")
         if !description.isEmpty { object["description"] = .string(description) }
         if self.isOurs { object["x-origin"] = .string(RouteDescription.Origin.emulator.rawValue) }
-        if let unit = self.unit { object["x-unit"] = .string(unit.rawValue) }
+        if let unit = self.shownUnit { object["x-unit"] = .string(unit.rawValue) }
         if let example = self.example { object["examples"] = [example] }
         return object
     }

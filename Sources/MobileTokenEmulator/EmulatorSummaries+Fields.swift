@@ -18,7 +18,7 @@ extension Emulator.ActivationSummary: Described {
         .required("flags", \.flags, .list(of: .string)),
         .optional("blockExpires", \.blockExpires, .date),
         .optional("fingerprint", \.fingerprint, .string, "Eight digits that the device shows too."),
-        .required("counter", \.counter, .count),
+        .required("counter", \.counter, .count, unit: .steps),
         .required("failedAttempts", \.failedAttempts, .count),
         .required("maximumFailedAttempts", \.maximumFailedAttempts, .count),
         .optional("activationQRCode", \.activationQRCode, .string),
@@ -81,13 +81,13 @@ extension Emulator.DeliverySummary: Described {
     package static let fields = FieldTable(
         "DeliverySummary",
         Self.init,
-        .required("id", \.id, .count),
+        .required("id", \.id, .count, unit: .number),
         .optional("callbackID", \.callbackID, .string),
         .required("url", \.url, .string),
         .required("body", \.body, .string),
         .required("state", \.state, .string(oneOf: Outbox.Delivery.State.allCases.map(\.rawValue))),
         .required("attempts", \.attempts, .count),
-        .optional("status", \.status, .count, "That of the last response."),
+        .optional("status", \.status, .count, "That of the last response.", unit: .status),
         .optional("failure", \.failure, .string, "Why there was no response."),
         .required("created", \.created, .date),
         .optional("due", \.due, .date, "When it is tried next.")
@@ -98,7 +98,7 @@ extension Emulator.PushSummary: Described {
     package static let fields = FieldTable(
         "PushSummary",
         Self.init,
-        .required("id", \.id, .count),
+        .required("id", \.id, .count, unit: .number),
         .required("type", \.type, .string(oneOf: PushMessage.Kind.allCases.map(\.rawValue))),
         .required("activationID", \.activationID, .string),
         .required("userID", \.userID, .string),

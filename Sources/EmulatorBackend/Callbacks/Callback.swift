@@ -1,6 +1,6 @@
 import Basics
 import CloudCalls
-import EmulatorMessages
+package import EmulatorMessages
 import ExactJSON
 import Foundation
 import PowerAuthProtocol
@@ -211,6 +211,37 @@ extension ServerActivation {
             "applicationId": .string(self.applicationID),
         ]
     }
+}
+
+extension Schema {
+    /// The body of a callback of an operation.
+    package static let operationCallback = Self.object(
+        "OperationCallback",
+        [
+            .required("type", .oneOf([Callback.Kind.operation.rawValue])), .required("operationId", .string),
+            .optional("userId", .string, example: "alice"), .optional("applications", .strings),
+            .optional("operationType", .string), .optional("parameters", .open(), "By their names."),
+            .optional("additionalData", .open()), .optional("activationFlag", .string),
+            .optional("status", .oneOf(ServerOperation.Status.self), example: "APPROVED"),
+            .optional("data", .string, "What is signed."), .optional("failureCount", .count),
+            .optional("maxFailureCount", .count), .optional("signatureType", .strings, "The factors that are allowed."),
+            .optional("externalId", .string), .optional("timestampCreated", .timestamp),
+            .optional("timestampExpires", .timestamp), .optional("timestampFinalized", .timestamp),
+        ]
+    )
+
+    /// The body of a callback of an activation.
+    package static let activationCallback = Self.object(
+        "ActivationCallback",
+        [
+            .required("type", .oneOf([Callback.Kind.activation.rawValue])), .required("activationId", .string),
+            .optional("userId", .string, example: "alice"), .optional("activationName", .string),
+            .optional("deviceInfo", .string), .optional("platform", .string),
+            .optional("protocol", .oneOf(["POWERAUTH"])), .optional("activationFlags", .strings),
+            .optional("activationStatus", .oneOf(ServerActivation.Status.self), example: "ACTIVE"),
+            .optional("blockedReason", .string), .optional("applicationId", .string),
+        ]
+    )
 }
 
 extension JSONValue {

@@ -44,7 +44,7 @@ extension Schema {
         "InboxListRequest",
         .request(
             .open([
-                .optional("page", .integer(0...1_000_000)), .optional("size", .integer(1...100)),
+                .optional("page", .integer(0...1_000_000), unit: .number), .optional("size", .integer(1...100)),
                 .optional("onlyUnread", .boolean),
             ])
         )
@@ -85,7 +85,7 @@ extension Schema {
         .object([
             .required("status", .oneOf(["OK"])),
             .required("responseObject", .list(of: .object("InboxItem", Self.inboxItem))),
-            .required("page", .count), .required("size", .count, "As asked for; 0 when it was not."),
+            .required("page", .count, unit: .number), .required("size", .count, "As asked for; 0 when it was not."),
         ])
     )
 

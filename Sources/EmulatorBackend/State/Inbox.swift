@@ -87,7 +87,7 @@ extension Inbox {
 /// A device that takes push messages.
 package struct PushDevice: Sendable, Codable, Hashable {
     /// What a device may say that it is reached by; the last three are what older clients say.
-    static let platforms = ["apns", "fcm", "hms", "ios", "android", "huawei"]
+    package static let platforms = ["apns", "fcm", "hms", "ios", "android", "huawei"]
     /// Which of Apple's servers reach a device.
     static let environments = ["development", "production"]
 

@@ -224,7 +224,12 @@ extension Schema {
             .optional("operationType", .word, "The name that the device sees; that of the template if left out."),
             .required("data", .word, "What is signed."),
             .required("allowedSignatureType", .allowedSignature),
-            .optional("expiresIn", .integer(1...31_536_000), "For how many seconds operations can be decided."),
+            .optional(
+                "expiresIn",
+                .integer(1...31_536_000),
+                "For how many seconds operations can be decided.",
+                unit: .seconds
+            ),
             .optional("maxFailureCount", .integer(1...255)), .optional("proximityCheck", .boolean),
             .optional("fraudWarning", .boolean),
             .optional("parameters", .open(), "What ${name} stands for where a request leaves it out."),

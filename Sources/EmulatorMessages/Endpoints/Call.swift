@@ -117,7 +117,7 @@ extension Schema {
     /// Reads a value of a query.
     package func value(ofText text: String) -> JSONValue {
         switch self {
-        case .integer, .number: JSONNumber(literal: text).map { .number($0) } ?? .string(text)
+        case .integer, .number, .timestamp: JSONNumber(literal: text).map { .number($0) } ?? .string(text)
         case .boolean: text == "true" ? true : text == "false" ? false : .string(text)
         default: .string(text)
         }

@@ -20,6 +20,7 @@ package struct FieldTable<Root: Sendable>: Sendable {
     package let name: String
     package let members: [Schema.Member]
     private var isTolerant = false
+    private var rules: [Schema.MemberRule] = []
     private var make: @Sendable (JSONObject, Schema.Place) throws(Schema.Objection) -> Root
     private let write: @Sendable (Root) -> JSONObject
 
@@ -73,6 +74,13 @@ package struct FieldTable<Root: Sendable>: Sendable {
         return table
     }
 
+    /// The same table, whose members follow rules together.
+    package func stating(_ rules: Schema.MemberRule...) -> Self {
+        var table = self
+        table.rules += rules
+        return table
+    }
+
     /// The same table, of a struct whose readers ignore members that they do not know.
     package var tolerant: Self {
         var table = self
@@ -82,8 +90,10 @@ package struct FieldTable<Root: Sendable>: Sendable {
 
     /// The form of the struct.
     package var form: Form<Root> {
-        Form(
-            self.isTolerant ? .tolerant(self.name, self.members) : .object(self.name, self.members),
+        let object = Schema.object(self.members)
+        let ruled = self.rules.isEmpty ? object : .ruled(object, self.rules)
+        return Form(
+            .named(self.name, self.isTolerant ? .tolerant(ruled) : ruled),
             read: { (value, place) throws(Schema.Objection) in
                 guard let object = value.object else { throw place.objection("is not an object", value) }
                 return try self.make(object, place)

@@ -186,7 +186,9 @@ extension Form<[String: JSONValue]> {
 
 extension Form<Int64> {
     /// Milliseconds since 1970.
-    package static var timestamp: Self { .integer(Int64.min...Int64.max) }
+    package static var timestamp: Self {
+        Self(.timestamp, "is not a whole number", read: \.int64, write: { .number(JSONNumber($0)) })
+    }
 }
 
 extension Form<JSONValue> {

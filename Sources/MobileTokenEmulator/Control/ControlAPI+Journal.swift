@@ -13,7 +13,7 @@ struct JournalBounds: Described {
     static let fields = FieldTable(
         "JournalBounds",
         JournalBounds.init,
-        .optional("since", \.since, .count, "The entries after the one of this number, oldest first."),
+        .optional("since", \.since, .count, "The entries after the one of this number, oldest first.", unit: .number),
         .optional(
             "run",
             \.run,
@@ -21,7 +21,13 @@ struct JournalBounds: Described {
             "The run of the server that `since` is of; another one tells all that it has, at once."
         ),
         .optional("wait", \.wait, .integer(0...60), "For how many seconds to wait until there is one.", unit: .seconds),
-        .optional("before", \.before, .count, "The entries before the one of this number, newest first."),
+        .optional(
+            "before",
+            \.before,
+            .count,
+            "The entries before the one of this number, newest first.",
+            unit: .number
+        ),
         .preset("limit", \.limit, .integer(1...10_000), or: 1000, "How many entries at most; 1000 by default.")
     ).refusing { bounds in
         guard bounds.before != nil, bounds.isFeed else { return nil }
@@ -44,7 +50,7 @@ struct JournalPage: Described {
         "Journal",
         JournalPage.init(entries:last:run:),
         .required("entries", \.entries, .list(of: .described)),
-        .required("last", \.last, .count, "The number of the newest entry, for the next `since`."),
+        .required("last", \.last, .count, "The number of the newest entry, for the next `since`.", unit: .number),
         .required("run", \.run, .string, "Which run of the server has numbered them.")
     )
 }

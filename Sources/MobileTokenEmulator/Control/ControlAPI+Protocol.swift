@@ -19,7 +19,7 @@ struct ProtocolState: Described {
     static let fields = FieldTable(
         "ProtocolRules",
         ProtocolState.init,
-        .required("minimumVersion", \.minimumVersion, .count),
+        .required("minimumVersion", \.minimumVersion, .count, unit: .version),
         .required("allowedSuites", \.allowedSuites, .list(of: .string)),
         .required("offeredSuites", \.offeredSuites, .list(of: .string)),
         .required("upgradeOffers", \.upgradeOffers, .list(of: .string)),
@@ -39,7 +39,7 @@ struct ProtocolChange: Described {
     static let fields = FieldTable(
         "ProtocolChange",
         ProtocolChange.init(minimumVersion:allowedSuites:upgradeOffers:allowsRemovalByPossession:),
-        .optional("minimumVersion", \.minimumVersion, .integer(3...4), example: 4),
+        .optional("minimumVersion", \.minimumVersion, .integer(3...4), example: 4, unit: .version),
         .optional(
             "allowedSuites",
             \.allowedSuites,

@@ -19,10 +19,7 @@ struct SignIn: Described {
         ),
         .optional("userId", \.userID, .word, "The user who signs in.", example: "alice"),
         .optional("error", \.error, .word, "In place of the user: the error to answer with, such as access_denied.")
-    ).refusing { signIn in
-        guard (signIn.userID == nil) == (signIn.error == nil) else { return nil }
-        return .init(member: "userId", hint: "must be given, or 'error' in its place")
-    }
+    ).stating(.either("userId", or: "error"))
 }
 
 /// The address that leads back to a client.

@@ -24,7 +24,7 @@ extension ControlAPI {
             "GET",
             "/events",
             "Tells everything that changes, as server-sent events.",
-            gives: .other(type: "text/event-stream")
+            gives: .events(type: "text/event-stream", Emulator.Event.schema)
         ) { control, request, _ in
             // The stream has no end, so there is no response to HEAD.
             guard request.method == "GET" else { throw Refusal.wrongControlMethod(allowed: ["GET"]) }
@@ -66,7 +66,7 @@ extension ControlAPI {
             "POST",
             "/import",
             "Replaces the whole state by an exported one.",
-            takes: .required(.anything)
+            takes: .document(.exportedState)
         ) { control, request, _ in
             try await control.core.importState(request.body)
             return .ok

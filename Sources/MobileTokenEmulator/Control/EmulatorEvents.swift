@@ -40,6 +40,11 @@ extension Emulator {
             /// All state was replaced, by a reset, an import or a restored snapshot.
             public static let reset = Self("reset")
 
+            static let allNames = [
+                Self.activation, .operation, .message, .device, .request, .delivery, .push, .virtualDevice, .clock,
+                .faults, .templates, .protocolRules, .reset,
+            ].map(\.name)
+
             /// Reads the kind's name.
             public init(from decoder: any Decoder) throws {
                 self.name = try decoder.singleValueContainer().decode(String.self)

@@ -162,9 +162,9 @@ extension FaultRule.Match: Described {
         .optional("method", \.method, .string(upTo: 1024), example: "POST"),
         .optional("path", \.path, .string(upTo: 1024), "* is anything but a slash, ** anything.", example: "/pa/v3/**"),
         .optional("activation", \.activation, .string(upTo: 1024)),
-        .optional("nth", \.nth, .integer(1...Int.max)),
+        .optional("nth", \.nth, .integer(1...Int.max), unit: .number),
         .optional("first", \.first, .integer(1...Int.max), example: 2),
-        .optional("probability", \.probability, .number(0...1))
+        .optional("probability", \.probability, .number(0...1), unit: .probability)
     ).refusing(\.objection)
 }
 
@@ -174,7 +174,7 @@ extension FaultRule.Effect: Described {
         FaultRule.Effect.init(delay:latency:status:code:retryAfter:reset:body:contentType:drip:clockSkew:),
         .optional("delay", \.delay, .number(0...3600), "Seconds.", example: 0.5, unit: .seconds),
         .optional("latency", \.latency, .described, "A delay that is drawn anew for each request."),
-        .optional("status", \.status, .integer(200...599), example: 503),
+        .optional("status", \.status, .integer(200...599), example: 503, unit: .status),
         .optional(
             "code",
             \.code,

@@ -90,7 +90,7 @@ extension Emulator.JournalFilter: Described {
         .optional("user", \.userID, .word, "Those of this user's activations, or about this user's operations."),
         .optional("activation", \.activationID, .word, "Those that name this activation."),
         .optional("operation", \.operationID, .word, "Those that are about this operation, or list it."),
-        .optional("delivery", \.deliveryID, .count, "The attempts of this delivery."),
+        .optional("delivery", \.deliveryID, .count, "The attempts of this delivery.", unit: .number),
         .optional("fault", \.fault, .word, "Those that the fault rule of this name struck."),
         .optional("device", \.deviceName, .word, "Those of the virtual device of this name.")
     ).refusing(\.objection)

@@ -26,7 +26,7 @@ extension Schema {
 
     static let exportedState = Self.named(
         "ExportedState",
-        .open([.required("format", .string), .required("version", .count), .required("state", .open())])
+        .open([.required("format", .string), .required("version", .count, unit: .version), .required("state", .open())])
     )
 }
 
@@ -41,7 +41,7 @@ extension Schema {
                 .list(
                     of: .object([
                         .required("kind", .oneOf(OperationNote.Kind.self)), .required("time", .date),
-                        .optional("requestID", .count, "The number in the journal."),
+                        .optional("requestID", .count, "The number in the journal.", unit: .number),
                         .optional("activationID", .string), .optional("factors", .string),
                         .optional("reason", .string), .required("count", .count), .required("last", .date),
                     ])

@@ -26,6 +26,7 @@ struct OpenAPIDocument {
             "servers": [["url": .string(self.server)]],
             "tags": .array(self.areas.map { ["name": .string($0.name), "description": .string($0.summary)] }),
             "paths": .object(self.paths),
+            "webhooks": .object(JSONObject(Webhook.all.map { .init(key: $0.name, value: $0.json) })),
             "components": ["schemas": .object(self.schemas), "securitySchemes": Self.securitySchemes],
         ]
     }
@@ -46,11 +47,15 @@ struct OpenAPIDocument {
 
     private var schemas: JSONObject {
         var schemas: JSONObject = [:]
+        for (name, schema) in Webhook.all.flatMap(\.body.namedForms) { schemas[name] = .object(schema.json) }
         for route in self.routes {
             let description = route.description
             var used =
                 [Schema.refusal, description.request?.schema].compactMap(\.self) + description.query.map(\.schema)
-            if case .json(let schema) = description.response { used.append(schema) }
+            switch description.response {
+            case .json(let schema), .events(_, let schema): used.append(schema)
+            case .other, .nothing: break
+            }
             for (name, schema) in used.flatMap(\.namedForms) where schemas[name] == nil {
                 schemas[name] = .object(schema.json)
             }
@@ -63,7 +68,7 @@ struct OpenAPIDocument {
     private static func operation(_ route: any DescribedRoute) -> JSONObject {
         let description = route.description
         var operation: JSONObject = [
-            "operationId": .string(Self.identifier(of: route)), "summary": .string(description.summary),
+            "operationId": .string(OperationName(route).text), "summary": .string(description.summary),
         ]
         if let origin = description.origin {
             operation["x-origin"] = .string(origin.rawValue)
@@ -78,39 +83,35 @@ struct OpenAPIDocument {
         return operation
     }
 
-    /// The method and the path in one word: `postV2Registrations`.
-    private static func identifier(of route: any DescribedRoute) -> String {
-        let words = route.path.split { !$0.isASCII || !$0.isLetter && !$0.isNumber }
-        let name = words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
-        // A folder and its name without the slash are two addresses.
-        let suffix = route.path.utf8.last == UInt8(ascii: "/") ? "Index" : ""
-        return route.method.lowercased() + name + suffix
-    }
-
     private static func pathParameters(_ path: String) -> [JSONValue] {
         path.split(separator: "/").filter { $0.first == "{" }.map { segment in
-            [
-                "name": .string(String(segment.dropFirst().dropLast())), "in": "path", "required": true,
-                "schema": .object(Schema.word.json),
+            let name = String(segment.dropFirst().dropLast())
+            return [
+                "name": .string(name), "in": "path", "required": true, "schema": .object(Schema.word.json),
+                "example": Schema.word.example(named: name),
             ]
         }
     }
 
     private static func parameter(_ parameter: RouteDescription.Parameter) -> JSONValue {
         let origin = RouteDescription.Origin.emulator
+        var schema = parameter.schema.json
+        if let unit = parameter.shownUnit { schema["x-unit"] = .string(unit.rawValue) }
         var object: JSONObject = [
             "name": .string(parameter.name), "in": "query", "required": .bool(parameter.isRequired),
             "description": .string(parameter.isOurs ? "\(parameter.summary) \(origin.sentence)" : parameter.summary),
-            "schema": .object(parameter.schema.json),
+            "schema": .object(schema), "example": parameter.shownExample,
         ]
         if parameter.isOurs { object["x-origin"] = .string(origin.rawValue) }
         return .object(object)
     }
 
     private static func requestBody(_ body: RouteDescription.Body) -> JSONValue {
-        var described: JSONObject = ["schema": .object(body.schema.json)]
-        described["example"] = body.schema.example
-        return ["required": .bool(body.isRequired), "content": ["application/json": .object(described)]]
+        ["required": .bool(body.isRequired), "content": ["application/json": Self.content(body.schema)]]
+    }
+
+    static func content(_ schema: Schema) -> JSONValue {
+        ["schema": .object(schema.json), "example": schema.example]
     }
 
     private static func responses(_ description: RouteDescription) -> JSONObject {
@@ -118,7 +119,21 @@ struct OpenAPIDocument {
         if let status = description.status {
             var response: JSONObject = ["description": .string(description.summary)]
             switch description.response {
-            case .json(let schema): response["content"] = ["application/json": ["schema": .object(schema.json)]]
+            case .json(let schema): response["content"] = ["application/json": Self.content(schema)]
+            case .events(let type, let schema):
+                let form: JSONValue = [
+                    "type": "string", "contentMediaType": "application/json", "contentSchema": .object(schema.json),
+                    "description": .string(Self.eventSentences),
+                ]
+                let data = String(decoding: schema.example.serialized(), as: UTF8.self)
+                response["content"] = .object(
+                    JSONObject([
+                        .init(
+                            key: type,
+                            value: ["schema": form, "example": .string("id: 1\nevent: operation\ndata: \(data)\n\n")]
+                        )
+                    ])
+                )
             case .other(let type): response["content"] = .object(JSONObject([.init(key: type, value: [:])]))
             case .nothing: break
             }
@@ -127,11 +142,16 @@ struct OpenAPIDocument {
         for status in description.refusals {
             responses[String(status)] = [
                 "description": .string(Self.meaning(ofRefusal: status)),
-                "content": ["application/json": ["schema": .object(Schema.refusal.json)]],
+                "content": ["application/json": Self.content(.refusal)],
             ]
         }
         return responses
     }
+
+    private static let eventSentences = """
+        First an event 'ready'. Then an event for each change: 'id' is its number, 'event' what has changed, and 'data' an \
+        object of this form. A comment every 10 seconds shows that the connection lives.
+        """
 
     private static func meaning(ofRefusal status: Int) -> String {
         switch status {

@@ -85,6 +85,9 @@ struct Site: Sendable {
         switch Self.routes.match(method: method, path: request.path) {
         case .route(let route, _):
             if route.isGuarded, let refusal = self.access.refusal(of: request) { return refusal }
+            if case .json = route.description.response {
+                do { try request.checkQuery([]) } catch { return error.response }
+            }
             return route.respond(self, request)
         case .wrongMethod(let allowed):
             return Refusal.wrongControlMethod(allowed: allowed + ["HEAD"]).response

@@ -214,7 +214,7 @@ extension Emulator.NewDevice: Described {
             or: Emulator.DeviceRule(),
             "How it decides; by default it approves at once."
         )
-    )
+    ).stating(.either("userId", or: "activationCode"), .needs("provider", with: "userId"))
 
     private init(
         userID: String?,
@@ -230,7 +230,7 @@ extension Emulator.NewDevice: Described {
         case (let userID?, nil, nil): self.origin = .user(userID)
         case (nil, let code?, nil): self.origin = .activationCode(code)
         case (let userID?, nil, let provider?): self.origin = .openID(provider: provider, userID: userID)
-        case (_, _, .some): throw .init(member: "provider", hint: "signs in a user: give 'userId' with it, and no code")
+        // The rules of the table let nothing else pass.
         default: throw .init(member: "", hint: "needs either 'userId' or 'activationCode'")
         }
         (self.name, self.version, self.suite, self.push, self.rule) = (name, version, suite, push, rule)

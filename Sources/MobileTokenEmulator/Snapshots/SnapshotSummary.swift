@@ -29,7 +29,7 @@ extension Emulator.SnapshotSummary: Described {
     package static let fields = FieldTable(
         "SnapshotSummary",
         Self.init(id:name:created:activations:operations:messages:devices:faults:deliveries:),
-        .required("id", \.id, .count),
+        .required("id", \.id, .count, unit: .number),
         .optional("name", \.name, .string),
         .required("created", \.created, .date),
         .required("activations", \.activations, .count, "How many it holds, removed ones included."),

@@ -82,7 +82,7 @@ struct NewSpace: Described {
         "NewSpace",
         NewSpace.init(name:seed:beginning:),
         .optional("name", \.name, .word, "What to call it in lists; 255 bytes at most.", example: "checkout tests"),
-        .optional("seed", \.seed, .count, "Fixes its identifiers, keys and nonces.", example: UInt64(1)),
+        .optional("seed", \.seed, .count, "Fixes its identifiers, keys and nonces.", example: UInt64(1), unit: .seed),
         .optional(
             "from",
             \.beginning,

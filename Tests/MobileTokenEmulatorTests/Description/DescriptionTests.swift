@@ -53,7 +53,13 @@ import WireFacts
     @Test func identifiersAreUniqueAndReferencesLeadSomewhere() throws {
         let identifiers = Self.operations.compactMap { $0.operation["operationId"]?.string }
         #expect(Set(identifiers).count == identifiers.count && identifiers.count == Self.operations.count)
-        #expect(identifiers.contains("postV2Registrations") && identifiers.contains("getV2OperationsId"))
+        #expect(identifiers.contains("createRegistration"))
+        // Words for people: no versions of paths, no arguments, no method.
+        for identifier in identifiers {
+            let isReadable = identifier.wholeMatch(of: /[a-z][A-Za-z]+[34]?/) != nil
+            let isOfPath = identifier.contains(/Emulator|V2|Pa[A-Z]|IdOf|^(post|put|delete|patch)[A-Z]/)
+            #expect(isReadable && !isOfPath, "\(identifier)")
+        }
         let schemas = try #require(Self.document["components"]?["schemas"]?.object)
         #expect(Set(schemas.keys).count == schemas.keys.count)
         let text = String(decoding: Self.document.serialized(), as: UTF8.self)
@@ -120,18 +126,142 @@ import WireFacts
         #expect(names.count == 3 + 6 + 8)
     }
 
-    @Test func everyExampleIsOfItsForm() throws {
-        var count = 0
+    /// Every body, every parameter and every response of every call.
+    @Test func everythingHasAnExampleOfItsForm() throws {
         for route in Site.allRoutes {
-            for member in route.description.query + (route.description.request?.schema.allMembers ?? []) {
-                guard let example = member.example else { continue }
-                count += 1
-                #expect(member.schema.objection(to: example) == nil, "\(route.path): \(member.name)")
+            let description = route.description
+            for member in description.query + (description.request?.schema.allMembers ?? []) {
+                let objection = member.schema.objection(to: member.shownExample)
+                #expect(objection == nil, "\(route.path): \(member.name)")
             }
-            guard let schema = route.description.request?.schema, let example = schema.example else { continue }
-            #expect(schema.objection(to: example) == nil, "\(route.path)")
+            var schemas = [description.request?.schema].compactMap(\.self)
+            if case .json(let schema) = description.response { schemas.append(schema) }
+            for schema in schemas { #expect(schema.objection(to: schema.example) == nil, "\(route.path)") }
         }
-        #expect(count > 20)
+        for (name, operation) in Self.operations {
+            for parameter in operation["parameters"]?.array ?? [] {
+                #expect(parameter["example"] != nil, "\(name): \(parameter)")
+            }
+            let bodies = [operation["requestBody"]] + (operation["responses"]?.object?.members.map(\.value) ?? [])
+            for content in bodies.compactMap({ $0?["content"]?.object?.members }).joined()
+            where content.value != [:] {
+                #expect(content.value["example"] != nil, "\(name)")
+            }
+        }
+    }
+
+    /// A number without a unit is a riddle.
+    @Test func everyNumberAndDateHasAUnit() throws {
+        for route in Site.allRoutes {
+            let description = route.description
+            var members = description.query + (description.request?.schema.allMembers ?? [])
+            switch description.response {
+            case .json(let schema), .events(_, let schema): members += schema.allMembers
+            case .other, .nothing: break
+            }
+            for member in members {
+                switch member.schema {
+                case .integer, .number, .timestamp:
+                    #expect(member.shownUnit != nil, "\(route.path): \(member.name)")
+                case .string(let rule) where rule.format == "date-time": #expect(member.shownUnit == .dateTime)
+                default: break
+                }
+            }
+        }
+        let schemas = Self.document["components"]?["schemas"]
+        let operation = schemas?["Operation"]?["properties"]
+        #expect(operation?["timestampExpires"]?["x-unit"] == "milliseconds since 1970")
+        #expect(operation?["failureCount"]?["x-unit"] == "count")
+        #expect(schemas?["JournalEntry"]?["properties"]?["time"]?["x-unit"] == "ISO 8601")
+        let wait = Self.operations.first { $0.name == "GET /_emulator/operations/{id}" }?.operation["parameters"]?
+            .array?
+            .first { $0["name"] == "wait" }
+        #expect(wait?["schema"]?["x-unit"] == "seconds")
+    }
+
+    /// Rules that no single member shows, stated so that a validator of JSON Schema knows them.
+    @Test func rulesBetweenMembersAreStated() throws {
+        let schemas = Self.document["components"]?["schemas"]
+        let device = schemas?["NewDevice"]
+        #expect(device?["if"] == ["required": ["userId"]] && device?["else"] == ["required": ["activationCode"]])
+        #expect(device?["then"] == ["not": ["required": ["activationCode"]]])
+        #expect(device?["dependentRequired"] == ["provider": ["userId"]])
+        #expect(schemas?["SignIn"]?["if"] == ["required": ["userId"]])
+        for (body, message): (JSONValue, String?) in [
+            (["userId": "a"], nil), (["activationCode": "a", "userId": .null], nil),
+            ([:], "The body needs either 'userId' or 'activationCode'"),
+            (["userId": "a", "activationCode": "b"], "The body needs either 'userId' or 'activationCode'"),
+            (["activationCode": "a", "provider": "p"], "'provider' needs 'userId' beside it"),
+        ] {
+            #expect(Emulator.NewDevice.schema.objection(to: body) == message)
+        }
+    }
+
+    // MARK: Requests of the server
+
+    @Test func whatTheServerSendsIsDescribed() async throws {
+        let webhooks = try #require(Self.document["webhooks"]?.object)
+        #expect(webhooks.keys == ["operationChanged", "activationChanged", "pushMessage"])
+        let schedule = try #require(webhooks["operationChanged"]?["post"]?["description"]?.string)
+        #expect(schedule.contains("2.0, 3.0, 4.5, 6.75, 10.125"))
+        for kind in Callback.Kind.allCases {
+            let schema = kind == .operation ? Schema.operationCallback : .activationCallback
+            #expect(
+                Array(schema.allMembers.prefix(2 + kind.attributes.count).map(\.name).dropFirst(2)) == kind.attributes
+            )
+        }
+        var configuration = Emulator.Configuration()
+        configuration.pushURL = "http://127.0.0.1:1/pushes"
+        try await withEmulator(configuration) { emulator in
+            for type in ["OPERATION", "ACTIVATION"] {
+                let kind = try #require(Callback.Kind(name: type))
+                let body: JSONValue = [
+                    "name": "bank", "type": .string(type), "callbackUrl": .string("http://127.0.0.1:1/\(type)"),
+                    "attributes": .array(kind.attributes.map { .string($0) }),
+                ]
+                let made = try await emulator.send(
+                    "POST",
+                    "/v2/callbacks",
+                    headers: [emulator.authorization],
+                    body: String(decoding: body.serialized(), as: UTF8.self)
+                )
+                #expect(made.status == 200, "\(made.text)")
+            }
+            try await emulator.makeDevice(userID: "alice", push: "fcm")
+            let operation = try await emulator.cloud.createOperation("payment", userID: "alice").id
+            #expect(await emulator.decision(on: operation)?.status == "APPROVED")
+            let deliveries = emulator.deliveries()
+            for (path, schema): (String, Schema) in [
+                ("/OPERATION", .operationCallback), ("/ACTIVATION", .activationCallback), ("/pushes", .pushDelivery),
+            ] {
+                let bodies = deliveries.filter { $0.url.hasSuffix(path) }.map(\.body)
+                #expect(!bodies.isEmpty, "\(path)")
+                for body in bodies {
+                    #expect(try schema.objection(to: JSONValue(parsing: Array(body.utf8))) == nil, "\(body)")
+                }
+            }
+        }
+    }
+
+    @Test func theStreamOfEventsIsDescribed() async throws {
+        let events = Self.operations.first { $0.name == "GET /_emulator/events" }?.operation["responses"]?["200"]
+        let form = events?["content"]?["text/event-stream"]?["schema"]
+        #expect(form?["contentSchema"]?["$ref"] == "#/components/schemas/Event")
+        try await withEmulator { emulator in
+            let events = emulator.events()
+            try await emulator.cloud.createOperation("login", userID: "alice")
+            for await event in events {
+                let json = try JSONValue(parsing: ControlJSON.encode(event))
+                #expect(Emulator.Event.schema.objection(to: json) == nil, "\(json)")
+                if event.kind == .operation { break }
+            }
+        }
+    }
+
+    @Test func anImportIsDescribedAsAnExport() throws {
+        let body = Self.operations.first { $0.name == "POST /_emulator/import" }?.operation["requestBody"]
+        let form = body?["content"]?["application/json"]?["schema"]
+        #expect(form?["$ref"] == "#/components/schemas/ExportedState")
     }
 
     // MARK: - Over HTTP
@@ -219,10 +349,14 @@ import WireFacts
                 ),
                 ("GET", "/_emulator/operations?limit=5000", "", "'limit' is not 1 to 1000"),
                 ("GET", "/_emulator/clock?zone=UTC", "", "'zone' is not known here"),
+                ("GET", "/health?deep=1", "", "'deep' is not known here"),
+                ("GET", "/openapi.json?version=3", "", "'version' is not known here"),
+                ("GET", "/v2/operations?userID=a", "", "'userID' is not known here; did you mean 'userId'?"),
+                ("GET", "/v2/callbacks?limit=1", "", "'limit' is not known here"),
             ]
             for (method, path, body, message) in wrong {
-                let response = try await emulator.send(method, path, body: body)
-                #expect(response.status == 400)
+                let response = try await emulator.send(method, path, headers: [emulator.authorization], body: body)
+                #expect(response.status == 400, "\(path)")
                 let refusal = try JSONValue(parsing: Array(response.body))["responseObject"]
                 #expect(refusal?["message"]?.string == message)
             }
@@ -317,7 +451,7 @@ extension Schema {
     /// The members of this form and of all inside it.
     fileprivate var allMembers: [Member] {
         switch self {
-        case .named(_, let schema), .tolerant(let schema), .list(let schema): schema.allMembers
+        case .named(_, let schema), .tolerant(let schema), .list(let schema), .ruled(let schema, _): schema.allMembers
         case .object(let members, _): members + members.flatMap(\.schema.allMembers)
         default: []
         }

@@ -168,7 +168,7 @@ import Testing
                 ("GET", "/none/inbox", nil, 404, "There is no such virtual device"),
                 (
                     "POST", "", #"{"activationCode":"x","provider":"emulator"}"#, 400,
-                    "'provider' signs in a user"
+                    "'provider' needs 'userId' beside it"
                 ),
                 ("POST", "", #"{"userId":"x","push":"carrier"}"#, 400, "'push' is none of apns, fcm, hms"),
             ]

@@ -115,7 +115,7 @@ import Testing
         ),
         (
             "{\"devices\": [{\"userId\": \"eve\"},\n{\"name\": \"phone\"}]}",
-            "line 2: The body needs either 'userId' or 'activationCode'"
+            "line 2: 'devices[1]' needs either 'userId' or 'activationCode'"
         ),
         (
             "{\"devices\": [{\"userId\": \"eve\"},\n{\"userId\": \"eve\", \"rule\": {\"after\": 86401}}]}",

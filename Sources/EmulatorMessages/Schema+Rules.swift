@@ -1,0 +1,37 @@
+import ExactJSON
+
+extension Schema {
+    /// A rule between the members of an object.
+    package enum MemberRule: Sendable {
+        /// One of them is given, and only one.
+        case either(String, or: String)
+        /// Where the first is given, so is the other.
+        case needs(String, with: String)
+    }
+}
+
+extension Schema.MemberRule {
+    /// States the rule in the words of JSON Schema.
+    ///
+    /// Not with `oneOf`, which the generators of clients take for a choice between forms.
+    func state(in form: inout JSONObject) {
+        switch self {
+        case .either(let one, let other):
+            form["if"] = ["required": [.string(one)]]
+            form["then"] = ["not": ["required": [.string(other)]]]
+            form["else"] = ["required": [.string(other)]]
+        case .needs(let one, let other):
+            form["dependentRequired"] = .object(JSONObject([.init(key: one, value: [.string(other)])]))
+        }
+    }
+
+    func objection(to object: JSONObject) -> (member: String, hint: String)? {
+        let isGiven = { (name: String) in object[name].map { !$0.isNull } ?? false }
+        return switch self {
+        case .either(let one, let other):
+            isGiven(one) == isGiven(other) ? ("", "needs either '\(one)' or '\(other)'") : nil
+        case .needs(let one, let other):
+            isGiven(one) && !isGiven(other) ? (one, "needs '\(other)' beside it") : nil
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import EmulatorBackend
+import EmulatorMessages
+import ExactJSON
+
+/// A request that the server makes: to an address of a callback, of an operation, or of the configuration.
+struct Webhook: Sendable {
+    let name: String
+    let summary: String
+    let body: Schema
+    let isTriedAgain: Bool
+
+    static let all = [
+        Self(
+            name: "operationChanged",
+            summary: "Tells that an operation was made, decided, canceled or expired, or that an approval has failed.",
+            body: .operationCallback,
+            isTriedAgain: true
+        ),
+        Self(
+            name: "activationChanged",
+            summary: "Tells that the status of an activation has changed.",
+            body: .activationCallback,
+            isTriedAgain: true
+        ),
+        Self(
+            name: "pushMessage",
+            summary: "Tells what a push server would send to one device, at the address of --push-url.",
+            body: .pushDelivery,
+            isTriedAgain: false
+        ),
+    ]
+
+    var json: JSONValue {
+        [
+            "post": [
+                "operationId": .string(self.name), "summary": .string(self.summary),
+                "description": .string(self.isTriedAgain ? Self.schedule : "It is tried once."),
+                "requestBody": ["required": true, "content": ["application/json": OpenAPIDocument.content(self.body)]],
+                "responses": ["2XX": ["description": "It was taken."], "default": ["description": "It was not."]],
+            ]
+        ]
+    }
+
+    /// What the server does where no status from 200 to 299 comes back.
+    private static var schedule: String {
+        let pauses = (1...8).map { attempt in Double(RetrySchedule.pause(afterAttempt: attempt)) / 1000 }
+        let shown = pauses.map { String($0) }.joined(separator: ", ")
+        return """
+            Type and identifier are always there, the other members if the callback names them among its attributes; the \
+            callbackUrl of an operation is told all. A callback is tried as often as its maxAttempts says, once by default, \
+            and a callbackUrl once. The pauses between attempts are \(shown) seconds, and 32 from then on, by the server's \
+            clock. After 200 failures in a row a callback is paused for 60 seconds, and after each further one again.
+            """
+    }
+}
+
+extension Schema {
+    static let pushDelivery = Self.object(
+        "PushDelivery",
+        [
+            .required("type", .oneOf(["PUSH"])), .required("activationId", .string), .required("userId", .string),
+            .required("platform", .oneOf(PushDevice.platforms), example: "fcm"),
+            .required("token", .string, "That of the device at the platform."), .optional("environment", .string),
+            .required("payload", .open([.optional("messageType", .string)]), "What the device would get."),
+        ]
+    )
+}
+
+extension Emulator.Event {
+    /// As the stream of events writes it.
+    static let schema = Schema.object(
+        "Event",
+        [
+            .required("number", .count, "From 1.", unit: .number),
+            .required("kind", .oneOf(Emulator.Event.Kind.allNames), "What has changed.", example: "operation"),
+            .optional("id", .string, "That of what has changed.", example: "0f038bac-6c94-45eb-b3a9-f92e809e8ea4"),
+            .optional("status", .string, "Its status now, if it has one.", example: "APPROVED"),
+            .required("time", .date, "By the server's clock."),
+        ]
+    )
+}
