@@ -41,34 +41,47 @@ enum BuiltInCommands {
         summary: "Print what may stand in the place of the last word; shells call it.",
         operands: [.init("WORD", "the words so far, after --", isOptional: true, takesRest: true)]
     ) { program, invocation in
-        for line in program.completions(of: invocation.operands) { Output.line(line) }
+        program.complete(invocation.operands)
         return .done
     }
 }
 
 extension CommandLineProgram {
-    fileprivate func completions(of words: [String]) -> [String] {
+    /// Shows what may stand in the place of the last word.
+    fileprivate func complete(_ words: [String]) {
         let command = self.command(for: words.dropLast())
         if let command, case .hand(let program) = command.action, !command.path.isEmpty {
+            // Both programs may have commands that begin with these words.
+            self.show(self.candidates(for: words, of: nil))
             let rest = Array(words.dropFirst(command.path.count))
             // Returns only when there is no such program, and then nothing is known of the command.
             _ = program.takeOver(with: ["completion", "words", "--"] + program.words + rest, isBare: true)
-            return []
+            return
         }
-        return Completion(commands: self.commands, commonOptions: self.commonOptions)
-            .candidates(for: words, of: command)
-            .map { "\($0.word)\t\($0.summary)" }
+        self.show(self.candidates(for: words, of: command))
+    }
+
+    private func candidates(for words: [String], of command: Command?) -> [Completion.Candidate] {
+        Completion(commands: self.commands, commonOptions: self.commonOptions).candidates(for: words, of: command)
+    }
+
+    private func show(_ candidates: [Completion.Candidate]) {
+        for candidate in candidates { Output.line("\(candidate.word)\t\(candidate.summary)") }
     }
 
     /// - Throws: ``UsageError`` when there is no such command.
     fileprivate func helpPage(for words: [String]) throws -> String {
-        guard let command = self.command(for: words), command.path.count == words.count else {
+        let command = self.command(for: words)
+        if let command, case .hand(let program) = command.action {
+            let rest = Array(words.dropFirst(command.path.count))
+            throw UsageError(message: program.takeOver(with: rest + ["--help"]))
+        }
+        guard let command, command.path.count == words.count else {
             guard self.commands.contains(where: { $0.path.starts(with: words) }) else {
                 throw UsageError(message: self.unknown(words))
             }
             return HelpPage.group(words, of: self)
         }
-        if case .hand(let program) = command.action { throw UsageError(message: program.takeOver(with: ["--help"])) }
         return HelpPage.command(command, of: self)
     }
 }

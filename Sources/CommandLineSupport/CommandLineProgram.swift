@@ -96,12 +96,19 @@ package struct CommandLineProgram: Sendable {
             Output.line("\(Self.name) \(self.version())")
             return .done
         }
-        guard let command = called else {
+        guard let command = called, !command.path.isEmpty || !self.hasGroup(words.first) else {
             guard let first = words.first, !first.isOption else {
                 let isHelp = words.contains { $0 == "--help" || $0 == "-h" }
                 guard isHelp || words.isEmpty else { throw UsageError(message: "the command comes first") }
                 Output.line(HelpPage.program(self))
                 return words.isEmpty ? .usage : .done
+            }
+            let spoken = words.filter { !$0.isOption }
+            if spoken.count < words.count, words.contains(where: { $0 == "--help" || $0 == "-h" }),
+                self.commands.contains(where: { $0.path.starts(with: spoken) })
+            {
+                Output.line(HelpPage.group(spoken, of: self))
+                return .done
             }
             throw UsageError(message: self.unknown(words))
         }
@@ -121,6 +128,10 @@ package struct CommandLineProgram: Sendable {
     /// Returns the command with the longest path, so that `inbox list` is chosen before `inbox`.
     func command(for words: some Collection<String>) -> Command? {
         self.commands.filter { words.starts(with: $0.path) }.max { $0.path.count < $1.path.count }
+    }
+
+    private func hasGroup(_ word: String?) -> Bool {
+        self.commands.contains { $0.path.count > 1 && $0.path.first == word }
     }
 
     private static func rest(_ words: [String], of command: Command) -> [String] {

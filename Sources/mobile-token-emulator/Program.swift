@@ -5,7 +5,7 @@ enum Program {
     static func main() async {
         await CommandLineProgram(
             summary: "a development server for PowerAuth clients.",
-            commands: EmulatorCommands.all + DriverCommands.all + [Demo.command]
+            commands: EmulatorCommands.all + DriverCommands.all + EndpointCommands.all + [Demo.command]
         ).main()
     }
 }

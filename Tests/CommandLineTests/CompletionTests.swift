@@ -23,6 +23,8 @@ import Testing
         #expect(try await self.words("emulator", "--offer") == ["--offer-upgrade"])
         #expect(try await self.words("emulator", "exec", "--offer") == ["--offer-upgrade"])
         #expect(try await self.words("demo", "--fa") == ["--fast"])
+        #expect(try await Set(self.words("emulator", "device", "")).isSuperset(of: ["create", "claims", "list"]))
+        #expect(try await Set(self.words("store", "")).isSuperset(of: ["backup", "check", "recover"]))
     }
 
     @Test func bashCompletes() async throws {
@@ -77,6 +79,9 @@ import Testing
         #expect(approve.output == (try await Program.run("approve", "--help", home: home.url)).output)
         #expect(try await Program.run("help", "receipts", home: home.url).output.contains("receipts verify"))
         #expect(try await Program.run("help", "emulator", home: home.url).output.contains("--offer-upgrade"))
+        #expect(try await Program.run("help", "emulator", "wait", home: home.url).output.contains("--ca-file"))
+        #expect(try await Program.run("help", "emulator", "device", home: home.url).output.contains("device create"))
+        #expect(try await Program.run("help", "store", home: home.url).output.contains("store recover"))
         #expect(try await Program.run("help", "aprove", home: home.url).errors.contains("approve"))
         #expect(try await Program.run("help", home: home.url).output.contains("MOBILE_TOKEN_PASSWORD_FILE"))
     }

@@ -268,23 +268,20 @@ import Testing
 
     // MARK: - Help
 
+    /// The other program has no list of these commands: it hands over whatever follows its own word.
     @Test func everyCommandOfTheServerIsOneOfTheOtherProgramToo() async throws {
         let home = try TemporaryFolder()
         let server = try await ChildProcess.run(ChildProcess.besideTests("mobile-token-emulator"), ["--help"])
         let page = server.output.split(separator: "\n\n").first { $0.hasPrefix("Commands:") }
-        let rows = try #require(page).split(separator: "\n").dropFirst()
-        let known = try await Program.run("help", home: home.url).output
+        let rows = try #require(page).split(separator: "\n").dropFirst().map { $0.split(separator: "  ") }
         for row in rows {
-            let name = String(row.split(separator: " ").first ?? "")
-            let summary = row.split(separator: "  ").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? ""
-            if ["help", "completion"].contains(name) { continue }
-            let shown = name == "demo" ? name : "emulator \(name)"
-            #expect(known.contains("  \(shown) ") && known.contains(summary), "\(name)")
-            let help = await
-                (try Program.start(shown.split(separator: " ").map(String.init) + ["--help"], home: home.url))
-                .outcome()
-            #expect(help.exitCode == 0 && help.output.contains(summary), "\(name): \(help.errors)")
+            let words = try #require(row.first).split(separator: " ").map(String.init)
+            let summary = row.last.map { $0.trimmingCharacters(in: .whitespaces) } ?? ""
+            guard let first = words.first, !["help", "completion"].contains(first) else { continue }
+            let shown = first == "demo" ? words : ["emulator"] + words
+            let help = await (try Program.start(shown + ["--help"], home: home.url)).outcome()
+            #expect(help.exitCode == 0 && help.output.contains(summary), "\(words): \(help.errors)")
         }
-        #expect(rows.count > 17)
+        #expect(rows.count > 50)
     }
 }

@@ -38,7 +38,12 @@ enum HelpPage {
 
     /// The commands that begin with the same words.
     static func group(_ words: [String], of program: CommandLineProgram) -> String {
-        self.table(program.commands.filter { $0.path.starts(with: words) }.map { ($0.name, $0.summary) })
+        """
+        Usage: \(([CommandLineProgram.name] + words).joined(separator: " ")) COMMAND [OPTIONS]
+
+        Commands:
+        \(self.table(program.commands.filter { $0.path.starts(with: words) }.map { ($0.name, $0.summary) }))
+        """
     }
 
     private static func environment(_ program: CommandLineProgram) -> String {

@@ -1,0 +1,6 @@
+package import EmulatorMessages
+
+/// The calls of the control API, described: for programs that drive a server by its descriptions.
+package enum ControlCalls {
+    package static var all: [any DescribedRoute] { ControlAPI.routes.routes }
+}

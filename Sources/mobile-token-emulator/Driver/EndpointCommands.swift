@@ -1,0 +1,240 @@
+import Basics
+import CommandLineSupport
+import EmulatorMessages
+import ExactJSON
+import Foundation
+import HTTPClientTransport
+import MobileToken
+import MobileTokenEmulator
+
+/// Commands that follow from the descriptions of the control API: a call below one of these paths has a command.
+///
+/// The segments of the path are its operands; the members of query and body are its options.
+enum EndpointCommands {
+    /// The first word of the commands, and the beginning of the paths of their calls.
+    private static let groups = [
+        ("activation", "/activations"), ("operation", "/operations"), ("device", "/devices"), ("space", "/spaces"),
+        ("snapshot", "/snapshots"), ("callback", "/cloud/callbacks"), ("delivery", "/deliveries"),
+        ("message", "/messages"), ("message", "/cloud/inbox/messages"), ("message", "/cloud/messages"),
+        ("push", "/pushes"),
+    ]
+
+    static let all: [Command] = ControlCalls.all.reduce(into: []) { commands, route in
+        guard let command = Self.command(for: route), !commands.contains(where: { $0.path == command.path }) else {
+            return
+        }
+        commands.append(command)
+    }
+
+    private static func command(for route: any DescribedRoute) -> Command? {
+        // A call that refuses everything is none.
+        guard route.description.status != nil else { return nil }
+        for (group, path) in Self.groups where route.path.utf8.starts(with: "/_emulator\(path)".utf8) {
+            let rest = route.path.utf8.dropFirst("/_emulator\(path)".utf8.count)
+            guard rest.isEmpty || rest.first == UInt8(ascii: "/") else { continue }
+            return EndpointCommand(route, group, String(Substring(rest))).command
+        }
+        return nil
+    }
+}
+
+/// One command, made of the description of a call.
+private struct EndpointCommand: Sendable {
+    let route: any DescribedRoute
+    let words: (group: String, verb: String)
+    let operands: [String]
+    let parameters: [Parameter]
+
+    /// - Parameter rest: The path without the beginning that all calls of the group share.
+    init(_ route: any DescribedRoute, _ group: String, _ rest: String) {
+        self.route = route
+        let segments = rest.split(separator: "/").map(String.init)
+        let names = segments.filter { !$0.isArgument }
+        self.operands = route.path.split(separator: "/").map(String.init).filter(\.isArgument)
+        let verb = names.isEmpty ? Self.verb(route.method, isOfOne: !segments.isEmpty) : names.joined(separator: "-")
+        self.words = (group, verb)
+        let query = route.description.query.map { Parameter($0, isOfQuery: true, below: nil) }
+        self.parameters = query + Parameter.all(in: route.description.request?.schema)
+    }
+
+    private static func verb(_ method: String, isOfOne: Bool) -> String {
+        switch method {
+        case "GET": isOfOne ? "show" : "list"
+        case "POST": "create"
+        case "PUT": "replace"
+        default: isOfOne ? "remove" : "remove-all"
+        }
+    }
+
+    var command: Command {
+        Command(
+            self.words.group,
+            self.words.verb,
+            summary: self.route.description.summary.asImperative,
+            operands: self.operands.map { operand in
+                let name = String(operand.dropFirst().dropLast())
+                return .init(name.uppercased(), name == "id" ? "the \(self.words.group)" : "the \(name)")
+            },
+            options: RemoteServer.options + self.parameters.map(\.option)
+        ) { invocation in try await self.run(invocation) }
+    }
+
+    private func run(_ invocation: Invocation) async throws -> ExitCode {
+        let given = try self.parameters.compactMap { parameter in
+            try invocation[parameter.name].map { (parameter, try parameter.value(of: $0, invocation)) }
+        }
+        var path = self.route.path.dropFirst("/_emulator".count).description
+        for (index, operand) in self.operands.enumerated() {
+            path = path.replacing(operand, with: PercentEncoding.encode(try invocation.required(index)))
+        }
+        var body: JSONObject = [:]
+        for (parameter, value) in given where !parameter.isOfQuery { parameter.put(value, into: &body) }
+        let takesBody = self.route.description.request != nil
+        let response = try await RemoteServer(invocation).send(
+            HTTPRequest.Method(rawValue: self.route.method) ?? .get,
+            path,
+            query: given.filter(\.0.isOfQuery).map { ($0.member.name, $1.wordsOfQuery) },
+            body: takesBody ? JSONValue.object(body).serialized() : nil,
+            timeout: .seconds(80),
+            naming: invocation.operand(0).map { "\(self.words.group) \($0)" }
+        )
+        return DriverCommands.show(invocation, response) { $0.shownLines }
+    }
+}
+
+/// A member of the query or the body, as an option.
+private struct Parameter: Sendable {
+    let member: Schema.Member
+    let isOfQuery: Bool
+    /// The object that the member is in, where it is not in the body itself.
+    let owner: String?
+
+    init(_ member: Schema.Member, isOfQuery: Bool, below owner: String?) {
+        (self.member, self.isOfQuery, self.owner) = (member, isOfQuery, owner)
+    }
+
+    /// The members of a body, and those of the objects in it.
+    static func all(in schema: Schema?) -> [Self] {
+        guard case .object(let members, _)? = schema?.strict else { return [] }
+        return members.flatMap { member -> [Self] in
+            guard case .object(let inner, nil) = member.schema.strict else {
+                return [Self(member, isOfQuery: false, below: nil)]
+            }
+            return inner.map { Self($0, isOfQuery: false, below: member.name) }
+        }
+    }
+
+    var name: String { ((self.owner.map { [$0] } ?? []) + [self.member.name]).map(\.hyphenated).joined(separator: "-") }
+
+    var option: Command.Option {
+        var words = [self.member.summary.isEmpty ? "the \(self.member.name)" : self.member.summary.asRemark]
+        if case .string(let rule) = self.member.schema.strict, !rule.values.isEmpty {
+            words.append("one of \(rule.values.joined(separator: ", "))")
+        }
+        let help = words.joined(separator: "; ") + (self.member.isRequired && self.owner == nil ? " (needed)" : "")
+        return .init(self.name, self.placeholder, help)
+    }
+
+    private var placeholder: String {
+        switch self.member.schema.strict {
+        case .integer, .number: self.member.shownUnit == .seconds ? "SECONDS" : "NUMBER"
+        case .timestamp: "MILLISECONDS"
+        case .boolean: "true|false"
+        case .string(let rule): rule.values.isEmpty ? "TEXT" : "NAME"
+        case .list(let element): element.isSimple ? "TEXT,TEXT" : "JSON|@FILE"
+        default: "JSON|@FILE"
+        }
+    }
+
+    func value(of text: String, _ invocation: Invocation) throws -> JSONValue {
+        switch self.member.schema.strict {
+        case .list(let element) where element.isSimple:
+            return .array(text.split(separator: ",").map { element.value(ofText: String($0)) })
+        case .object, .anything, .list:
+            do {
+                guard text.utf8.first == UInt8(ascii: "@") else { return try JSONValue(parsing: Array(text.utf8)) }
+                return try JSONValue(parsing: DriverCommands.contents(of: String(text.dropFirst()), invocation))
+            } catch let error as JSONError {
+                throw UsageError(message: "--\(self.name): \(error)", command: invocation.command)
+            }
+        case let schema: return schema.value(ofText: text)
+        }
+    }
+
+    func put(_ value: JSONValue, into body: inout JSONObject) {
+        guard let owner else {
+            body[self.member.name] = value
+            return
+        }
+        var object = body[owner]?.object ?? [:]
+        object[self.member.name] = value
+        body[owner] = .object(object)
+    }
+}
+
+extension Schema {
+    /// Whether a word can stand for a value of it.
+    fileprivate var isSimple: Bool {
+        switch self.strict {
+        case .string, .integer, .number, .boolean, .timestamp: true
+        case .list(let element): element.isSimple
+        default: false
+        }
+    }
+}
+
+extension JSONValue {
+    /// The value in a query.
+    fileprivate var wordsOfQuery: String { self.string ?? String(decoding: self.serialized(), as: UTF8.self) }
+
+    /// A list line by line, an object member by member.
+    fileprivate var shownLines: String {
+        let lists = self.object?.members.compactMap { member in
+            member.value.array.flatMap { $0.allSatisfy { $0.object != nil } ? $0 : nil }
+        }
+        if let list = lists?.first, self["id"] == nil {
+            return list.isEmpty ? "There are none." : list.map(\.shownRow).joined(separator: "\n")
+        }
+        let members = self.object?.members.filter { !$0.value.isNull } ?? []
+        return members.map { "\($0.key)  \($0.value.shownWord)" }.joined(separator: "\n")
+    }
+
+    private var shownRow: String {
+        let words = self.object?.members.filter { $0.value.object == nil && $0.value.array == nil && !$0.value.isNull }
+        return (words ?? []).prefix(7).map(\.value.shownWord).joined(separator: "  ")
+    }
+
+    private var shownWord: String {
+        TextTable.printable(self.string ?? String(decoding: self.serialized(), as: UTF8.self))
+    }
+}
+
+extension String {
+    fileprivate var isArgument: Bool { self.utf8.first == UInt8(ascii: "{") }
+
+    /// `userId` and `userID` as `user-id`.
+    fileprivate var hyphenated: String {
+        var words = ""
+        for character in self {
+            if character.isUppercase, words.last?.isLowercase == true || words.last?.isNumber == true { words += "-" }
+            words += String(character)
+        }
+        return words.lowercased()
+    }
+
+    /// A sentence that tells of a call, as one that asks for it: `Lists …` as `List …`.
+    fileprivate var asImperative: String {
+        var words = self.split(separator: " ", maxSplits: 1).map(String.init)
+        guard let verb = words.first, verb.utf8.last == UInt8(ascii: "s") else { return self }
+        words[0] = String(verb.dropLast(verb.hasSuffix("shes") ? 2 : 1))
+        return words.joined(separator: " ")
+    }
+
+    /// A sentence within a line of the help.
+    fileprivate var asRemark: String {
+        let sentence = self.utf8.last == UInt8(ascii: ".") ? String(self.dropLast()) : self
+        // What begins with capitals is a name.
+        guard sentence.dropFirst().first?.isUppercase == false else { return sentence }
+        return sentence.prefix(1).lowercased() + sentence.dropFirst()
+    }
+}

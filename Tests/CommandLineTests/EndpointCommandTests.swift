@@ -1,0 +1,157 @@
+import Foundation
+import MobileTokenEmulator
+import MobileTokenTesting
+import TestSupport
+import Testing
+
+/// Commands that follow from the descriptions of the control API: for devices, spaces, callbacks, messages, pushes.
+@Suite(.timeLimit(.minutes(4))) struct EndpointCommandTests {
+    private func json(_ emulator: Emulator, _ words: String...) async throws -> JSONValue {
+        let home = try TemporaryFolder()
+        let program = try Program.start(
+            ["emulator"] + words + ["--json"],
+            home: home.url,
+            environment: DriverCommandTests.environment(emulator)
+        )
+        let outcome = await program.outcome()
+        #expect(outcome.exitCode == 0, "\(words): \(outcome.errors)")
+        return try JSONValue(parsing: outcome.output)
+    }
+
+    @Test func devicesAreDriven() async throws {
+        try await withEmulator { emulator in
+            let device = try await self.json(
+                emulator,
+                "device",
+                "create",
+                "--user-id",
+                "alice",
+                "--version",
+                "4.0",
+                "--push",
+                "fcm",
+                "--rule-decision",
+                "reject",
+                "--rule-after",
+                "3600",
+                "--rule-reason",
+                "X"
+            )
+            #expect(device["rule"]?["decision"] == "reject" && device["rule"]?["after"] == 3600)
+            let id = try #require(device["id"]?.string)
+            let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
+            let decided = try await self.json(
+                emulator,
+                "device",
+                "decisions",
+                id,
+                "--operation-id",
+                operation,
+                "--decision",
+                "approve"
+            )
+            #expect(decided["tasks"]?.array?.last?["state"] == "done")
+            #expect(try await emulator.cloud.operation(operation).status == "APPROVED")
+            #expect(
+                try await self.json(emulator, "device", "rule", id, "--decision", "never")["rule"]?["decision"]
+                    == "never"
+            )
+            let pushes = try await self.json(emulator, "push", "list", "--activation", id, "--limit", "1")
+            #expect(pushes["items"]?.array?.count == 1)
+            let message = try await self.json(
+                emulator,
+                "message",
+                "create",
+                "--user-id",
+                "alice",
+                "--subject",
+                "S",
+                "--summary",
+                "T",
+                "--body",
+                "B",
+                "--type",
+                "text"
+            )
+            #expect(message["id"]?.string != nil, "\(message)")
+            let inbox = try await self.json(emulator, "device", "inbox", id)
+            let messageID = try #require(inbox["messages"]?.array?.first?["id"]?.string)
+            #expect(inbox["unread"] == 1)
+            #expect(try await self.json(emulator, "device", "inbox-read", id, messageID)["body"] == "B")
+            let shown = try await DriverCommandTests.drive(emulator, "device", "list")
+            #expect(shown.output.hasPrefix("\(id)  virtual device  4.0  "), "\(shown.output)")
+            try await DriverCommandTests.drive(emulator, "device", "remove", id)
+            #expect(try await DriverCommandTests.drive(emulator, "device", "list").output == "There are none.\n")
+            let gone = try await DriverCommandTests.drive(emulator, "device", "show", id, expecting: 4)
+            #expect(gone.errors.contains("device \(id)"), "\(gone.errors)")
+        }
+    }
+
+    @Test func spacesSnapshotsAndCallbacksAreDriven() async throws {
+        try await withEmulator { emulator in
+            let callback = try await self.json(
+                emulator,
+                "callback",
+                "create",
+                "--name",
+                "bank",
+                "--type",
+                "OPERATION",
+                "--callback-url",
+                "http://127.0.0.1:1/",
+                "--attributes",
+                "status,userId",
+                "--max-attempts",
+                "3"
+            )
+            #expect(callback["maxAttempts"] == 3 && callback["attributes"] == ["status", "userId"])
+            let snapshot = try await self.json(emulator, "snapshot", "create", "--name", "before")
+            #expect(snapshot["name"] == "before")
+            let id = try #require(callback["callbackId"]?.string)
+            try await DriverCommandTests.drive(emulator, "callback", "remove", id)
+            #expect(try await self.json(emulator, "callback", "list") == ["callbacks": []])
+            try await DriverCommandTests.drive(emulator, "snapshot", "restore", "1")
+            #expect(try await self.json(emulator, "callback", "show", id)["name"] == "bank")
+
+            let folder = try TemporaryFolder()
+            try Data(#"{"devices": [{"userId": "bob"}]}"#.utf8).write(to: URL(filePath: folder.file("scenario.json")))
+            let space = try await self.json(
+                emulator,
+                "space",
+                "create",
+                "--name",
+                "one",
+                "--from-scenario",
+                "@" + folder.file("scenario.json")
+            )
+            #expect(space["name"] == "one", "\(space)")
+            #expect(emulator.spaces().count == 1)
+            try await DriverCommandTests.drive(emulator, "space", "remove-all")
+            #expect(emulator.spaces().isEmpty)
+        }
+    }
+
+    private static let mistakes: [(words: [String], message: String)] = [
+        (["device"], "'device' is followed by one of: "), (["device", "crate"], "did you mean 'device create'?"),
+        (["device", "create"], "needs either 'userId' or 'activationCode'"),
+        (["device", "create", "--usr-id", "a"], "did you mean --user-id?"),
+        (["device", "create", "--user-id", "a", "--rule-after", "x"], "'rule.after' is not a number"),
+        (["device", "show"], "ID"), (["push", "list", "--limit", "0"], "'limit' is not 1 to 1000"),
+        (["space", "create", "--from-scenario", "{"], "--from-scenario: "),
+        (["space", "create", "--from-state", "@/none"], "cannot read '/none'"),
+    ]
+
+    @Test(arguments: Self.mistakes) func aMistakeIsNamed(words: [String], message: String) async throws {
+        try await withEmulator { emulator in
+            let home = try TemporaryFolder()
+            let program = try Program.start(
+                ["emulator"] + words,
+                home: home.url,
+                environment: DriverCommandTests.environment(emulator)
+            )
+            let outcome = await program.outcome()
+            #expect(outcome.exitCode != 0 && outcome.errors.contains(message), "\(words): \(outcome.errors)")
+            #expect(await emulator.devices() == [] && emulator.spaces().isEmpty)
+        }
+    }
+}
