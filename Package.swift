@@ -8,6 +8,8 @@ let package = Package(
         .library(name: "MobileToken", targets: ["MobileToken"]),
         // Receipts in files: exported, signed, verified and erased. An auditor needs nothing else.
         .library(name: "MobileTokenReceipts", targets: ["MobileTokenReceipts"]),
+        // Asking for approvals, and acting once on them.
+        .library(name: "MobileTokenApprovals", targets: ["MobileTokenApprovals"]),
         // For transports of one's own: the request and the response have names that other packages use too.
         .library(name: "HTTPClientTransport", targets: ["HTTPClientTransport"]),
         // Many machines with one PostgreSQL database. Nothing else needs libpq.
@@ -83,6 +85,14 @@ let package = Package(
                 "CloudCalls", "EmulatorMessages", "HTTPClientTransport", "Coordination", "Basics", "ExactJSON",
             ]
         ),
+        // The half that asks: desk, ledger, binding.
+        .target(
+            name: "MobileTokenApprovals",
+            dependencies: [
+                "MobileTokenCloud", "PowerAuth", "PowerAuthCrypto", "SQLiteDatabase", "Coordination", "Basics",
+                "ExactJSON",
+            ]
+        ),
         .target(
             name: "EmulatorBackend",
             dependencies: [
@@ -106,7 +116,8 @@ let package = Package(
         .target(
             name: "MobileTokenTesting",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
+                "MobileToken", "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenEmulator", "EmulatorBackend",
+                "EmulatorHTTP", "EmulatorMessages",
                 "PowerAuth", "HTTPClientTransport", "Coordination", "ExactJSON",
             ]
         ),
@@ -194,6 +205,19 @@ let package = Package(
         ),
         .executableTarget(name: "simulate", dependencies: ["Simulation"], path: "Tests/simulate"),
 
+        // A ledger in front of another one, which stops, fails or loses acknowledgements where a test says so.
+        .target(
+            name: "ApprovalTesting",
+            dependencies: ["MobileTokenApprovals", "PowerAuth", "PowerAuthCrypto"],
+            path: "Tests/ApprovalTesting"
+        ),
+        // A process that asks and acts until it is killed.
+        .executableTarget(
+            name: "ApprovalExerciser",
+            dependencies: ["MobileTokenApprovals", "MobileTokenCloud", "ApprovalTesting", "PowerAuth"],
+            path: "Tests/ApprovalExerciser"
+        ),
+
         // Tests. `VectorTests` holds every case of the reference implementation.
         .testTarget(
             name: "VectorTests",
@@ -226,6 +250,14 @@ let package = Package(
                 "StoreTesting",
                 "StoreExerciser",
                 "Coordination", "Basics", "ExactJSON", "WireFacts",
+            ]
+        ),
+        .testTarget(
+            name: "MobileTokenApprovalsTests",
+            dependencies: [
+                "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenEmulator", "MobileTokenTesting",
+                "ApprovalTesting",
+                "ApprovalExerciser", "PowerAuth", "Coordination", "ExactJSON", "TestSupport",
             ]
         ),
         .testTarget(

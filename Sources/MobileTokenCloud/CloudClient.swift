@@ -28,7 +28,7 @@ public final class CloudClient: Sendable {
     let baseURL: String
     let authorization: String
     let transport: any HTTPTransport
-    let timeout: Duration
+    package let timeout: Duration
     let clock: ServiceClock
 
     /// The transport that the client made for itself, and ends with itself.

@@ -2,23 +2,23 @@ import Foundation
 import Glibc
 
 /// The files of a store: the database with SQLite's companions, and the lease file.
-struct StoreFiles {
-    let database: String
+package struct StoreFiles {
+    package let database: String
 
     /// The file at which processes queue for the right to sign; see ``LeaseFile``.
-    var lease: String { self.database + "-lease" }
+    package var lease: String { self.database + "-lease" }
 
     private var folder: String { PrivateFile.folder(of: self.database) }
 
     /// - Parameter path: Made absolute, so that a later change of the working directory does not matter.
-    init(path: String) {
+    package init(path: String) {
         self.database = URL(fileURLWithPath: path).path
     }
 
     /// Makes what is missing, and refuses what others may read or write, or what cannot be written.
     ///
     /// SQLite gives the files it makes the mode of the database.
-    func prepare() throws {
+    package func prepare() throws {
         try PrivateFile.createFolder(self.folder)
         try PrivateFile.check(self.folder, isFolder: true)
         for path in [self.database, self.lease] where !PrivateFile.exists(path) {
@@ -33,7 +33,7 @@ struct StoreFiles {
     }
 
     /// Refuses files that others may read or write.
-    func check() throws {
+    package func check() throws {
         try PrivateFile.check(self.database)
         try PrivateFile.check(self.lease)
         // SQLite's companions come and go with its connections: one that is not there any more needs no check.

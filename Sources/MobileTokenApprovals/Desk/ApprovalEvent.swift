@@ -1,0 +1,39 @@
+public import Foundation
+
+/// Something that happened to a question. Holds no values of parameters and no credentials.
+public struct ApprovalEvent: Sendable, Hashable, CustomStringConvertible {
+    /// The kind of event.
+    public enum Kind: String, Sendable, Hashable {
+        /// People can decide now.
+        case asked
+        /// The question came to another state.
+        case changed
+        /// Somebody approved after the question was over. Nothing follows from it.
+        case surplusApproval
+        /// The server has an operation that was not the one that counts: the answer to its creation was lost. It is canceled.
+        case strayCanceled
+        /// The server gave no answer that tells, or one that nobody knows.
+        case serverFailed
+        /// The action is over, and the ledger could not be told: the question is `unknown` from now on.
+        case outcomeNotRecorded
+    }
+
+    /// The kind of event.
+    public let kind: Kind
+    /// The question.
+    public let questionID: String
+    /// The fingerprint of the question.
+    public let fingerprint: String
+    /// The state of the question.
+    public let state: ApprovalState
+    /// A sentence for a person.
+    public let message: String?
+    /// When it happened, by the desk's clock.
+    public let date: Date
+
+    /// Kind, question and state on one line.
+    public var description: String {
+        "\(self.kind.rawValue) \(self.questionID) \(self.fingerprint) \(self.state.rawValue)"
+            + (self.message.map { ": \($0)" } ?? "")
+    }
+}

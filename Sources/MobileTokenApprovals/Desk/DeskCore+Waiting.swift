@@ -1,0 +1,95 @@
+import Coordination
+
+extension DeskCore {
+    /// Waits until people cannot decide a question any more, and looks after it meanwhile unless somebody else does.
+    func decided(_ key: LedgerKey) async throws -> Stored {
+        let bell = Signal()
+        self.withState { $0.add(bell, for: key) }
+        defer { self.withState { $0.remove(bell, for: key) } }
+        while true {
+            try Task.checkCancellation()
+            let stored = try await self.ledger.load(key)
+            guard let stored else { throw ApprovalError(.ledgerWentBack, "The question is no longer in the ledger") }
+            guard stored.record.state.isPending, !stored.isForeign else { return stored }
+            try await self.wait(for: bell, key)
+        }
+    }
+
+    private func wait(for bell: Signal, _ key: LedgerKey) async throws {
+        let (isRunning, due, rumor) = self.withState { ($0.runners > 0, $0.due(key), $0.nextRumorTime) }
+        if isRunning {
+            guard await bell.wait() else { throw CancellationError() }
+            return
+        }
+        let deadline = [due ?? self.clock.now, rumor].compactMap { $0 }.min() ?? self.clock.now
+        if deadline > self.clock.now {
+            let isWoken = try await withDeadline(deadline, on: self.clock) { await bell.wait() }
+            // Woken early: there may be something new to wait for.
+            if isWoken != nil { return try Task.checkCancellation() }
+        }
+        try await self.step(key)
+        bell.lower()
+    }
+
+    /// Looks after all questions that need it, until the task is canceled.
+    func run() async throws {
+        self.withState { $0.runners += 1 }
+        defer {
+            let bells = self.withState { state in
+                state.runners -= 1
+                return state.allBells
+            }
+            // Whoever waits looks after its question itself from now on.
+            for bell in bells { bell.raise() }
+        }
+        var nextSearch = self.clock.now
+        while true {
+            try Task.checkCancellation()
+            if self.clock.now >= nextSearch {
+                try await self.takeUpAll()
+                nextSearch = self.clock.now + .seconds(60)
+            }
+            try await self.followRumors()
+            let due = self.withState { $0.takeDue(at: self.clock.now, limits: self.configuration.limits) }
+            try await self.stepAll(due)
+            guard due.isEmpty else { continue }
+            let next = min(self.withState { $0.nextTime() } ?? nextSearch, nextSearch)
+            if next > self.clock.now { _ = try await withDeadline(next, on: self.clock) { await self.poller.wait() } }
+        }
+    }
+
+    /// Steps questions, a few at a time: what a slow answer keeps is no reason for the others to wait.
+    private func stepAll(_ keys: [LedgerKey]) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            var rest = keys[...]
+            for key in rest.prefix(8) { group.addTask { try await self.stepNotingFailure(key) } }
+            rest = rest.dropFirst(8)
+            while try await group.next() != nil {
+                guard let key = rest.popFirst() else { continue }
+                group.addTask { try await self.stepNotingFailure(key) }
+            }
+        }
+    }
+
+    /// A ledger that went back ends the poller; other failures may pass.
+    private func stepNotingFailure(_ key: LedgerKey) async throws {
+        do {
+            try await self.step(key)
+        } catch let error as ApprovalError where error.code != .ledgerWentBack {
+            self.withState { $0.lastError = error.description }
+        }
+    }
+
+    /// Takes up what the ledger says somebody has to look after.
+    func takeUpAll() async throws {
+        var last: LedgerKey?
+        while true {
+            let page = try await self.ledger.page(.needingAttention, after: last)
+            for stored in page {
+                self.withState { $0.takeUp(stored.record, at: self.clock.now, limits: self.configuration.limits) }
+            }
+            guard page.count == 256, let end = page.last?.record.key else { return }
+            last = end
+        }
+    }
+}

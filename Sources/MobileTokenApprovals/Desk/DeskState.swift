@@ -1,0 +1,179 @@
+import Basics
+import Coordination
+
+/// The questions that a desk looks after: when each is looked at next, and who waits for it.
+///
+/// A value. Times are those of the desk's clock.
+struct DeskState {
+    /// A question that is looked after.
+    struct Entry: Sendable {
+        /// The time to the next look, which grows.
+        var interval: Duration
+        /// When it was looked at last.
+        var looked: Duration?
+        /// When the questions ends, in milliseconds since 1970: what ends soonest is looked at first.
+        var ends: Int64
+        /// When it is looked at next.
+        var due = Duration.zero
+    }
+
+    private static let growth = 1.25
+    static let callbackInterval = Duration.seconds(1)
+    private static let strayLimit = 64
+
+    private(set) var schedule = DeadlineQueue<Duration, LedgerKey, Entry>()
+    private var keysByOperation: [ExactString: LedgerKey] = [:]
+    private var operations: [LedgerKey: [ExactString]] = [:]
+    /// Questions of which the server may have operations that nobody knows.
+    private(set) var withStrays: Set<LedgerKey> = []
+    /// Operations of which a callback told, and which may be such.
+    private var rumors: [ExactString] = []
+    private var nextRumor = Duration.zero
+    private var bells: [LedgerKey: [ObjectIdentifier: Signal]] = [:]
+    var steps: [LedgerKey: SharedTask<Void>] = [:]
+    var runners = 0
+    private var nextRequest = Duration.zero
+    /// The server's time less the desk's, in milliseconds.
+    var offset: Int64?
+    var lastError: String?
+
+    // MARK: Schedule
+
+    /// Plans the next look at a question.
+    mutating func plan(
+        _ record: QuestionRecord,
+        at now: Duration,
+        date: Int64,
+        patience: Int64,
+        limits: ApprovalDesk.Configuration.Limits,
+        failed: Bool,
+        retryAfter: Duration?
+    ) {
+        let key = record.key
+        self.index(record)
+        guard record.needsAttention else {
+            self.schedule.remove(key)
+            return
+        }
+        var entry = self.schedule[key] ?? Entry(interval: limits.shortestPoll, looked: nil, ends: 0)
+        if entry.looked != nil { entry.interval = min(entry.interval * (failed ? 2 : Self.growth), limits.longestPoll) }
+        entry.looked = now
+        entry.ends = record.ends
+        var wait = max(limits.shortestPoll, entry.interval)
+        if let next = record.nextSend(patience: patience) {
+            wait = min(wait, max(.seconds(1), .milliseconds(next.subtractingSaturated(date))))
+        }
+        if let retryAfter { wait = max(wait, min(retryAfter, .seconds(3_600))) }
+        self.put(entry, for: key, at: now + wait)
+    }
+
+    /// Takes up a question that was asked earlier, or by another process.
+    mutating func takeUp(_ record: QuestionRecord, at now: Duration, limits: ApprovalDesk.Configuration.Limits) {
+        self.index(record)
+        guard self.schedule[record.key] == nil else { return }
+        self.put(Entry(interval: limits.shortestPoll, looked: nil, ends: record.ends), for: record.key, at: now)
+    }
+
+    private mutating func put(_ entry: Entry, for key: LedgerKey, at due: Duration) {
+        var entry = entry
+        entry.due = due
+        self.schedule.insert(entry, for: key, at: due)
+    }
+
+    private mutating func index(_ record: QuestionRecord) {
+        let key = record.key
+        for operation in self.operations.removeValue(forKey: key) ?? [] { self.keysByOperation[operation] = nil }
+        guard record.needsAttention else {
+            self.withStrays.remove(key)
+            return
+        }
+        let operations = record.parts.compactMap { $0.operationID.map { ExactString($0) } }
+        self.operations[key] = operations
+        for operation in operations { self.keysByOperation[operation] = key }
+        if record.mayHaveStrays { self.withStrays.insert(key) } else { self.withStrays.remove(key) }
+    }
+
+    func due(_ key: LedgerKey) -> Duration? { self.schedule[key]?.due }
+
+    /// When something is due; `nil` when nothing is planned.
+    mutating func nextTime() -> Duration? {
+        [self.schedule.earliest(), self.nextRumorTime].compactMap { $0 }.min()
+    }
+
+    /// Takes out what is due, what ends soonest first.
+    mutating func takeDue(at now: Duration, limits: ApprovalDesk.Configuration.Limits) -> [LedgerKey] {
+        var due: [(key: LedgerKey, ends: Int64)] = []
+        while let (key, entry) = self.schedule.removeFirst(dueAt: now) {
+            due.append((key, entry.ends))
+            // Should the look fail altogether, there is another one.
+            self.put(entry, for: key, at: now + limits.longestPoll)
+        }
+        return due.sorted { $0.ends < $1.ends }.map(\.key)
+    }
+
+    /// Returns when the next request may be sent, which then counts.
+    mutating func nextSlot(at now: Duration, perSecond: Double) -> Duration {
+        let slot = max(now, self.nextRequest)
+        self.nextRequest = slot + .seconds(1 / max(perSecond, 0.01))
+        return slot
+    }
+
+    // MARK: Callbacks
+
+    enum Wake: Equatable {
+        case known(LedgerKey)
+        case rumor
+        case ignored
+    }
+
+    /// Takes the word of a callback that an operation has changed: nothing more than a reason to look.
+    mutating func wake(_ operation: String, at now: Duration) -> Wake {
+        let id = ExactString(operation)
+        if let key = self.keysByOperation[id], let entry = self.schedule[key] {
+            // One operation is fetched at most once a second.
+            let due = max(now, (entry.looked ?? now - Self.callbackInterval) + Self.callbackInterval)
+            if due < entry.due { self.put(entry, for: key, at: due) }
+            return .known(key)
+        }
+        guard !self.withStrays.isEmpty, !self.rumors.contains(id), self.rumors.count < Self.strayLimit else {
+            return .ignored
+        }
+        self.rumors.append(id)
+        return .rumor
+    }
+
+    /// Takes the next operation that may be one of ours: one a second, of whatever name.
+    mutating func takeRumor(at now: Duration) -> String? {
+        guard !self.withStrays.isEmpty else {
+            self.rumors = []
+            return nil
+        }
+        guard now >= self.nextRumor, !self.rumors.isEmpty else { return nil }
+        self.nextRumor = now + Self.callbackInterval
+        return self.rumors.removeFirst().string
+    }
+
+    /// When the next rumor may be looked at; `nil` when there is none.
+    var nextRumorTime: Duration? { self.rumors.isEmpty ? nil : self.nextRumor }
+
+    // MARK: Waiting
+
+    mutating func add(_ bell: Signal, for key: LedgerKey) {
+        self.bells[key, default: [:]][ObjectIdentifier(bell)] = bell
+    }
+
+    mutating func remove(_ bell: Signal, for key: LedgerKey) {
+        self.bells[key]?[ObjectIdentifier(bell)] = nil
+        if self.bells[key]?.isEmpty == true { self.bells[key] = nil }
+    }
+
+    func bells(for key: LedgerKey) -> [Signal] { self.bells[key].map { Array($0.values) } ?? [] }
+    var allBells: [Signal] { self.bells.values.flatMap(\.values) }
+}
+
+extension QuestionRecord {
+    /// When it ends, as far as is known, in milliseconds since 1970.
+    var ends: Int64 {
+        self.parts.compactMap(\.expires).min() ?? self.asked.addingSaturated(self.terms.seconds * 1_000)
+    }
+}

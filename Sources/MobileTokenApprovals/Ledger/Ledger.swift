@@ -1,0 +1,205 @@
+import Basics
+import ExactJSON
+import PowerAuth
+import PowerAuthCrypto
+
+/// The questions of one audience: sealed, compared and swapped.
+struct Ledger: Sendable {
+    /// A question as it was loaded.
+    struct Stored: Sendable {
+        fileprivate(set) var row: LedgerRow
+        fileprivate(set) var record: QuestionRecord
+        /// Drafted in another incarnation: the ledger went back since, or this is a copy.
+        fileprivate(set) var isForeign: Bool
+    }
+
+    enum Drafting: Sendable {
+        case drafted(Stored)
+        case held(Stored)
+        case refused(ApprovalError)
+    }
+
+    private static let contentName = "question"
+    private static let attemptLimit = 20
+
+    let audience: String
+    private let driver: any LedgerDriver
+    private let sealing: Sealing
+    private let incarnation: [UInt8]
+
+    /// Opens a ledger.
+    ///
+    /// - Throws: ``ApprovalError/Code/ledgerFailed`` or ``ApprovalError/Code/ledgerWentBack``.
+    static func open(_ driver: any LedgerDriver, sealing: any SealingKeyProvider, audience: String) async throws -> Self
+    {
+        try await self.mappingErrors {
+            var facts = try await driver.open(audience: self.digest(ofAudience: audience))
+            let key = try Sealing(key: try await sealing.sealingKey(isForNewStore: facts.keyCheck == nil))
+            if facts.keyCheck == nil { facts = try await driver.setKey(check: try key.makeKeyCheck()) }
+            guard let check = facts.keyCheck, key.matches(keyCheck: check) else {
+                throw ApprovalError(.ledgerFailed, "The ledger is sealed with another key")
+            }
+            return Self(audience: audience, driver: driver, sealing: key, incarnation: facts.incarnation)
+        }
+    }
+
+    static func digest(ofAudience audience: String) -> [UInt8] {
+        SHA256.hash(Array("mobile-token audience\0\(audience)".utf8))
+    }
+
+    private static func digest(of user: String, audience: String) -> [UInt8] {
+        SHA256.hash(Array("mobile-token person\0\(audience)\0\(user)".utf8))
+    }
+
+    // MARK: Reading
+
+    func load(_ key: LedgerKey) async throws -> Stored? {
+        try await Self.mappingErrors { try await self.driver.load(key).map(self.opened) }
+    }
+
+    func load(id: String) async throws -> Stored? {
+        try await self.load(LedgerKey(audience: self.audience, id: id))
+    }
+
+    /// Returns a page of questions in the order of their keys.
+    func page(_ filter: LedgerFilter, after key: LedgerKey? = nil, limit: Int = 256) async throws -> [Stored] {
+        try await Self.mappingErrors {
+            try await self.driver.rows(filter, after: key, limit: limit).map(self.opened)
+        }
+    }
+
+    private func opened(_ row: LedgerRow) throws -> Stored {
+        // The state is part of what is sealed: who edits the column gets a row that does not open.
+        let bytes = try self.sealing.open(row.content, as: Self.name(row.state), of: row.key.description)
+        let record = try JSONValue.decode(QuestionRecord.self, from: bytes)
+        guard record.state == row.state, record.key == row.key, record.terms.audience.isExactly(self.audience) else {
+            throw ApprovalError(.ledgerFailed, "A row of the ledger is damaged, or of another audience")
+        }
+        return Stored(row: row, record: record, isForeign: row.incarnation != self.incarnation)
+    }
+
+    private func sealed(_ record: QuestionRecord) throws -> [UInt8] {
+        let bytes = try JSONValue(encoding: record).serialized()
+        return try self.sealing.seal(bytes, as: Self.name(record.state), of: record.key.description)
+    }
+
+    private static func name(_ state: ApprovalState) -> String { "\(self.contentName):\(state.rawValue)" }
+
+    // MARK: Writing
+
+    /// Writes a question down, unless there is one of its name.
+    func draft(_ record: QuestionRecord, maximumOpen: Int, interval: Duration) async throws -> Drafting {
+        try await Self.mappingErrors {
+            let row = LedgerRow(
+                key: record.key,
+                state: record.state,
+                incarnation: self.incarnation,
+                tag: .random(in: .min ... .max),
+                needsAttention: record.needsAttention,
+                asked: record.asked,
+                content: try self.sealed(record)
+            )
+            let users = record.parts.map { Self.digest(of: $0.person.user, audience: self.audience) }
+            let asking = LedgerAsking(people: users, maximumOpen: maximumOpen, interval: interval.milliseconds)
+            let insertion: LedgerInsertion
+            do {
+                insertion = try await self.driver.insert(row, asking: asking)
+            } catch {
+                // It may have been written all the same.
+                guard let held = try? await self.driver.load(row.key) else { throw error }
+                insertion = held.tag == row.tag ? .written : .held(held)
+            }
+            switch insertion {
+            case .written: return .drafted(Stored(row: row, record: record, isForeign: false))
+            case .held(let row): return .held(try self.opened(row))
+            case .tooManyOpen:
+                return .refused(
+                    ApprovalError(
+                        .tooManyQuestions,
+                        "Somebody has \(maximumOpen) open questions already: nobody was asked"
+                    )
+                )
+            case .tooSoon(let milliseconds):
+                let seconds = (max(0, milliseconds) + 999) / 1_000
+                return .refused(
+                    ApprovalError(.tooManyQuestions, "Somebody was asked a moment ago: ask again in \(seconds) s")
+                )
+            }
+        }
+    }
+
+    /// Changes a question, if it still is as it was loaded.
+    ///
+    /// - Returns: What is stored then, or `nil` when somebody else was quicker.
+    func swap(_ stored: Stored, to record: QuestionRecord) async throws -> Stored? {
+        guard !stored.isForeign || record.state == .unknown || record.state == .settled else {
+            throw ApprovalError(.ledgerWentBack, "The question was drafted in another life of the ledger")
+        }
+        return try await Self.mappingErrors {
+            let change = LedgerChange(
+                key: stored.row.key,
+                tag: stored.row.tag,
+                state: stored.row.state,
+                incarnation: stored.row.incarnation,
+                newTag: .random(in: .min ... .max),
+                newState: record.state,
+                needsAttention: record.needsAttention,
+                content: try self.sealed(record)
+            )
+            let answer: LedgerSwap
+            do {
+                answer = try await self.driver.swap(change)
+            } catch {
+                // The acknowledgement may be what is lost: go on only if the row has the tag that was drawn for this write.
+                guard let row = try? await self.driver.load(change.key), row.tag == change.newTag else { throw error }
+                answer = .written
+            }
+            guard answer == .written else { return nil }
+            var row = stored.row
+            row.tag = change.newTag
+            row.state = change.newState
+            row.needsAttention = change.needsAttention
+            row.content = change.content
+            return Stored(row: row, record: record, isForeign: stored.isForeign)
+        }
+    }
+
+    /// Changes a question by a pure function, which runs again on what others wrote meanwhile.
+    func change(_ stored: Stored, _ body: (inout QuestionRecord) -> Void) async throws -> Stored {
+        var current = stored
+        for _ in 0..<Self.attemptLimit {
+            var record = current.record
+            body(&record)
+            guard record != current.record else { return current }
+            if let changed = try await self.swap(current, to: record) { return changed }
+            guard let loaded = try await self.load(stored.row.key) else {
+                throw ApprovalError(.ledgerWentBack, "The question is no longer in the ledger")
+            }
+            current = loaded
+        }
+        throw ApprovalError(.ledgerFailed, "The question changes all the time")
+    }
+
+    // MARK: Claims
+
+    func hold(_ token: Int64) async throws { try await Self.mappingErrors { try await self.driver.hold(token) } }
+    func release(_ token: Int64) async { await self.driver.release(token) }
+    func isHeld(_ token: Int64) async throws -> Bool {
+        try await Self.mappingErrors { try await self.driver.isHeld(token) }
+    }
+    func close() async { await self.driver.close() }
+
+    private static func mappingErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as ApprovalError {
+            throw error
+        } catch let error as CancellationError {
+            throw error
+        } catch let error as MobileTokenError {
+            throw ApprovalError(.ledgerFailed, error.message, underlying: error)
+        } catch {
+            throw ApprovalError(.ledgerFailed, "The ledger cannot be read or written: \(error)", underlying: error)
+        }
+    }
+}

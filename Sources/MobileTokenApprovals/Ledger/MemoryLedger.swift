@@ -1,0 +1,92 @@
+import Basics
+
+/// Keeps questions as long as it lives.
+package actor MemoryLedger: LedgerDriver {
+    private var audience: [UInt8]?
+    private var keyCheck: [UInt8]?
+    private var incarnation = [UInt8](repeating: 1, count: 16)
+    private var rowsByKey: [LedgerKey: LedgerRow] = [:]
+    private var asked: [[UInt8]: [(at: Int64, key: LedgerKey)]] = [:]
+    private var held: Set<Int64> = []
+
+    package init() {}
+
+    package func open(audience: [UInt8]) throws -> LedgerFacts {
+        guard self.audience == nil || self.audience == audience else { throw ApprovalError.otherAudience }
+        self.audience = audience
+        return LedgerFacts(keyCheck: self.keyCheck, incarnation: self.incarnation)
+    }
+
+    package func setKey(check: [UInt8]) -> LedgerFacts {
+        self.keyCheck = self.keyCheck ?? check
+        return LedgerFacts(keyCheck: self.keyCheck, incarnation: self.incarnation)
+    }
+
+    package func adopt(audience: [UInt8]) {
+        self.incarnation = (0..<16).map { _ in .random(in: .min ... .max) }
+    }
+
+    package func load(_ key: LedgerKey) -> LedgerRow? { self.rowsByKey[key] }
+
+    package func insert(_ row: LedgerRow, asking: LedgerAsking) -> LedgerInsertion {
+        if let held = self.rowsByKey[row.key] { return .held(held) }
+        for person in asking.people {
+            let earlier = self.asked[person] ?? []
+            let open = earlier.count { self.rowsByKey[$0.key]?.state.isPending == true }
+            if open >= asking.maximumOpen { return .tooManyOpen }
+            if let objection = asking.objection(to: row.asked, after: earlier.map(\.at).max()) { return objection }
+        }
+        for person in asking.people { self.asked[person, default: []].append((row.asked, row.key)) }
+        self.rowsByKey[row.key] = row
+        return .written
+    }
+
+    package func swap(_ change: LedgerChange) -> LedgerSwap {
+        guard var row = self.rowsByKey[change.key], row.tag == change.tag, row.state == change.state,
+            row.incarnation == change.incarnation
+        else { return .otherRow }
+        row.tag = change.newTag
+        row.state = change.newState
+        row.needsAttention = change.needsAttention
+        row.content = change.content
+        self.rowsByKey[change.key] = row
+        return .written
+    }
+
+    package func rows(_ filter: LedgerFilter, after key: LedgerKey?, limit: Int) -> [LedgerRow] {
+        let rows = self.rowsByKey.values.filter { row in
+            switch filter {
+            case .needingAttention: row.needsAttention
+            case .states(let states): states.contains(row.state)
+            }
+        }
+        return Array(
+            rows.filter { row in key.map { $0.bytes.lexicographicallyPrecedes(row.key.bytes) } ?? true }
+                .sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }.prefix(limit)
+        )
+    }
+
+    package func hold(_ token: Int64) { self.held.insert(token) }
+    package func release(_ token: Int64) { self.held.remove(token) }
+    package func isHeld(_ token: Int64) -> Bool { self.held.contains(token) }
+    package func close() {}
+}
+
+extension LedgerAsking {
+    /// Returns why a person is not asked now: the last question was a moment ago.
+    ///
+    /// A stamp from the future, as a clock that went back leaves it, keeps nobody waiting for longer than the interval.
+    package func objection(to now: Int64, after last: Int64?) -> LedgerInsertion? {
+        guard let last else { return nil }
+        let distance = now.subtractingSaturated(last)
+        guard distance.magnitude < self.interval.magnitude else { return nil }
+        return .tooSoon(self.interval.subtractingSaturated(max(0, distance)))
+    }
+}
+
+extension ApprovalError {
+    package static let otherAudience = Self(
+        .ledgerFailed,
+        "The ledger is of another audience: one audience has one ledger, and a ledger has one audience"
+    )
+}

@@ -1,0 +1,67 @@
+import Basics
+import PowerAuthCrypto
+
+/// The terms of a question, apart from what the ledger drew. The same identifier with other terms is another question.
+struct Terms: Sendable, Equatable, Codable {
+    var audience: String
+    var id: String
+    var approvers: Approvers
+    var template: ApprovalTemplate
+    var parameters: [String: String]
+    var seconds: Int64
+    var actionDigest: [UInt8]
+    /// In milliseconds.
+    var validFor: Int64
+    var factors: [String]?
+    var devices: [String]?
+    /// In milliseconds.
+    var minimumDeviceAge: Int64?
+    var offlineRegistrations: [String: String]
+    var acceptsUnverifiedData: Bool
+    var language: String?
+
+    /// Returns whether both ask the same of the same people, byte by byte.
+    func asksTheSame(as other: Terms) -> Bool {
+        // `==` of `String` takes composed and decomposed letters for the same: the bytes of both are compared.
+        func bytes(_ terms: Terms) -> [[UInt8]] {
+            let question = Question(terms, nonce: [], approver: Person(""))
+            let json = (try? CanonicalJSON.bytes(of: question.json)) ?? []
+            let lists = [terms.factors, terms.devices].map { ($0?.joined(separator: "\n") ?? "\r").utf8.map { $0 } }
+            return [json] + lists
+        }
+        return bytes(self) == bytes(other) && self.validFor == other.validFor
+            && self.minimumDeviceAge == other.minimumDeviceAge
+            && self.acceptsUnverifiedData == other.acceptsUnverifiedData
+    }
+}
+
+extension Question {
+    init(_ terms: Terms, nonce: [UInt8], approver: Person) {
+        self.init(
+            audience: terms.audience,
+            id: terms.id,
+            nonce: nonce,
+            approver: approver,
+            approvers: terms.approvers,
+            template: terms.template,
+            parameters: terms.parameters,
+            seconds: terms.seconds,
+            actionDigest: terms.actionDigest
+        )
+    }
+}
+
+/// The name of a question's row: a digest of audience and identifier.
+package struct LedgerKey: Sendable, Hashable, CustomStringConvertible {
+    package let bytes: [UInt8]
+
+    package init(bytes: [UInt8]) { self.bytes = bytes }
+
+    init(audience: String, id: String) {
+        // A NUL stands in neither.
+        self.bytes = SHA256.hash(Array("mobile-token question\0\(audience)\0\(id)".utf8))
+    }
+
+    /// Hexadecimal digits.
+    package var description: String { Hexadecimal.encode(self.bytes) }
+}

@@ -1,0 +1,159 @@
+import Basics
+import ExactJSON
+import Foundation
+
+/// The result of a look at an operation.
+enum Reading: Equatable {
+    /// It is what was asked, and these data are what is signed.
+    case verified(data: String)
+    /// It may be what was asked: the server shows no data.
+    case unreadable
+    case mismatch(String)
+}
+
+extension QuestionRecord {
+    /// A creation takes a while, and a server's `Date` has whole seconds.
+    static let expiryTolerance: Int64 = 10_000
+
+    /// The parameters of a person's operation.
+    func parameters(_ index: Int) throws -> [String: String] {
+        let binding = try self.binding(index)
+        var parameters = self.terms.parameters
+        parameters[ApprovalTemplate.binding] = binding.string
+        parameters[ApprovalTemplate.fingerprint] = binding.fingerprint
+        return parameters
+    }
+
+    /// The data that a person must have signed.
+    func expectedData(_ index: Int) throws -> String {
+        try self.terms.template.data(parameters: try self.parameters(index))
+    }
+
+    /// Compares an operation with what was asked, byte by byte.
+    ///
+    /// - Parameter offlineData: The data as the offline QR code tells them, where the answer does not.
+    func read(_ operation: ApprovalOperation, _ index: Int, offlineData: String? = nil) throws -> Reading {
+        let part = self.parts[index]
+        if let id = part.operationID, !id.isExactly(operation.id) { return .mismatch("another operation was answered") }
+        guard operation.userID?.isExactly(part.person.user) == true else {
+            return .mismatch("the operation is not of the user who was asked")
+        }
+        if let type = self.terms.template.operationType ?? part.operationType, !type.isExactly(operation.operationType)
+        {
+            return .mismatch("the operation is of another type")
+        }
+        if let objection = try self.objection(to: operation.parameters, index) { return .mismatch(objection) }
+        let lifetime = operation.expires.subtractingSaturated(operation.created)
+        guard lifetime.subtractingSaturated(self.terms.seconds * 1_000).magnitude <= Self.expiryTolerance else {
+            return .mismatch("the server gave another time to decide, or this clock is wrong")
+        }
+        if let created = part.created, let expires = part.expires,
+            (created, expires) != (operation.created, operation.expires)
+        {
+            return .mismatch("the operation's times have changed")
+        }
+        guard let data = operation.data ?? offlineData else { return .unreadable }
+        for data in [operation.data, offlineData].compactMap({ $0 }) {
+            guard data.isExactly(try self.expectedData(index)) else {
+                return .mismatch("the data to be signed are not those of the pinned form")
+            }
+        }
+        return .verified(data: data)
+    }
+
+    private func objection(to answered: [String: JSONValue], _ index: Int) throws -> String? {
+        let asked = try self.parameters(index)
+        for (name, value) in asked {
+            guard let answer = answered[name] else {
+                return "the server dropped the parameter '\(name)', which no placeholder of its template names"
+            }
+            guard answer.string?.isExactly(value) == true else { return "the server has another value of '\(name)'" }
+        }
+        guard answered.count == asked.count else { return "the server added parameters" }
+        return nil
+    }
+}
+
+/// The age of an approval, by the server's stamps.
+enum ApprovalAge {
+    /// The nodes of a server disagree by so much.
+    static let tolerance: Int64 = 10_000
+
+    /// Returns the age in milliseconds, or `nil` when a clock went back, so that nobody knows.
+    ///
+    /// - Parameters:
+    ///   - answered: The server's time in the answer that was looked at last; without one, the desk's.
+    ///   - finalized: When the server says that it was approved.
+    ///   - lastPending: When the server last said that it was not.
+    static func age(answered: Int64, finalized: Int64?, lastPending: Int64?) -> Int64? {
+        guard let since = finalized ?? lastPending else { return nil }
+        let age = answered.subtractingSaturated(since)
+        return age < -self.tolerance ? nil : max(0, age)
+    }
+}
+
+extension QuestionRecord {
+    /// Returns whether an operation carries the binding of a person: a stray, if it is not the one that counts.
+    func isOurs(_ operation: ApprovalOperation, _ index: Int) throws -> Bool {
+        if self.parts[index].operationID?.isExactly(operation.id) == true { return false }
+        let binding = try self.binding(index).string
+        return operation.parameters[ApprovalTemplate.binding]?.string?.isExactly(binding) == true
+            && operation.userID?.isExactly(self.parts[index].person.user) == true
+    }
+
+    /// The error of an action that was begun before.
+    var alreadyPerformed: ApprovalError {
+        let performance: ApprovalError.Performance
+        let message: String
+        switch (self.state, self.settled?.outcome) {
+        case (.done, _), (.settled, .wasDone): (performance, message) = (.done, "It was done before")
+        case (.threw, _):
+            (performance, message) = (.threw, "It was tried before, and failed: ask anew under another name")
+        case (.settled, _): (performance, message) = (.threw, "It was settled as not done: ask anew under another name")
+        case (.claimed, _): (performance, message) = (.running, "Another process is at it")
+        default:
+            performance = .unknown
+            message = "It was begun before, and nobody knows how far it came: find out, and settle it"
+        }
+        return ApprovalError(.alreadyPerformed, message, questionID: self.terms.id, performance: performance)
+    }
+
+    /// The error of a question that cannot be acted on.
+    var refusal: ApprovalError {
+        if self.state.wasClaimed { return self.alreadyPerformed }
+        let code = self.reason.map { ApprovalError.Code($0.code) } ?? .failed
+        return ApprovalError(code, self.reason?.message ?? "It cannot be acted on", questionID: self.terms.id)
+    }
+
+    /// The end of the question, before anything was done.
+    var decision: Decision {
+        switch self.state {
+        case .approved, .claimed, .done, .threw, .settled: return .approved(self.approvals)
+        case .unknown where self.approved != nil: return .approved(self.approvals)
+        case .rejected:
+            let part = self.parts.first { $0.answer == .rejected } ?? self.parts[0]
+            return .rejected(by: part.person, reason: part.reason)
+        case .expired, .lapsed: return .expired
+        case .canceled, .withdrawn: return .canceled(reason: self.reason?.message)
+        case .drafted, .open, .failed, .mismatched, .unknown:
+            let refusal = self.refusal
+            return .failed(Decision.Failure(code: refusal.code, message: refusal.message))
+        }
+    }
+
+    private var approvals: [PersonalApproval] {
+        self.parts.compactMap { part in
+            guard part.answer == .approved, let id = part.operationID else { return nil }
+            return PersonalApproval(
+                person: part.person,
+                userID: part.person.user,
+                operationID: id,
+                signedData: part.signedData,
+                registrationID: part.registrationID,
+                factors: part.factors,
+                approvedAt: part.finalized.map(Date.init(milliseconds:)),
+                evidence: part.evidence ?? .unverifiedData
+            )
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Basics
+
+/// A template of the server, with the form of its data as the asker knows it.
+///
+/// The form is pinned here, and compared with what was signed: whoever edits the template at the server changes nothing unseen.
+/// ```swift
+/// let deploy = ApprovalTemplate("deploy", signs: "A9*T${service}*N${version}*R${binding}")
+/// ```
+public struct ApprovalTemplate: Sendable, Hashable, Codable {
+    /// The name at the server.
+    public let name: String
+    /// The form of the data that are signed, with `${…}` for each parameter. It must hold `${binding}`.
+    public let signs: String
+    /// The type of the operations that it makes; `nil` when it is not to be compared.
+    public let operationType: String?
+
+    /// The parameter that holds the binding.
+    static let binding = "binding"
+    /// The parameter that holds the fingerprint.
+    static let fingerprint = "fingerprint"
+
+    /// Creates a description of a template.
+    public init(_ name: String, signs: String, operationType: String? = nil) {
+        self.name = name
+        self.signs = signs
+        self.operationType = operationType
+    }
+
+    /// Refuses a form that cannot be compared, or does not sign the binding.
+    func check(parameters: some Sequence<String>) throws(ApprovalError) {
+        guard (1...255).contains(self.name.utf8.count), self.name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw ApprovalError(.invalidRequest, "A template's name has 1 to 255 printable characters of ASCII")
+        }
+        let names = try self.placeholders()
+        guard names.contains(Self.binding) else {
+            throw ApprovalError(
+                .invalidRequest,
+                """
+                The template '\(self.name)' does not sign the binding. Let its data end in *R${binding}, at the server and in \
+                signs: "\(self.signs)*R${binding}"
+                """
+            )
+        }
+        let known = Set(parameters).union([Self.binding, Self.fingerprint])
+        if let missing = names.first(where: { !known.contains($0) }) {
+            throw ApprovalError(
+                .invalidRequest,
+                "The template '\(self.name)' signs '\(missing)', which the request lacks"
+            )
+        }
+    }
+
+    static func checkName(ofParameter name: String) throws(ApprovalError) {
+        guard (1...64).contains(name.utf8.count),
+            name.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "._-".utf8.contains($0) })
+        else {
+            throw ApprovalError(.invalidRequest, "A parameter's name has letters, digits and . _ - alone, at most 64")
+        }
+        guard name != Self.binding, name != Self.fingerprint else {
+            throw ApprovalError(.invalidRequest, "The parameters 'binding' and 'fingerprint' are the desk's own")
+        }
+    }
+
+    /// Returns the data that the server must have signed.
+    ///
+    /// A value cannot end its field: `\` and `*` in it are escaped as the server does.
+    func data(parameters: [String: String]) throws(ApprovalError) -> String {
+        var data = ""
+        for part in try self.parts() {
+            switch part {
+            case .literal(let literal): data += literal
+            case .parameter(let name):
+                guard let value = parameters[name] else {
+                    throw ApprovalError(
+                        .invalidRequest,
+                        "The template '\(self.name)' signs '\(name)', which is missing"
+                    )
+                }
+                for scalar in value.unicodeScalars {
+                    if scalar == "\\" || scalar == "*" { data.unicodeScalars.append("\\") }
+                    data.unicodeScalars.append(scalar)
+                }
+            }
+        }
+        return data
+    }
+
+    private enum Part {
+        case literal(String)
+        case parameter(String)
+    }
+
+    private func placeholders() throws(ApprovalError) -> [String] {
+        try self.parts().compactMap { if case .parameter(let name) = $0 { name } else { nil } }
+    }
+
+    private func parts() throws(ApprovalError) -> [Part] {
+        guard self.signs.utf8.count <= 4_096, !self.signs.unicodeScalars.contains(where: DisplayText.isUnsafe) else {
+            throw ApprovalError(
+                .invalidRequest,
+                "The signed form of '\(self.name)' is too long or holds invisible characters"
+            )
+        }
+        var parts: [Part] = []
+        var rest = self.signs[...]
+        while let start = rest.firstRange(of: "${") {
+            if start.lowerBound > rest.startIndex { parts.append(.literal(String(rest[..<start.lowerBound]))) }
+            guard let end = rest[start.upperBound...].firstIndex(of: "}") else {
+                throw ApprovalError(.invalidRequest, "The signed form of '\(self.name)' has a '${' without its '}'")
+            }
+            parts.append(.parameter(String(rest[start.upperBound..<end])))
+            rest = rest[rest.index(after: end)...]
+        }
+        if !rest.isEmpty { parts.append(.literal(String(rest))) }
+        guard !self.signs.contains("@{") else {
+            throw ApprovalError(.invalidRequest, "The signed form of '\(self.name)' holds '@{': texts are not signed")
+        }
+        return parts
+    }
+}

@@ -1,0 +1,136 @@
+import Basics
+import ExactJSON
+
+/// The people who must approve.
+///
+/// ```swift
+/// let approvers = Approvers.any(2, of: ["alice", "bob", "carol"]).excluding("bob")
+/// ```
+public struct Approvers: Sendable, Hashable, Codable {
+    /// The effect of one rejection.
+    public enum RejectionRule: String, Sendable, Hashable, Codable {
+        /// One rejection ends the question.
+        case ends
+        /// The question stays open until too few people are left to approve it.
+        case untilImpossible
+    }
+
+    private(set) var people: [Person]
+    private(set) var needed: Int
+    private(set) var isInOrder: Bool
+    private(set) var onRejection: RejectionRule
+    private(set) var excluded: [Person] = []
+    /// Everybody must approve who is not excluded.
+    private var isAll = false
+
+    /// Asks one person.
+    ///
+    /// - Parameter user: The user id at the server.
+    public static func user(_ user: String) -> Self { self.all(of: [Person(user)]) }
+
+    /// Asks several people, all of whom must approve.
+    ///
+    /// - Parameter inOrder: Asks one after the other.
+    public static func all(of people: [Person], inOrder: Bool = false) -> Self {
+        var approvers = Self(people: people, needed: people.count, isInOrder: inOrder, onRejection: .ends)
+        approvers.isAll = true
+        return approvers
+    }
+
+    /// Asks several people, so many of whom must approve.
+    ///
+    /// - Parameters:
+    ///   - count: How many must approve.
+    ///   - people: Those who are asked, all at once.
+    ///   - inOrder: Asks one after the other.
+    ///   - onRejection: The effect of one rejection.
+    public static func any(
+        _ count: Int,
+        of people: [Person],
+        inOrder: Bool = false,
+        onRejection: RejectionRule = .ends
+    ) -> Self {
+        Self(people: people, needed: count, isInOrder: inOrder, onRejection: onRejection)
+    }
+
+    private init(people: [Person], needed: Int, isInOrder: Bool, onRejection: RejectionRule) {
+        self.people = people
+        self.needed = needed
+        self.isInOrder = isInOrder
+        self.onRejection = onRejection
+    }
+
+    /// The same without some people, such as the one who requests.
+    ///
+    /// Somebody is left out who has a name or a user id in common with one of these, whatever the case. With `all(of:)`, all
+    /// others must still approve.
+    public func excluding(_ people: Person...) -> Self { self.excluding(people) }
+
+    /// The same without some people.
+    public func excluding(_ people: [Person]) -> Self {
+        var approvers = self
+        approvers.excluded += people
+        approvers.people.removeAll { person in people.contains { $0.mayBe(person) } }
+        if self.isAll { approvers.needed = approvers.people.count }
+        return approvers
+    }
+
+    /// Refuses what cannot be asked.
+    func check() throws(ApprovalError) {
+        guard !self.people.isEmpty else {
+            throw ApprovalError(.invalidRequest, "There is nobody to ask: name at least one person who is not excluded")
+        }
+        guard (1...self.people.count).contains(self.needed) else {
+            throw ApprovalError(
+                .invalidRequest,
+                "\(self.needed) of \(self.people.count) people cannot approve: the number must be between 1 and how many there are"
+            )
+        }
+        guard self.people.count <= 100 else { throw ApprovalError(.invalidRequest, "At most 100 people can be asked") }
+        for person in self.people + self.excluded { try person.check() }
+        for (index, person) in self.people.enumerated() {
+            guard !self.people[..<index].contains(where: { $0.mayBe(person) }) else {
+                throw ApprovalError(
+                    .invalidRequest,
+                    "Two of the people have a name or a user id in common: give one Person all user ids of one person"
+                )
+            }
+        }
+    }
+
+    /// The part of a question that says who must approve in all.
+    var json: JSONValue {
+        func list(_ people: [Person]) -> JSONValue {
+            .array(
+                people.map { ["id": .string($0.id), "users": .array($0.users.map { .string($0) })] }
+            )
+        }
+        return [
+            "needed": .string(String(self.needed)),
+            "of": list(self.people),
+            "excluding": list(self.excluded),
+            "order": .string(self.isInOrder ? "one after the other" : "all at once"),
+            "rejection": .string(self.onRejection.rawValue),
+        ]
+    }
+
+    /// The state of a vote.
+    enum Tally: Equatable {
+        case approved
+        case open
+        /// Too few are left.
+        case impossible
+    }
+
+    /// Counts a vote.
+    ///
+    /// - Parameters:
+    ///   - approved: How many people approved.
+    ///   - lost: How many people cannot approve any more.
+    ///   - rejected: How many of these rejected.
+    func tally(approved: Int, lost: Int, rejected: Int) -> Tally {
+        if rejected > 0, self.onRejection == .ends { return .impossible }
+        if self.people.count - lost < self.needed { return .impossible }
+        return approved >= self.needed ? .approved : .open
+    }
+}

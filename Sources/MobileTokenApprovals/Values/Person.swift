@@ -1,0 +1,46 @@
+import Basics
+
+/// A person who may approve, however many devices or user ids they have.
+public struct Person: Sendable, Hashable, Codable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The name by which the asker knows the person.
+    public let id: String
+    /// The user ids at the server. The first is asked.
+    public let users: [String]
+
+    /// Creates a person.
+    ///
+    /// - Parameter users: The user ids at the server; by default the identifier.
+    public init(_ id: String, users: [String] = []) {
+        self.id = id
+        self.users = users.isEmpty ? [id] : users
+    }
+
+    /// Creates a person whose user id is the identifier.
+    public init(stringLiteral id: String) { self.init(id) }
+
+    /// The identifier.
+    public var description: String { self.id }
+
+    /// The user id that is asked.
+    var user: String { self.users.first ?? self.id }
+
+    /// Returns whether both may be the same person: a name or a user id in common, whatever the case.
+    ///
+    /// Too much is better than too little where it keeps somebody out.
+    func mayBe(_ other: Person) -> Bool {
+        let names = Set(([self.id] + self.users).map { $0.lowercased() })
+        return ([other.id] + other.users).contains { names.contains($0.lowercased()) }
+    }
+
+    func check() throws(ApprovalError) {
+        for name in [self.id] + self.users {
+            // An operation without a user could be decided by anybody.
+            guard (1...255).contains(name.utf8.count), !name.unicodeScalars.contains(where: DisplayText.isUnsafe) else {
+                throw ApprovalError(
+                    .invalidRequest,
+                    "A person's name and user ids have 1 to 255 bytes, all of them visible"
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import ExactJSON
+import PowerAuthCrypto
+
+/// All that a person is asked, in the form that is digested: the decision holds for this and for nothing else.
+struct Question: Equatable {
+    static let format = "1"
+
+    let audience: String
+    let id: String
+    /// 128 random bits that the ledger drew.
+    let nonce: [UInt8]
+    let approver: Person
+    let approvers: Approvers
+    let template: ApprovalTemplate
+    /// Without the binding and the fingerprint.
+    let parameters: [String: String]
+    let seconds: Int64
+    let actionDigest: [UInt8]
+
+    /// Strings alone.
+    var json: JSONValue {
+        [
+            "format": .string(Self.format),
+            "audience": .string(self.audience),
+            "id": .string(self.id),
+            "nonce": .string(Base64URL.encode(self.nonce)),
+            "approver": .string(self.approver.id),
+            "user": .string(self.approver.user),
+            "approvers": self.approvers.json,
+            "template": .string(self.template.name),
+            "operationType": .string(self.template.operationType ?? ""),
+            "signs": .string(self.template.signs),
+            "parameters": .object(
+                JSONObject(
+                    self.parameters.sorted { $0.key < $1.key }.map {
+                        JSONObject.Member(key: $0.key, value: .string($0.value))
+                    }
+                )
+            ),
+            "seconds": .string(String(self.seconds)),
+            "action": .string(Base64URL.encode(self.actionDigest)),
+        ]
+    }
+
+    func binding() throws -> Binding { Binding(digest: SHA256.hash(try CanonicalJSON.bytes(of: self.json))) }
+}
+
+/// The digest of a question.
+struct Binding: Equatable {
+    let digest: [UInt8]
+
+    /// The parameter of the operation that stands in its signed data.
+    var string: String { Base64URL.encode(self.digest) }
+
+    /// The first 40 bits, for people: eight letters and digits that cannot be mistaken for each other (`7KQ4-M2XW`).
+    var fingerprint: String {
+        let bits = self.digest.prefix(5).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+        let letters = (0..<8).map { alphabet[Int(bits >> (35 - 5 * UInt64($0)) & 31)] }
+        return String(letters.prefix(4)) + "-" + String(letters.suffix(4))
+    }
+}

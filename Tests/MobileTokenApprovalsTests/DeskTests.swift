@@ -1,0 +1,189 @@
+import Coordination
+import ExactJSON
+import Foundation
+import MobileTokenTesting
+import Synchronization
+import Testing
+
+@testable import MobileTokenApprovals
+
+@Suite(.timeLimit(.minutes(1))) struct DeskTests {
+    @Test func askedTwiceIsAskedOnce() async throws {
+        let bench = try await Bench()
+        let first = try await bench.desk.ask(Bench.request())
+        let second = try await bench.desk.ask(Bench.request())
+        #expect(first.fingerprint == second.fingerprint)
+        #expect(bench.server.operations.count == 1)
+        #expect(first.fingerprint.wholeMatch(of: /[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}/) != nil)
+        #expect(bench.server.operations[0].parameters["fingerprint"]?.string == first.fingerprint)
+    }
+
+    @Test func aCanceledTaskWithdrawsItsQuestion() async throws {
+        let bench = try await Bench()
+        bench.server.with { $0.script = [:] }
+        let task = Task { try await bench.desk.perform(Bench.request()) { bench.runs.note($0.action) } }
+        await bench.clock.waitForSleepers(1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(try await bench.state() == .withdrawn)
+        #expect(bench.server.operations.map(\.status) == ["CANCELED"])
+        #expect(await bench.code() == .canceled)
+    }
+
+    @Test func aQuestionThatIsKeptIsGoneOnWithAfterARestart() async throws {
+        let bench = try await Bench()
+        bench.server.with { $0.script = [:] }
+        var request = Bench.request()
+        request.onCancel = .keep
+        let kept = request
+        let task = Task { try await bench.desk.perform(kept) { bench.runs.note($0.action) } }
+        await bench.clock.waitForSleepers(1)
+        task.cancel()
+        _ = try? await task.value
+        #expect(try await bench.state() == .open)
+        bench.server.with { $0.script["alice"] = .init() }
+        let restarted = try await Bench.desk(bench.ledger, bench.server)
+        try await bench.perform(kept, at: restarted)
+        #expect(bench.runs.count == 1)
+        #expect(bench.server.operations.count == 1)
+    }
+
+    @Test func aWithdrawalIsWrittenBeforeItIsSentAndRepeatedUntilTheServerKnows() async throws {
+        let bench = try await Bench()
+        bench.server.with { state in
+            state.script = [:]
+            state.cancelFailures = Array(repeating: TestServer.unanswered(lost: true), count: 3)
+        }
+        let ticket = try await bench.desk.ask(Bench.request())
+        try await ticket.withdraw(reason: "changed my mind")
+        #expect(try await bench.state() == .withdrawn)
+        #expect(bench.server.operations.map(\.status) == ["PENDING"])
+        // An earlier process wrote it: another one goes on.
+        let restarted = try await Bench.desk(bench.ledger, bench.server)
+        let running = Task { try await restarted.run() }
+        let server = bench.server
+        try await bench.passing {
+            while server.operations.contains(where: { $0.status == "PENDING" }) { await Task.yield() }
+        }
+        running.cancel()
+        _ = try? await running.value
+        #expect(bench.server.operations.map(\.status) == ["CANCELED"])
+        guard case .canceled(let reason) = try await ticket.decision() else {
+            Issue.record("another decision")
+            return
+        }
+        #expect(reason == "changed my mind")
+    }
+
+    @Test func anApprovalThatComesAfterTheEndIsSurplus() async throws {
+        let bench = try await Bench()
+        bench.server.with { $0.script = [:] }
+        let ticket = try await bench.desk.ask(Bench.request())
+        bench.server.with { $0.script["alice"] = .init() }
+        let events = bench.desk.events()
+        try await ticket.withdraw()
+        #expect(await bench.code() == .canceled)
+        for await event in events where event.kind == .surplusApproval { break }
+    }
+
+    @Test func onePollerLooksAfterWhatAnEarlierProcessAsked() async throws {
+        let bench = try await Bench()
+        _ = try await bench.desk.ask(Bench.request("a"))
+        _ = try await bench.desk.ask(Bench.request("b", from: .user("bob")))
+        let restarted = try await Bench.desk(bench.ledger, bench.server)
+        let running = Task { try await restarted.run() }
+        let tickets = try await restarted.tickets(in: [.open])
+        #expect(tickets.count == 2)
+        let decisions = try await bench.passing {
+            var decisions: [Decision] = []
+            for ticket in tickets { decisions.append(try await ticket.decision()) }
+            return decisions
+        }
+        for decision in decisions {
+            guard case .approved(let approvals) = decision else {
+                Issue.record("another decision")
+                return
+            }
+            #expect(approvals.count == 1)
+        }
+        running.cancel()
+        _ = try? await running.value
+    }
+
+    @Test func aCallbackWakesAtOnce() async throws {
+        let bench = try await Bench { $0.callbackPassword = "secret" }
+        bench.server.with { $0.script = [:] }
+        let ticket = try await bench.desk.ask(Bench.request())
+        let decision = Task { try await ticket.decision() }
+        await bench.clock.waitForSleepers(1)
+        bench.clock.advance(by: .seconds(1))
+        bench.server.with { $0.script["alice"] = .init() }
+        let headers = [("authorization", "Basic " + Data("x:secret".utf8).base64EncodedString())]
+        let body = Array(#"{"operationId":"op-1","status":"PENDING"}"#.utf8)
+        #expect(bench.desk.receive(body: body, headers: headers) == 200)
+        guard case .approved = try await decision.value else {
+            Issue.record("another decision")
+            return
+        }
+        #expect(bench.server.elapsed == 1_000)
+    }
+
+    @Test func pollsGrowRarerAndHeedTheServer() async throws {
+        let bench = try await Bench()
+        bench.server.with { $0.script = [:] }
+        let ticket = try await bench.desk.ask(Bench.request())
+        let decision = Task { try await ticket.decision() }
+        var sleeps: [Duration] = []
+        for _ in 0..<10 {
+            guard let sleep = await bench.clock.nextSleep() else { break }
+            sleeps.append(sleep)
+            bench.clock.advance(by: sleep)
+        }
+        #expect(sleeps.first == .seconds(5))
+        #expect(zip(sleeps, sleeps.dropFirst()).allSatisfy { $0 <= $1 })
+        #expect(sleeps.allSatisfy { $0 <= .seconds(60) })
+        decision.cancel()
+        _ = try? await decision.value
+    }
+
+    @Test func theTimeLimitOfRequestsHoldsForAllQuestions() async throws {
+        let bench = try await Bench { configuration in
+            configuration.limits.questionInterval = .zero
+            configuration.limits.openQuestions = 1_000
+        }
+        bench.server.with { $0.script = [:] }
+        for number in 0..<100 { _ = try await bench.desk.ask(Bench.request("q\(number)")) }
+        let running = Task { try await bench.desk.run() }
+        let server = bench.server
+        let before = server.with { $0.shows.count }
+        let begin = server.elapsed
+        try await bench.passing { while server.with({ $0.shows.count }) - before < 100 { await Task.yield() } }
+        // Five seconds to the first, and a twentieth of one for each of the others.
+        #expect(server.elapsed - begin >= 9_900)
+        running.cancel()
+        _ = try? await running.value
+    }
+
+    @Test func healthTellsWhatIsOpen() async throws {
+        let bench = try await Bench()
+        bench.server.with { $0.script = [:] }
+        bench.server.with { $0.skew = 2_000 }
+        _ = try await bench.desk.ask(Bench.request())
+        let health = await bench.desk.health
+        #expect(health.open == 1)
+        #expect(health.unknown == 0)
+        #expect(health.clockSkew == .seconds(2))
+        #expect(health.oldestAnswer != nil)
+    }
+
+    @Test func eventsHoldNoValues() async throws {
+        let seen = Mutex<[ApprovalEvent]>([])
+        let bench = try await Bench { $0.observer = { event in seen.withLock { $0.append(event) } } }
+        var request = Bench.request()
+        request.parameters["service"] = "a-value-of-a-parameter"
+        try await bench.perform(request)
+        let events = seen.withLock { $0 }
+        #expect(events.map(\.state) == [.open, .approved, .claimed, .done])
+        #expect(events.allSatisfy { !"\($0)".contains("a-value-of-a-parameter") })
+    }
+}

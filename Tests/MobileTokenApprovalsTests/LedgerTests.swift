@@ -1,0 +1,284 @@
+import ApprovalTesting
+import Foundation
+import MobileTokenTesting
+import PowerAuth
+import TestSupport
+import Testing
+
+@testable import MobileTokenApprovals
+
+/// A folder of a test's own.
+private func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+    let folder = NSTemporaryDirectory() + "ledger-" + UUID().uuidString
+    try FileManager.default.createDirectory(
+        atPath: folder,
+        withIntermediateDirectories: true,
+        attributes: [.posixPermissions: 0o700]
+    )
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    return try await body(folder)
+}
+
+private let suffixes = ["", "-wal", "-shm", "-lease", ".key"]
+
+/// Copies the files of a ledger that nobody has open.
+private func copy(_ path: String, to target: String, _ suffixes: [String] = suffixes) throws {
+    for suffix in suffixes where FileManager.default.fileExists(atPath: path + suffix) {
+        try? FileManager.default.removeItem(atPath: target + suffix)
+        try FileManager.default.copyItem(atPath: path + suffix, toPath: target + suffix)
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct LedgerTests {
+    private static func code(_ body: () async throws -> Void) async -> ApprovalError.Code? {
+        do { try await body() } catch { return (error as? ApprovalError)?.code }
+        return nil
+    }
+
+    // MARK: Rule 8
+
+    @Test func rule8NothingOfAQuestionIsReadableAndTheStateIsSealed() async throws {
+        try await withFolder { folder in
+            let bench = try await Bench(ledger: .sqlite(path: folder + "/ledger"))
+            var request = Bench.request("a-name-to-be-found")
+            request.parameters["service"] = "a-service-to-be-found"
+            try await bench.perform(request)
+            await bench.desk.core.ledger.close()
+            for suffix in ["", "-wal"] {
+                guard let bytes = FileManager.default.contents(atPath: folder + "/ledger" + suffix) else { continue }
+                for secret in ["a-name-to-be-found", "a-service-to-be-found", "alice"] {
+                    #expect(bytes.range(of: Data(secret.utf8)) == nil)
+                }
+            }
+        }
+    }
+
+    @Test func rule8ALedgerThatWasPutBackIsRefusedAndItsOpenQuestionsAreUnknown() async throws {
+        try await withFolder { folder in
+            let path = folder + "/ledger"
+            let bench = try await Bench(ledger: .sqlite(path: path))
+            let ticket = try await bench.desk.ask(Bench.request())
+            _ = try await bench.passing { try await ticket.decision() }
+            #expect(try await bench.state() == .approved)
+            await bench.desk.core.ledger.close()
+            try copy(path, to: folder + "/backup")
+
+            let second = try await Bench(ledger: .sqlite(path: path), server: bench.server)
+            try await second.perform()
+            await second.desk.core.ledger.close()
+
+            // The database alone is put back, over the file that is there.
+            for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+            let bytes = try #require(FileManager.default.contents(atPath: folder + "/backup"))
+            let handle = try #require(FileHandle(forWritingAtPath: path))
+            try handle.truncate(atOffset: 0)
+            try handle.write(contentsOf: bytes)
+            try handle.close()
+
+            let restored = ApprovalLedger.sqlite(path: path)
+            #expect(await Self.code { _ = try await Bench.desk(restored, bench.server) } == .ledgerWentBack)
+            try await restored.adopt(audience: "test")
+            let third = try await Bench.desk(restored, bench.server)
+            #expect(try await third.tickets(id: "deploy-1").map(\.state) == [.unknown])
+            #expect(try await third.tickets(in: [.unknown]).map(\.id) == ["deploy-1"])
+            #expect(await third.health.unknown == 1)
+            let error = await #expect(throws: ApprovalError.self) { try await bench.perform(at: third) }
+            #expect(error?.performance == .unknown)
+            #expect(bench.runs.count + second.runs.count == 1)
+            // Somebody finds out, and says so.
+            try await third.settle(id: "deploy-1", as: .wasDone, by: "carol")
+            let settled = try #require(try await third.tickets(id: "deploy-1").first)
+            #expect(settled.settlement?.outcome == .wasDone)
+            #expect(settled.settlement?.person == "carol")
+            #expect(
+                await Self.code { try await third.settle(id: "deploy-1", as: .wasNotDone, by: "eve") }
+                    == .invalidRequest
+            )
+        }
+    }
+
+    @Test func rule8ACopyOfTheFolderIsRefused() async throws {
+        try await withFolder { folder in
+            let path = folder + "/ledger"
+            let bench = try await Bench(ledger: .sqlite(path: path))
+            let ticket = try await bench.desk.ask(Bench.request())
+            _ = try await bench.passing { try await ticket.decision() }
+            await bench.desk.core.ledger.close()
+            try copy(path, to: folder + "/copy")
+            #expect(
+                await Self.code { _ = try await Bench.desk(.sqlite(path: folder + "/copy"), bench.server) }
+                    == .ledgerWentBack
+            )
+            // The original goes on.
+            let original = try await Bench.desk(.sqlite(path: path), bench.server)
+            try await bench.perform(at: original)
+        }
+    }
+
+    @Test(arguments: [["-lease"], ["", "-wal", "-shm"]]) func rule8AFileThatWasTakenAwayIsMissed(_ missing: [String])
+        async throws
+    {
+        try await withFolder { folder in
+            let path = folder + "/ledger"
+            let bench = try await Bench(ledger: .sqlite(path: path))
+            _ = try await bench.desk.ask(Bench.request())
+            await bench.desk.core.ledger.close()
+            for suffix in missing { try? FileManager.default.removeItem(atPath: path + suffix) }
+            #expect(await Self.code { _ = try await Bench.desk(.sqlite(path: path), bench.server) } == .ledgerWentBack)
+        }
+    }
+
+    @Test func rule8ALedgerThatIsExchangedUnderARunningDeskIsRefused() async throws {
+        try await withFolder { folder in
+            let path = folder + "/ledger"
+            let bench = try await Bench(ledger: .sqlite(path: path))
+            _ = try await bench.desk.ask(Bench.request())
+            try FileManager.default.moveItem(atPath: path, toPath: folder + "/moved")
+            try FileManager.default.copyItem(atPath: folder + "/moved", toPath: path)
+            #expect(await bench.code() == .ledgerWentBack)
+            #expect(bench.runs.count == 0)
+        }
+    }
+
+    @Test func rule8AnotherKeyOpensNothing() async throws {
+        try await withFolder { folder in
+            let path = folder + "/ledger"
+            let bench = try await Bench(ledger: .sqlite(path: path))
+            _ = try await bench.desk.ask(Bench.request())
+            await bench.desk.core.ledger.close()
+            let other = ApprovalLedger.sqlite(path: path, sealing: .file(folder + "/other.key"))
+            #expect(await Self.code { _ = try await Bench.desk(other, bench.server) } == .ledgerFailed)
+        }
+    }
+
+    @Test func rule8ARowWhoseStateWasEditedDoesNotOpen() async throws {
+        let memory = MemoryLedger()
+        let bench = try await Bench(ledger: .testing(memory))
+        bench.server.with { $0.script["alice"] = .init(status: "REJECTED") }
+        #expect(await bench.code() == .rejected)
+        let key = LedgerKey(audience: "test", id: "deploy-1")
+        let row = try #require(await memory.load(key))
+        let edited = LedgerChange(
+            key: key,
+            tag: row.tag,
+            state: row.state,
+            incarnation: row.incarnation,
+            newTag: 1,
+            newState: .approved,
+            needsAttention: true,
+            content: row.content
+        )
+        #expect(await memory.swap(edited) == .written)
+        #expect(await bench.code() == .ledgerFailed)
+        #expect(bench.runs.count == 0)
+    }
+
+    // MARK: Rule 7
+
+    @Test func rule7ALostAcknowledgementOfTheClaimIsReadBack() async throws {
+        let driver = StoppingLedger(MemoryLedger())
+        driver.set(.after(.claimed))
+        let bench = try await Bench(ledger: .testing(driver))
+        try await bench.perform()
+        #expect(bench.runs.count == 1)
+        #expect(try await bench.state() == .done)
+    }
+
+    @Test(arguments: [ApprovalState.open, .approved, .done]) func rule7LostAcknowledgementsChangeNothing(
+        _ state: ApprovalState
+    ) async throws {
+        let driver = StoppingLedger(MemoryLedger())
+        driver.set(.after(state))
+        let bench = try await Bench(ledger: .testing(driver))
+        try await bench.perform()
+        #expect(bench.runs.count == 1)
+        #expect(try await bench.state() == .done)
+        driver.set(.after(.drafted))
+        bench.clock.advance(by: .seconds(10))
+        try await bench.perform(Bench.request("deploy-2"))
+        #expect(bench.server.operations.count == 2)
+    }
+
+    @Test func rule7AClaimThatIsNotWrittenRunsNothing() async throws {
+        let driver = StoppingLedger(MemoryLedger())
+        driver.set(.instead(.claimed))
+        let bench = try await Bench(ledger: .testing(driver))
+        #expect(await bench.code() == .ledgerFailed)
+        #expect(bench.runs.count == 0)
+        driver.set(nil)
+        try await bench.perform()
+        #expect(bench.runs.count == 1)
+    }
+
+    @Test func rule7AnOutcomeThatIsNotWrittenIsUnknownAndSaidSo() async throws {
+        let driver = StoppingLedger(MemoryLedger())
+        driver.set(.instead(.done))
+        let bench = try await Bench(ledger: .testing(driver))
+        let events = bench.desk.events()
+        // The result is the caller's all the same.
+        try await bench.perform()
+        #expect(bench.runs.count == 1)
+        driver.set(nil)
+        #expect(try await bench.state() == .unknown)
+        var kinds: [ApprovalEvent.Kind] = []
+        for await event in events {
+            kinds.append(event.kind)
+            if event.kind == .outcomeNotRecorded { break }
+        }
+        #expect(kinds.contains(.outcomeNotRecorded))
+        let error = await #expect(throws: ApprovalError.self) { try await bench.perform() }
+        #expect(error?.performance == .unknown)
+        #expect(bench.runs.count == 1)
+    }
+
+    @Test func rule7ALedgerThatCannotBeWrittenAsksNobody() async throws {
+        let driver = StoppingLedger(MemoryLedger())
+        driver.set(.before(.drafted))
+        let bench = try await Bench(ledger: .testing(driver))
+        #expect(await bench.code() == .ledgerFailed)
+        #expect(bench.server.operations.isEmpty)
+    }
+
+    @Test func rule7TwoDesksOnOneFileActOnce() async throws {
+        try await withFolder { folder in
+            let bench = try await Bench(ledger: .sqlite(path: folder + "/ledger"))
+            let other = try await Bench.desk(.sqlite(path: folder + "/ledger"), bench.server)
+            let results = try await bench.passing {
+                await withTaskGroup(of: Bool.self) { group in
+                    for number in 0..<8 {
+                        group.addTask {
+                            do {
+                                try await (number.isMultiple(of: 2) ? bench.desk : other).perform(Bench.request()) {
+                                    bench.runs.note($0.action)
+                                }
+                                return true
+                            } catch { return false }
+                        }
+                    }
+                    return await group.reduce(into: []) { $0.append($1) }
+                }
+            }
+            #expect(results.count { $0 } == 1)
+            #expect(bench.runs.count == 1)
+        }
+    }
+
+    @Test func whoeverActsIsSeenByAnotherDeskAsRunning() async throws {
+        try await withFolder { folder in
+            let bench = try await Bench(ledger: .sqlite(path: folder + "/ledger"))
+            let other = try await Bench.desk(.sqlite(path: folder + "/ledger"), bench.server)
+            let (states, performance) = try await bench.passing {
+                try await bench.desk.perform(Bench.request()) { _ -> ([ApprovalState], ApprovalError.Performance?) in
+                    let states = try await other.tickets(id: "deploy-1").map(\.state)
+                    do {
+                        try await other.perform(Bench.request()) { _ in }
+                        return (states, nil)
+                    } catch { return (states, (error as? ApprovalError)?.performance) }
+                }
+            }
+            #expect(states == [.claimed])
+            #expect(performance == .running)
+            #expect(try await other.tickets(id: "deploy-1").map(\.state) == [.done])
+        }
+    }
+}

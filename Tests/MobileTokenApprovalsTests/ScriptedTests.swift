@@ -1,0 +1,79 @@
+import MobileTokenApprovals
+import MobileTokenTesting
+import Testing
+
+/// The desk over the development server's backend, where people's devices sign as phones do.
+@Suite(.timeLimit(.minutes(2))) struct ScriptedTests {
+    private static func passing<Result: Sendable>(
+        _ clock: ManualClock,
+        _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        let driver = Task {
+            while !Task.isCancelled {
+                await clock.waitForSleepers(1)
+                if !Task.isCancelled { clock.advanceToNextDeadline() }
+                await Task.yield()
+            }
+        }
+        defer { driver.cancel() }
+        return try await body()
+    }
+
+    private static func code(
+        _ desk: ApprovalDesk,
+        _ clock: ManualClock,
+        _ request: ApprovalRequest = Bench.request()
+    ) async -> ApprovalError.Code? {
+        do {
+            try await self.passing(clock) { try await desk.perform(request) { _ in } }
+            return nil
+        } catch { return (error as? ApprovalError)?.code }
+    }
+
+    @Test func somebodyApproves() async throws {
+        let clock = ManualClock()
+        let desk = try await ApprovalDesk.scripted(["alice": .approves(after: .seconds(3))], clock: clock)
+        let approval = try await Self.passing(clock) { try await desk.perform(Bench.request()) { $0 } }
+        #expect(approval.action == Array("manifest".utf8))
+        let personal = try #require(approval.approvals.first)
+        #expect(personal.evidence == .answer)
+        #expect(personal.factors == "possession_knowledge")
+        #expect(personal.registrationID != nil)
+        #expect(personal.signedData?.hasPrefix("A9*Tbilling*N4.2.1*R") == true)
+    }
+
+    @Test func somebodyRejectsForAReason() async throws {
+        let clock = ManualClock()
+        let desk = try await ApprovalDesk.scripted(["alice": .rejects("no")], clock: clock)
+        let ticket = try await desk.ask(Bench.request())
+        let decision = try await Self.passing(clock) { try await ticket.decision() }
+        #expect(decision == .rejected(by: "alice", reason: "no"))
+        #expect(await Self.code(desk, clock) == .rejected)
+    }
+
+    @Test func nobodyAnswers() async throws {
+        let clock = ManualClock()
+        let desk = try await ApprovalDesk.scripted(["alice": .silent], clock: clock)
+        #expect(await Self.code(desk, clock) == .expired)
+    }
+
+    @Test func otherDataAreShown() async throws {
+        let clock = ManualClock()
+        let desk = try await ApprovalDesk.scripted(["alice": .approves(data: "A9*Tother")], clock: clock)
+        #expect(await Self.code(desk, clock) == .bindingMismatch)
+    }
+
+    @Test(arguments: [1, 2]) func answersAreLost(_ count: Int) async throws {
+        let clock = ManualClock()
+        let desk = try await ApprovalDesk.scripted(["alice": .losesAnswers(count)], clock: clock)
+        #expect(await Self.code(desk, clock) == nil)
+    }
+
+    @Test func theServerEscapesAsTheDeskDoes() async throws {
+        let clock = ManualClock()
+        let desk = try await ApprovalDesk.scripted(["alice": .approves()], clock: clock)
+        var request = Bench.request()
+        request.parameters["service"] = #"a*b\c\*d"#
+        #expect(await Self.code(desk, clock, request) == nil)
+    }
+}

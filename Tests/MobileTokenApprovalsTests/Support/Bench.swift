@@ -1,0 +1,124 @@
+import Coordination
+import Foundation
+import MobileTokenApprovals
+import MobileTokenTesting
+import Synchronization
+
+/// A desk with a server that does what a test wants, in test time.
+struct Bench: Sendable {
+    static let template = ApprovalTemplate("deploy", signs: "A9*T${service}*N${version}*R${binding}")
+
+    let clock: ManualClock
+    let server: TestServer
+    let ledger: ApprovalLedger
+    let desk: ApprovalDesk
+    let runs = Runs()
+
+    /// The runs of an action.
+    final class Runs: Sendable {
+        private let state = Mutex<[[UInt8]]>([])
+        var all: [[UInt8]] { self.state.withLock { $0 } }
+        var count: Int { self.all.count }
+        func note(_ bytes: [UInt8]) { self.state.withLock { $0.append(bytes) } }
+    }
+
+    init(
+        ledger: ApprovalLedger = .inMemory(),
+        server: TestServer? = nil,
+        isDocumentedOnly: Bool = false,
+        _ configure: (inout ApprovalDesk.Configuration) -> Void = { _ in }
+    ) async throws {
+        let made = server ?? TestServer(ManualClock())
+        self.clock = made.clock
+        made.with { state in
+            state.isDocumentedOnly = isDocumentedOnly
+            if state.registrations.isEmpty {
+                for (device, user) in [("device-1", "alice"), ("device-2", "bob"), ("device-3", "carol")] {
+                    state.registrations[device] = ApprovingRegistration(
+                        id: device,
+                        userID: user,
+                        status: "ACTIVE",
+                        created: TestServer.start - 86_400_000
+                    )
+                }
+                state.script["bob"] = TestServer.Decision(registration: "device-2")
+                state.script["carol"] = TestServer.Decision(registration: "device-3")
+                state.script["alice"] = TestServer.Decision()
+            }
+        }
+        self.server = made
+        self.ledger = ledger
+        self.desk = try await Self.desk(ledger, made, configure)
+    }
+
+    static func desk(
+        _ ledger: ApprovalLedger,
+        _ server: TestServer,
+        audience: String = "test",
+        _ configure: (inout ApprovalDesk.Configuration) -> Void = { _ in }
+    ) async throws -> ApprovalDesk {
+        var configuration = ApprovalDesk.Configuration()
+        configuration.clock = server.clock
+        configuration.now = { Date(timeIntervalSince1970: Double(TestServer.start + server.elapsed) / 1_000) }
+        configure(&configuration)
+        return try await ApprovalDesk(audience: audience, server: server, ledger: ledger, configuration: configuration)
+    }
+
+    static func request(_ id: String = "deploy-1", from approvers: Approvers = .user("alice")) -> ApprovalRequest {
+        ApprovalRequest(
+            id: id,
+            from: approvers,
+            template: Self.template,
+            parameters: ["service": "billing", "version": "4.2.1"],
+            action: .bytes(Array("manifest".utf8)),
+            expires: .seconds(300)
+        )
+    }
+
+    /// Like ``request(_:from:)``, and content with a server that shows only what is documented.
+    func readable(_ request: ApprovalRequest) -> ApprovalRequest {
+        var request = request
+        request.offlineRegistrations = ["alice": "device-1", "bob": "device-2", "carol": "device-3"]
+        return request
+    }
+
+    /// Runs `body` while the clock goes on by itself whenever somebody sleeps.
+    func passing<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result {
+        let clock = self.clock
+        let driver = Task {
+            while !Task.isCancelled {
+                await clock.waitForSleepers(1)
+                if !Task.isCancelled { clock.advanceToNextDeadline() }
+                await Task.yield()
+            }
+        }
+        defer { driver.cancel() }
+        return try await body()
+    }
+
+    /// Performs a request in test time.
+    @discardableResult
+    func perform(_ request: ApprovalRequest = Self.request(), at desk: ApprovalDesk? = nil) async throws -> Approval {
+        let (desk, runs) = (desk ?? self.desk, self.runs)
+        return try await self.passing {
+            try await desk.perform(request) { approval in
+                runs.note(approval.action)
+                return approval
+            }
+        }
+    }
+
+    /// Performs a request that must fail, and returns the error's code; nothing may run.
+    func code(of request: ApprovalRequest = Self.request(), at desk: ApprovalDesk? = nil) async -> ApprovalError.Code? {
+        do {
+            try await self.perform(request, at: desk)
+            return nil
+        } catch {
+            return (error as? ApprovalError)?.code
+        }
+    }
+
+    func state(_ id: String = "deploy-1") async throws -> ApprovalState? {
+        try await self.desk.tickets(id: id).first?.state
+    }
+}

@@ -1,0 +1,212 @@
+import ExactJSON
+import Foundation
+import MobileTokenApprovals
+import MobileTokenTesting
+import Synchronization
+
+/// A server that does what a test wants of it, lies included. It fills templates by rules of its own.
+final class TestServer: ApprovalServer {
+    struct Decision {
+        var status = "APPROVED"
+        var after: Int64 = 0
+        var reason: String?
+        var registration = "device-1"
+        var factors = "possession_knowledge"
+    }
+
+    struct Lie {
+        var changes: @Sendable (inout ApprovalOperation) -> Void
+    }
+
+    struct State {
+        var operations: [ApprovalOperation] = []
+        var registrations: [String: ApprovingRegistration] = [:]
+        /// What people do, by user id.
+        var script: [String: Decision] = [:]
+        /// The form of the data at the server, by template, where it is not the pinned one.
+        var forms: [String: String] = [:]
+        var creations: [NewApprovalOperation] = []
+        var shows: [String] = []
+        var cancellations: [String] = []
+        var offlineCodes = 0
+        /// Failures of the next creations; with `true` the operation is made all the same.
+        var creationFailures: [(ServerFailure, isMade: Bool)] = []
+        var showFailures: [ServerFailure] = []
+        var cancelFailures: [ServerFailure] = []
+        var isDocumentedOnly = false
+        var sendsDates = true
+        /// How far the server's clock is ahead, in milliseconds.
+        var skew: Int64 = 0
+        var lie: Lie?
+        /// Beside the binding: parameters that the server's template does not name.
+        var dropped: Set<String> = []
+        var beforeShow: (@Sendable (TestServer) async -> Void)?
+    }
+
+    static let start: Int64 = 1_800_000_000_000
+    let clock: ManualClock
+    private let begin: ManualClock.Instant
+    private let state = Mutex(State())
+
+    init(_ clock: ManualClock) {
+        self.clock = clock
+        self.begin = clock.now
+    }
+
+    var elapsed: Int64 {
+        let (seconds, attoseconds) = self.begin.duration(to: self.clock.now).components
+        return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+    }
+
+    func with<Result: Sendable>(_ body: (inout State) throws -> sending Result) rethrows -> sending Result {
+        try self.state.withLock { try body(&$0) }
+    }
+
+    var operations: [ApprovalOperation] { self.with { $0.operations } }
+
+    /// Changes an operation of the server.
+    func update(_ index: Int = 0, _ change: (inout ApprovalOperation) -> Void) {
+        self.with { change(&$0.operations[index]) }
+    }
+
+    private var now: Int64 { Self.start + self.elapsed + self.with { $0.skew } }
+
+    var timeout: Duration { .seconds(20) }
+
+    private func dated<Value>(_ value: Value) -> Dated<Value> {
+        Dated(value, date: self.with { $0.sendsDates } ? self.now / 1_000 * 1_000 : nil)
+    }
+
+    static func unanswered(lost: Bool) -> ServerFailure {
+        ServerFailure(.unanswered(isOutcomeUnknown: lost), code: "connectionLost", message: "no answer")
+    }
+
+    func create(_ new: NewApprovalOperation) async throws(ServerFailure) -> Dated<ApprovalOperation> {
+        let now = self.now
+        let (failure, isMade) = self.with { state -> (ServerFailure?, Bool) in
+            state.creations.append(new)
+            guard !state.creationFailures.isEmpty else { return (nil, true) }
+            let (failure, isMade) = state.creationFailures.removeFirst()
+            return (failure, isMade)
+        }
+        guard isMade else { throw failure ?? Self.unanswered(lost: false) }
+        let operation = self.with { state -> ApprovalOperation in
+            let form = state.forms[new.template.name] ?? new.template.signs
+            let operation = ApprovalOperation(
+                id: "op-\(state.operations.count + 1)",
+                userID: new.userID,
+                status: "PENDING",
+                operationType: new.template.operationType ?? new.template.name,
+                parameters: new.parameters.filter { !state.dropped.contains($0.key) }.mapValues { .string($0) },
+                created: now,
+                expires: new.expires,
+                data: Self.fill(form, new.parameters)
+            )
+            state.operations.append(operation)
+            return operation
+        }
+        if let failure { throw failure }
+        return self.dated(self.shown(operation))
+    }
+
+    /// By splitting, where the desk scans: two ways to one result.
+    private static func fill(_ form: String, _ parameters: [String: String]) -> String {
+        let pieces = form.components(separatedBy: "${")
+        return pieces.dropFirst().reduce(pieces[0]) { filled, piece in
+            let parts = piece.components(separatedBy: "}")
+            let value = (parameters[parts[0]] ?? "").replacingOccurrences(of: "\\", with: "\\\\")
+                .replacingOccurrences(of: "*", with: "\\*")
+            return filled + value + parts.dropFirst().joined(separator: "}")
+        }
+    }
+
+    private func shown(_ operation: ApprovalOperation) -> ApprovalOperation {
+        var operation = operation
+        let (isDocumentedOnly, lie) = self.with { ($0.isDocumentedOnly, $0.lie) }
+        lie?.changes(&operation)
+        if isDocumentedOnly {
+            operation.data = nil
+            operation.additionalData = nil
+            operation.finalized = nil
+            operation.statusReason = nil
+        }
+        return operation
+    }
+
+    func show(operation id: String) async throws(ServerFailure) -> Dated<ApprovalOperation> {
+        if let before = self.with({ $0.beforeShow }) { await before(self) }
+        let failure = self.with { state -> ServerFailure? in
+            state.shows.append(id)
+            return state.showFailures.isEmpty ? nil : state.showFailures.removeFirst()
+        }
+        if let failure { throw failure }
+        self.decide()
+        guard let operation = self.operations.first(where: { $0.id == id }) else {
+            throw ServerFailure(.notFound, code: "ERROR_OPERATION_NOT_FOUND", message: "none")
+        }
+        return self.dated(self.shown(operation))
+    }
+
+    /// Lets everybody decide whose moment has come.
+    private func decide() {
+        let now = self.now
+        self.with { state in
+            for index in state.operations.indices where state.operations[index].status == "PENDING" {
+                let operation = state.operations[index]
+                let decision = state.script[operation.userID ?? ""]
+                if let decision, operation.created + decision.after <= now,
+                    operation.created + decision.after < operation.expires
+                {
+                    state.operations[index].status = decision.status
+                    state.operations[index].finalized = operation.created + decision.after
+                    var data: JSONObject = [
+                        "activationId": .string(decision.registration), "authFactor": .string(decision.factors),
+                    ]
+                    data["rejectReason"] = decision.reason.map { .string($0) }
+                    state.operations[index].additionalData = .object(data)
+                } else if operation.expires <= now {
+                    state.operations[index].status = "EXPIRED"
+                    state.operations[index].finalized = operation.expires
+                }
+            }
+        }
+    }
+
+    func cancel(operation id: String, reason: String) async throws(ServerFailure) -> Dated<ApprovalOperation> {
+        let failure = self.with { state -> ServerFailure? in
+            state.cancellations.append(id)
+            return state.cancelFailures.isEmpty ? nil : state.cancelFailures.removeFirst()
+        }
+        if let failure { throw failure }
+        self.decide()
+        let now = self.now
+        let canceled = self.with { state -> ApprovalOperation? in
+            guard let index = state.operations.firstIndex(where: { $0.id == id }),
+                state.operations[index].status == "PENDING"
+            else { return nil }
+            state.operations[index].status = "CANCELED"
+            state.operations[index].finalized = now
+            return state.operations[index]
+        }
+        guard let canceled else {
+            throw ServerFailure(.notPending, code: "ERROR_OPERATION_STATE_CHANGE", message: "over")
+        }
+        return self.dated(self.shown(canceled))
+    }
+
+    func show(registration id: String) async throws(ServerFailure) -> Dated<ApprovingRegistration> {
+        guard let registration = self.with({ $0.registrations[id] }) else {
+            throw ServerFailure(.notFound, code: "ERROR_REGISTRATION_NOT_FOUND", message: "none")
+        }
+        return self.dated(registration)
+    }
+
+    func offlineCode(ofOperation id: String, registration: String) async throws(ServerFailure) -> Dated<String> {
+        self.with { $0.offlineCodes += 1 }
+        guard let operation = self.operations.first(where: { $0.id == id }), operation.status == "PENDING" else {
+            throw ServerFailure(.notPending, code: "ERROR_OPERATION_STATE_CHANGE", message: "over")
+        }
+        let lines = [id, "title", "message", operation.data ?? "", "", "bm9uY2U=", "0c2ln"]
+        return self.dated(lines.joined(separator: "\n"))
+    }
+}

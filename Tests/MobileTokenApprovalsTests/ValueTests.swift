@@ -1,0 +1,175 @@
+import ExactJSON
+import Foundation
+import Testing
+
+@testable import MobileTokenApprovals
+
+@Suite struct CanonicalJSONTests {
+    /// RFC 8785 § 3.2.2, 3.2.3.
+    @Test func theExampleOfTheStandardIsWrittenAsItSays() throws {
+        let input = #"""
+            {"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],"string":"\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/","literals":[null,true,false]}
+            """#
+        // The first number of the standard's example is not what a `Double` holds: here it is refused.
+        #expect(throws: CanonicalJSON.Failure.inexactNumber) {
+            try CanonicalJSON.bytes(of: JSONValue(parsing: input))
+        }
+        let exact = input.replacingOccurrences(of: "333333333.33333329", with: "333333333.3333333")
+        let bytes = try CanonicalJSON.bytes(of: JSONValue(parsing: exact))
+        let expected = #"""
+            {"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}
+            """#
+        #expect(String(decoding: bytes, as: UTF8.self) == expected)
+    }
+
+    @Test func membersAreSortedByCodeUnits() throws {
+        let input = #"{"\u20ac":1,"\r":2,"\ufb33":3,"1":4,"\ud83d\ude00":5,"\u0080":6,"\u00f6":7}"#
+        let bytes = try CanonicalJSON.bytes(of: JSONValue(parsing: input))
+        // RFC 8785 § 3.2.3: the emoji comes before U+FB33.
+        let order = try #require(try JSONValue(parsing: bytes).object?.members.map(\.value))
+        #expect(order == [2, 4, 6, 7, 1, 5, 3])
+    }
+
+    @Test(arguments: [
+        ("0", "0"), ("-0", "0"), ("1", "1"), ("-1.5e3", "-1500"), ("1e21", "1e+21"),
+        ("123456789012345680000", "123456789012345680000"),
+        ("1e-6", "0.000001"), ("1e-7", "1e-7"), ("1.5e-9", "1.5e-9"), ("9007199254740992", "9007199254740992"),
+        ("12.50", "12.5"),
+    ])
+    func numbersAreWrittenAsECMAScriptDoes(_ input: String, _ expected: String) throws {
+        #expect(String(decoding: try CanonicalJSON.bytes(of: JSONValue(parsing: input)), as: UTF8.self) == expected)
+    }
+
+    @Test(arguments: ["9007199254740993", "1e400", "1e-400", "0.1000000000000000055511151231257827"])
+    func aNumberThatLooksLikeAnotherOneIsRefused(_ input: String) throws {
+        #expect(throws: ApprovalError.self) { try Action.json(JSONValue(parsing: input)) }
+    }
+
+    @Test func aMemberThatIsThereTwiceIsRefused() throws {
+        #expect(throws: ApprovalError.self) { try Action.json(JSONValue(parsing: #"{"a":1,"a":2}"#)) }
+    }
+}
+
+@Suite struct QuestionTests {
+    static let question = Question(
+        audience: "billing/production",
+        id: "deploy-1234",
+        nonce: Array(0..<16),
+        approver: "alice",
+        approvers: .user("alice"),
+        template: ApprovalTemplate("deploy", signs: "A9*T${service}*R${binding}"),
+        parameters: ["service": "billing"],
+        seconds: 300,
+        actionDigest: Action.bytes(Array("manifest".utf8)).digest
+    )
+
+    /// Computed by another program (Python's `json` and `hashlib`).
+    @Test func theBindingIsTheDigestOfTheCanonicalForm() throws {
+        let canonical = String(decoding: try CanonicalJSON.bytes(of: Self.question.json), as: UTF8.self)
+        #expect(
+            canonical
+                == #"{"action":"BbOr8leaXrZkA814vlV_2GBjOh_iEDx2QgMN7-MsZX8","approver":"alice","approvers":{"excluding":[],"needed":"1","of":[{"id":"alice","users":["alice"]}],"order":"all at once","rejection":"ends"},"audience":"billing/production","format":"1","id":"deploy-1234","nonce":"AAECAwQFBgcICQoLDA0ODw","operationType":"","parameters":{"service":"billing"},"seconds":"300","signs":"A9*T${service}*R${binding}","template":"deploy","user":"alice"}"#
+        )
+        let binding = try Self.question.binding()
+        #expect(binding.string == "IQdM6bx-30zbi9cPN_yGw7PnMPD7B7_GGGjoWZ_gPLk")
+        #expect(binding.fingerprint == "443M-STDW")
+    }
+
+    @Test func everyMemberChangesTheBinding() throws {
+        let original = try Self.question.binding()
+        let q = Self.question
+        func changed(
+            audience: String? = nil,
+            id: String? = nil,
+            nonce: [UInt8]? = nil,
+            approver: Person? = nil,
+            approvers: Approvers? = nil,
+            template: ApprovalTemplate? = nil,
+            parameters: [String: String]? = nil,
+            seconds: Int64? = nil,
+            digest: [UInt8]? = nil
+        ) throws -> Binding {
+            try Question(
+                audience: audience ?? q.audience,
+                id: id ?? q.id,
+                nonce: nonce ?? q.nonce,
+                approver: approver ?? q.approver,
+                approvers: approvers ?? q.approvers,
+                template: template ?? q.template,
+                parameters: parameters ?? q.parameters,
+                seconds: seconds ?? q.seconds,
+                actionDigest: digest ?? q.actionDigest
+            ).binding()
+        }
+        let bindings = try [
+            original, changed(audience: "billing/staging"), changed(id: "deploy-1235"), changed(nonce: Array(1..<17)),
+            changed(approver: "bob"), changed(approver: Person("alice", users: ["a"])),
+            changed(approvers: .any(1, of: ["alice", "bob"])), changed(approvers: .user("alice").excluding("eve")),
+            changed(template: ApprovalTemplate("deploy2", signs: q.template.signs)),
+            changed(template: ApprovalTemplate("deploy", signs: q.template.signs + "*N")),
+            changed(template: ApprovalTemplate("deploy", signs: q.template.signs, operationType: "x")),
+            changed(parameters: ["service": "billing2"]), changed(parameters: ["service": "billing", "x": ""]),
+            changed(seconds: 301), changed(digest: Action.bytes(Array("manifesT".utf8)).digest),
+        ]
+        #expect(Set(bindings.map(\.string)).count == bindings.count)
+    }
+}
+
+@Suite struct TemplateTests {
+    @Test func valuesCannotEndTheirField() throws {
+        let template = ApprovalTemplate("t", signs: "A1*N${a}*R${binding}")
+        #expect(try template.data(parameters: ["a": #"x*y\z"#, "binding": "b"]) == #"A1*Nx\*y\\z*Rb"#)
+    }
+
+    @Test func aTemplateThatDoesNotSignTheBindingIsRefusedWithTheLineToAdd() {
+        let template = ApprovalTemplate("t", signs: "A1*N${a}")
+        let error = #expect(throws: ApprovalError.self) { try template.check(parameters: ["a"]) }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.message.contains("A1*N${a}*R${binding}") == true)
+    }
+
+    @Test(arguments: [
+        "A1*N${b}*R${binding}", "A1*N${a*R${binding}", "A1*N@{a}*R${binding}", "A1*R${binding}*${", "A1\n${binding}",
+    ])
+    func aFormThatCannotBeComparedIsRefused(_ form: String) {
+        #expect(throws: ApprovalError.self) { try ApprovalTemplate("t", signs: form).check(parameters: ["a"]) }
+    }
+}
+
+@Suite struct ApproversTests {
+    @Test func impossibleQuorumsAreRefused() {
+        for approvers in [
+            Approvers.all(of: []), .any(0, of: ["a"]), .any(3, of: ["a", "b"]), .any(2, of: ["a", "b"]).excluding("b"),
+            .user(""),
+            .all(of: ["a", "A"]), .all(of: [Person("a", users: ["x"]), Person("b", users: ["x"])]),
+            .user("alice").excluding("alice"),
+        ] {
+            #expect(throws: ApprovalError.self) { try approvers.check() }
+        }
+    }
+
+    @Test func votesAreCounted() {
+        let two = Approvers.any(2, of: ["a", "b", "c"], onRejection: .untilImpossible)
+        #expect(two.tally(approved: 1, lost: 0, rejected: 0) == .open)
+        #expect(two.tally(approved: 2, lost: 0, rejected: 0) == .approved)
+        #expect(two.tally(approved: 1, lost: 1, rejected: 1) == .open)
+        #expect(two.tally(approved: 1, lost: 2, rejected: 2) == .impossible)
+        let strict = Approvers.any(2, of: ["a", "b", "c"])
+        #expect(strict.tally(approved: 2, lost: 1, rejected: 1) == .impossible)
+    }
+}
+
+@Suite struct StateTests {
+    @Test func finalStatesStay() {
+        for state in ApprovalState.allCases where state.isFinal && state != .unknown {
+            #expect(state.successors.isEmpty)
+        }
+        #expect(ApprovalState.unknown.successors == [.settled])
+        // Nothing is acted on twice: no arrow leads back to a state that can be claimed.
+        for state in ApprovalState.allCases where state.wasClaimed {
+            #expect(state.successors.isDisjoint(with: [.drafted, .open, .approved, .claimed]))
+        }
+        // Only what people approved is claimed.
+        #expect(ApprovalState.allCases.filter { $0.successors.contains(.claimed) } == [.approved])
+    }
+}
