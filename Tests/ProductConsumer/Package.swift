@@ -13,6 +13,7 @@ let package = Package(
             dependencies: ["OtherTypes", product("MobileToken")],
             swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
         ),
+        .target(name: "UsesMobileTokenApprovals", dependencies: ["OtherTypes", product("MobileTokenApprovals")]),
         .target(name: "UsesMobileTokenCloud", dependencies: ["OtherTypes", product("MobileTokenCloud")]),
         .target(name: "UsesMobileTokenEmulator", dependencies: ["OtherTypes", product("MobileTokenEmulator")]),
         .target(
