@@ -51,7 +51,8 @@ import Testing
         let sources = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Sources").path)
         let pages = try sources.map { "Sources/\($0)/\($0).docc" }.flatMap { catalog in
             let names = try? FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: catalog).path)
-            return try (names ?? []).map { "\(catalog)/\($0)" }.filter { try !Self.examples(in: $0).isEmpty }
+            return try (names ?? []).filter { $0.hasSuffix(".md") }.map { "\(catalog)/\($0)" }
+                .filter { try !Self.examples(in: $0).isEmpty }
         }
         let compared = Self.documents.map(\.document) + [Self.observing]
         #expect(pages.filter { !compared.contains($0) } == [])
