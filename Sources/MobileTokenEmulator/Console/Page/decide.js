@@ -3,13 +3,15 @@
 import { make } from "./dom.js";
 import { ask } from "./server.js";
 
+let count = 0;  // the same phone may be there twice: beside the list, and in the opened operation
+
 /**
  * Approve, Reject and the password. `attempt(button, perform)` runs a decision and shows what went wrong.
  */
 export function decisionControls(operation, device, isFlipped, attempt) {
-  const name = `password ${device.id}`;
+  const name = `password-${count += 1}`;
   const choice = (value, label) => make("label", { class: "choice" },
-    make("input", { type: "radio", name, value, checked: value === "right", "data-action": `${name} ${value}` }), label);
+    make("input", { type: "radio", name, value, checked: value === "right", "data-action": `password ${device.id} ${value}` }), label);
   const controls = make("div", { class: "controls", role: "group", "aria-label": `Decide as ${device.name}` },
     make("fieldset", { class: "password" }, make("legend", {}, "Password"), choice("right", "right"), choice("wrong", "wrong")));
   const send = (decision) => ask(`devices/${encodeURIComponent(device.id)}/decisions`, {
