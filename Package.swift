@@ -200,8 +200,12 @@ let package = Package(
         .target(name: "CRuntimeHooks", path: "Tests/CRuntimeHooks"),
         .target(
             name: "Simulation",
-            dependencies: ["CRuntimeHooks", "MobileTokenTesting"],
-            path: "Tests/Simulation"
+            dependencies: [
+                "CRuntimeHooks", "MobileToken", "PowerAuth", "PowerAuthCrypto", "HTTPClientTransport", "CloudCalls",
+                "EmulatorBackend", "EmulatorMessages", "MobileTokenTesting", "Coordination", "Basics", "ExactJSON",
+            ],
+            path: "Tests/Simulation",
+            exclude: ["README.md"]
         ),
         .executableTarget(name: "simulate", dependencies: ["Simulation"], path: "Tests/simulate"),
 

@@ -1,0 +1,280 @@
+import Basics
+import Foundation
+import MobileToken
+import PowerAuth
+
+/// The database that the nodes of a world share, as a value: what one transaction does to it is one call.
+///
+/// It answers as the drivers for PostgreSQL do: leases with fences by the database's clock, epochs by timeline, buckets for
+/// polling, and receipts. A copy is a backup.
+struct Database {
+    struct Node {
+        var name: String
+        var expires: Int64
+        var polls = false
+    }
+
+    /// An entry of the receipts, with its latest outcome when it is an intent.
+    struct Entry {
+        let number: UInt64
+        let intent: UInt64?
+        let tag: WriteTag
+        let key: Int64
+        let sealed: SealedReceipt
+        var outcome: SealedOutcome?
+
+        var isOpen: Bool {
+            self.intent == nil && self.outcome?.weight ?? 0 < DecisionOutcome.Result.decidedWeight
+        }
+    }
+
+    struct Epoch {
+        var number: Int64 = 0
+        var timeline = 1
+        var begun: Int64?
+    }
+
+    /// The time without a heartbeat after which the others take over.
+    static let lifetime: Int64 = 6_000_000_000
+
+    var keys: [StoreFacts.Key] = []
+    var rows: [String: LoadedRow] = [:]
+    var entries: [Entry] = []
+    var pause: DecisionPause?
+    private(set) var nodes: [Int64: Node] = [:]
+    private(set) var buckets: [Int: Int64] = [:]
+    private(set) var handoverRequests: [(activationID: String, node: Int64)] = []
+    private(set) var epoch = Epoch()
+    private var lastFence: Int64 = 0
+    private var lastSlot: Int64 = 0
+    private var lastNumber: UInt64 = 0
+    /// The timeline of the server that runs: it is not put back with the contents.
+    var timeline = 1
+
+    // MARK: Epochs
+
+    /// Begins another epoch when the server is another one than that of the last.
+    mutating func checkTimeline(at now: Int64) {
+        if self.epoch.timeline != self.timeline { self.beginEpoch(at: now) }
+    }
+
+    mutating func beginEpoch(after number: Int64, at now: Int64) {
+        if self.epoch.number == number { self.beginEpoch(at: now) }
+    }
+
+    private mutating func beginEpoch(at now: Int64) {
+        self.epoch = Epoch(number: self.epoch.number + 1, timeline: self.timeline, begun: now)
+        for number in self.nodes.keys.sorted() { self.remove(number) }
+    }
+
+    /// The time in which no lease may be given yet.
+    func quarantine(at now: Int64) -> Int64? {
+        guard let begun = self.epoch.begun else { return nil }
+        let rest = begun + Self.lifetime - now
+        return rest > 0 ? min(Self.lifetime, rest) : nil
+    }
+
+    private func isCurrent(_ number: Int64) -> Bool {
+        self.epoch.number == number && self.epoch.timeline == self.timeline
+    }
+
+    // MARK: Leases
+
+    mutating func takeLease(name: String, at now: Int64) -> Int64 {
+        self.lastFence = max(self.lastFence + 1, now / 1_000)
+        self.nodes[self.lastFence] = Node(name: name, expires: now + Self.lifetime)
+        return self.lastFence
+    }
+
+    /// - Returns: The activations that others request; `nil` when the lease is lost.
+    mutating func renew(_ number: Int64, at now: Int64, checksTimeline: Bool = true) -> [String]? {
+        guard !checksTimeline || self.epoch.timeline == self.timeline else {
+            self.checkTimeline(at: now)
+            return nil
+        }
+        guard let node = self.nodes[number], node.expires > now else {
+            self.sweep(at: now)
+            return nil
+        }
+        self.nodes[number]?.expires = now + Self.lifetime
+        self.sweep(at: now)
+        let requested = self.handoverRequests.filter { self.rows[$0.activationID]?.holder == number }
+        return Array(Set(requested.map(\.activationID))).sorted()
+    }
+
+    mutating func sweep(at now: Int64) {
+        for (number, node) in self.nodes.sorted(by: { $0.key < $1.key }) where node.expires <= now {
+            self.remove(number)
+        }
+    }
+
+    mutating func remove(_ number: Int64) {
+        self.nodes[number] = nil
+        self.buckets = self.buckets.filter { $0.value != number }
+        self.handoverRequests.removeAll { $0.node == number }
+    }
+
+    /// - Returns: Whether the node may sign now, and whether it has its lease; `nil` when there is no such activation.
+    mutating func acquire(
+        _ activationID: String,
+        for number: Int64,
+        at now: Int64
+    ) -> (isTaken: Bool, hasLease: Bool)? {
+        self.sweep(at: now)
+        guard let row = self.rows[activationID] else { return nil }
+        guard self.nodes[number] != nil else { return (false, false) }
+        if row.holder == number || row.holder.map({ self.nodes[$0] == nil }) ?? true {
+            self.rows[activationID]?.holder = number
+            self.handoverRequests.removeAll { $0 == (activationID, number) }
+            return (true, true)
+        }
+        if !self.handoverRequests.contains(where: { $0 == (activationID, number) }) {
+            self.handoverRequests.append((activationID, number))
+        }
+        return (false, true)
+    }
+
+    mutating func handOver(_ activationID: String, from number: Int64) {
+        guard self.rows[activationID]?.holder == number,
+            let index = self.handoverRequests.firstIndex(where: { $0.activationID == activationID && $0.node != number }
+            )
+        else { return }
+        self.rows[activationID]?.holder = self.handoverRequests.remove(at: index).node
+    }
+
+    // MARK: Buckets
+
+    mutating func look(as number: Int64, at now: Int64) -> (owned: Set<Int>, count: Int) {
+        self.sweep(at: now)
+        self.nodes[number]?.polls = true
+        let owned = Set(self.buckets.filter { $0.value == number }.keys)
+        return (owned, max(1, self.nodes.values.count { $0.polls }))
+    }
+
+    mutating func takeBuckets(_ count: Int, as number: Int64) -> [Int] {
+        guard self.nodes[number] != nil else { return [] }
+        let taken = (0..<OperationsFleet.Buckets.count).filter { self.buckets[$0] == nil }.prefix(count)
+        for bucket in taken { self.buckets[bucket] = number }
+        return Array(taken)
+    }
+
+    mutating func giveBack(_ buckets: Set<Int>, as number: Int64) {
+        for bucket in buckets where self.buckets[bucket] == number { self.buckets[bucket] = nil }
+    }
+
+    mutating func stopPolling(as number: Int64) {
+        self.buckets = self.buckets.filter { $0.value != number }
+        self.nodes[number]?.polls = false
+    }
+
+    // MARK: Activations
+
+    func load(_ activationID: String) -> LoadedRow? {
+        guard var row = self.rows[activationID] else { return nil }
+        if let holder = row.holder, self.nodes[holder] == nil { row.holder = nil }
+        row.pause = self.pause
+        row.epoch = self.epoch.number
+        return row
+    }
+
+    mutating func insert(_ row: NewRow) -> InsertAnswer {
+        let id = row.sealed.activationID
+        if let held = self.rows[id] { return held.tag == row.tag ? .written(slot: held.slot) : .held }
+        self.lastSlot += 1
+        self.rows[id] = LoadedRow(
+            slot: self.lastSlot,
+            tag: row.tag,
+            key: row.key,
+            sealed: row.sealed,
+            format: row.format,
+            comparedEpoch: self.epoch.number
+        )
+        return .written(slot: self.lastSlot)
+    }
+
+    /// What a swap looks at, of which a defect may leave something out.
+    struct Rules {
+        var fences = true
+        var pauses = true
+        var epochs = true
+        var tags = true
+    }
+
+    mutating func swap(_ change: RowChange, at now: Int64, _ rules: Rules = Rules()) -> SwapAnswer {
+        self.checkTimeline(at: now)
+        guard let row = self.rows[change.activationID], row.slot == change.slot else { return .gone }
+        guard row.tag == change.tag || !rules.tags else { return row.tag == change.newTag ? .written : .otherTag }
+        guard self.isCurrent(change.epoch) || !rules.epochs else { return .otherEpoch }
+        if let fence = change.fence, rules.fences, fence != row.holder || self.nodes[fence] == nil {
+            return .fenceLost
+        }
+        if change.heedsPause, rules.pauses, let pause { return .paused(pause) }
+        self.rows[change.activationID] = row.after(change)
+        if let intent = change.intent { self.append(intent, nil, change.newTag, change.key) }
+        return .written
+    }
+
+    // MARK: Receipts
+
+    mutating func append(_ outcome: SealedOutcome) -> AppendAnswer {
+        var index = self.entries.lastIndex { entry in
+            entry.intent == nil && entry.sealed.moves == outcome.sealed.moves
+                && entry.sealed.activationID == outcome.sealed.activationID
+                && (outcome.tag == nil || outcome.tag == entry.tag)
+        }
+        if index == nil, let intent = outcome.intent, let tag = outcome.tag {
+            self.append(intent, nil, tag, outcome.key)
+            index = self.entries.indices.last
+        }
+        guard let index else { return .notBetter }
+        let known = self.entries[index].outcome?.weight ?? 0
+        let isOpen = outcome.weight < DecisionOutcome.Result.decidedWeight
+        guard outcome.weight > known || outcome.weight == known && isOpen else { return .notBetter }
+        self.entries[index].outcome = outcome
+        self.append(outcome.sealed, self.entries[index].number, self.entries[index].tag, outcome.key)
+        return .written
+    }
+
+    private mutating func append(_ sealed: SealedReceipt, _ intent: UInt64?, _ tag: WriteTag, _ key: Int64) {
+        self.lastNumber += 1
+        self.entries.append(Entry(number: self.lastNumber, intent: intent, tag: tag, key: key, sealed: sealed))
+    }
+
+    func receipts(_ query: ReceiptQuery) -> ReceiptPage {
+        switch query {
+        case .open(let id): self.page(.max) { $0.isOpen && $0.sealed.activationID == id }
+        case .openSelected: ReceiptPage(rows: [])  // only an auditor asks, who erases
+        case .entries(let number, let limit): self.page(limit) { $0.number > number }
+        case .receipts(let id, let number, let limit):
+            self.page(limit) { entry in
+                entry.intent == nil && entry.number > number && id.map { $0 == entry.sealed.activationID } ?? true
+            }
+        }
+    }
+
+    private func page(_ limit: Int, where isWanted: (Entry) -> Bool) -> ReceiptPage {
+        let rows = self.entries.lazy.filter(isWanted).prefix(max(0, limit)).map { entry in
+            ReceiptRow(
+                number: entry.number,
+                tag: entry.tag,
+                intent: entry.intent,
+                key: entry.key,
+                sealed: entry.sealed,
+                outcome: entry.outcome.map { ReceiptRow.Outcome(key: $0.key, sealed: $0.sealed) }
+            )
+        }
+        let found = Array(rows)
+        return ReceiptPage(rows: found, end: found.count < limit ? nil : found.last?.number)
+    }
+}
+
+extension LoadedRow {
+    /// Returns the row as a change leaves it.
+    fileprivate func after(_ change: RowChange) -> Self {
+        var row = self
+        (row.tag, row.key, row.comparedEpoch) = (change.newTag, change.key, change.comparedEpoch)
+        row.sealed = self.sealed.applying(change.fields)
+        row.format = change.format ?? self.format
+        return row
+    }
+}

@@ -1,0 +1,44 @@
+/// A mistake that is put in on purpose, to see how soon it is found. None of it is in the product: it sits in the parts of the
+/// world that stand for a driver, a transport or an application.
+enum Defect: String, CaseIterable {
+    case none
+    /// A swap does not look who may sign.
+    case noFence
+    /// A swap does not look whether the row is the one that was loaded.
+    case noTag
+    /// A swap does not look at the pause.
+    case noPause
+    /// A swap does not look whether the database went back.
+    case noEpoch
+    /// Heartbeats do not look at the timeline.
+    case heartbeatWithoutTimeline
+    /// After an epoch began, leases are given at once.
+    case noQuarantine
+    /// A node goes on relying on a lease that is over.
+    case noCheckAfterThaw
+    /// The right to sign has no end, by which a request must have left.
+    case noEndOfRight
+    /// The transport sends what may not leave any more.
+    case sendsTooLate
+    /// The outcome that a driver cannot write is lost.
+    case losesOutcomes
+    /// A driver says that a swap was refused when it does not know.
+    case unknownIsRefused
+    /// A node remembers nothing outside of the database.
+    case noMarks
+    /// A transport takes the page of a proxy for a refusal of the server.
+    case proxyPageIsRefusal
+    /// A transport sends again what must not be repeated.
+    case repeatsSigned
+    /// The policy approves what it did not read.
+    case approvesAll
+
+    var rules: Database.Rules {
+        Database.Rules(
+            fences: self != .noFence,
+            pauses: self != .noPause,
+            epochs: self != .noEpoch,
+            tags: self != .noTag
+        )
+    }
+}
