@@ -261,7 +261,7 @@ let package = Package(
             dependencies: [
                 "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenEmulator", "MobileTokenTesting",
                 "ApprovalTesting",
-                "ApprovalExerciser", "PowerAuth", "Coordination", "ExactJSON", "TestSupport",
+                "ApprovalExerciser", "PowerAuth", "Coordination", "ExactJSON", "HTTPClientTransport", "TestSupport",
             ]
         ),
         .testTarget(
