@@ -198,13 +198,13 @@ package struct CloudOperation: Described {
         .required("operationId", \.id, .string),
         .optional("userId", \.userID, .string),
         .promised("appId", \.applicationID, .string).ours,
-        .optional("registrationId", \.registrationID, .string),
-        .optional("externalId", \.externalID, .string),
+        .optional("registrationId", \.registrationID, .string).ours,
+        .optional("externalId", \.externalID, .string).ours,
         .optional("callbackUrl", \.callbackURL, .string).ours,
         .required("status", \.status, .string(oneOf: CloudOperationStatus.allCases.map(\.rawValue))),
-        .optional("statusReason", \.statusReason, .string),
+        .optional("statusReason", \.statusReason, .string).ours,
         .required("operationType", \.operationType, .string),
-        .optional("template", \.template, .string),
+        .optional("template", \.template, .string).ours,
         .promised("data", \.data, .string).ours,
         .optional("language", \.language, .string).ours,
         .optional("flag", \.flag, .string).ours,
@@ -214,9 +214,10 @@ package struct CloudOperation: Described {
         .required("maxFailureCount", \.maximumFailures, .count),
         .required("timestampCreated", \.created, .timestamp),
         .required("timestampExpires", \.expires, .timestamp),
-        .optional("timestampFinalized", \.finalized, .timestamp),
+        .optional("timestampFinalized", \.finalized, .timestamp).ours,
         .optional("proximityOtp", \.proximityCode, .string, "The one-time code of this moment."),
         .optional("additionalData", \.additionalData, .json(.open()), "What the device sent with its decision.")
+            .ours
     )
 }
 

@@ -136,6 +136,8 @@ extension CloudAPI {
             Self.init(change:),
             .required("change", \.change, .cases())
         ).tolerant
+
+        package init(change: Change) { self.change = change }
     }
 
     /// The commit of a registration.
@@ -341,7 +343,7 @@ package struct CloudRegistration: Described {
         .optional("name", \.name, .string),
         .optional("platform", \.platform, .string),
         .optional("deviceInfo", \.deviceInfo, .string),
-        .optional("externalUserId", \.externalUserID, .string),
+        .optional("externalUserId", \.externalUserID, .string).ours,
         .optional("protocolVersion", \.protocolVersion, .string).ours,
         .optional("algorithm", \.algorithm, .string).ours,
         .optional("activationFingerprint", \.fingerprint, .string, "Eight digits that the device shows too."),

@@ -18,6 +18,11 @@ public struct EmulatorProtocolRules: Sendable, Codable, Hashable {
     /// Whether a device may remove its activation with possession alone. Not by default, and only where the release of the
     /// ``EmulatorServerProfile`` has such a setting.
     public var allowsRemovalByPossession = false
+    /// Indicates whether answers of the cloud API hold only members that the documentation of PowerAuth Cloud shows; not by default.
+    ///
+    /// It shows an operation without the data that is signed, without the time of the decision and without what is known of the
+    /// deciding device. A program that needs them works with this server, and may not work with a bank's.
+    public var documentedAnswersOnly = false
 
     /// The defaults.
     public init() {}

@@ -1,3 +1,4 @@
+import Basics
 package import ExactJSON
 
 /// The form of a JSON value.
@@ -150,6 +151,28 @@ extension Schema {
     /// An object under a name of its own, whose reader ignores members that it does not have.
     package static func tolerant(_ name: String, _ members: [Member]) -> Self {
         .named(name, .tolerant(.object(members)))
+    }
+
+    /// Returns a value of this form without the members that this server alone has.
+    package func documented(_ value: JSONValue) -> JSONValue {
+        switch self {
+        case .named(_, let schema), .tolerant(let schema): return schema.documented(value)
+        case .list(let element):
+            guard let elements = value.array else { return value }
+            return .array(elements.map(element.documented))
+        case .object(let members, _):
+            guard let object = value.object else { return value }
+            return .object(
+                JSONObject(
+                    object.members.compactMap { given in
+                        guard let member = members.first(where: { $0.name.isExactly(given.key) }) else { return given }
+                        guard !member.isOurs else { return nil }
+                        return .init(key: given.key, value: member.schema.documented(given.value))
+                    }
+                )
+            )
+        default: return value
+        }
     }
 
     /// The form without its name, for a reader who ignores nothing.

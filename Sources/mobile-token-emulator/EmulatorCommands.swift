@@ -19,6 +19,7 @@ enum EmulatorCommands {
         .init("password", "TEXT", "the password of the cloud API (default: a random one)"),
         .init("server", "RELEASE", "the release of real servers to behave as: 1.9, 1.10, 2.1 or 2.2 (default: 2.2)"),
         .init("strict", nil, "refuse as real servers do where the server would otherwise help"),
+        .init("documented-answers", nil, "let the cloud API answer with what PowerAuth Cloud documents alone"),
         .init("minimum-version", "NUMBER", "the oldest version of the protocol to accept: 3 or 4 (default: 3)"),
         .init("suites", "NAMES", "the suites of version 4 to accept, with commas between (default: all)"),
         .init("offer-upgrade", nil, "offer activations of version 3 the upgrade to version 4"),
@@ -264,6 +265,7 @@ enum EmulatorCommands {
     ) throws -> EmulatorProtocolRules {
         var rules = EmulatorProtocolRules()
         rules.minimumVersion = try invocation.integer("minimum-version", in: 3...4) ?? rules.minimumVersion
+        rules.documentedAnswersOnly = invocation.has("documented-answers")
         if invocation.has("offer-upgrade") { rules.upgradeOffers = [configuration.applicationID] }
         let names = invocation["suites"]?.utf8.split(separator: UInt8(ascii: ",")).map { String(Substring($0)) }
         for name in names ?? [] {

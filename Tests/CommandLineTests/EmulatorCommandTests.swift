@@ -38,7 +38,7 @@ import Testing
         let program = try Program.start(
             [
                 "emulator", "--json", "--minimum-version", "4", "--suites", "EC_P384", "--offer-upgrade", "--server",
-                "2.1", "--strict",
+                "2.1", "--strict", "--documented-answers",
             ],
             home: home.url
         )
@@ -50,6 +50,7 @@ import Testing
         #expect(rules["minimumVersion"]?.int64 == 4 && rules["offeredSuites"] == ["EC_P384"])
         #expect(rules["upgradeOffers"] == ["mobile-token"])
         #expect(rules["server"] == "2.1" && rules["isStrict"] == true)
+        #expect(rules["documentedAnswersOnly"] == true)
         await transport.shutdown()
         program.send(signal: SIGTERM)
         #expect(await program.outcome().exitCode == 0)

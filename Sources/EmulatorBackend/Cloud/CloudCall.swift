@@ -19,7 +19,10 @@ extension Backend.Route {
             description: endpoint.description
         ) { (bank, context) throws(Refusal) in
             let input = try context.input(of: endpoint)
-            return .json(endpoint.output.json(try answer(&bank, input, &context)))
+            let content = endpoint.output.json(try answer(&bank, input, &context))
+            return .json(
+                bank.protocolRules.documentedAnswersOnly ? endpoint.output.schema.documented(content) : content
+            )
         }
     }
 }

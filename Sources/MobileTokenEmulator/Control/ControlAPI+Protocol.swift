@@ -12,6 +12,7 @@ struct ProtocolState: Described {
     var offeredSuites: [String]
     var upgradeOffers: [String]
     var allowsRemovalByPossession: Bool
+    var documentedAnswersOnly: Bool
     /// The release of real servers that the server behaves as, and whether strictly. They stay as long as it runs.
     var server: EmulatorServerProfile.Release
     var isStrict: Bool
@@ -24,6 +25,7 @@ struct ProtocolState: Described {
         .required("offeredSuites", \.offeredSuites, .list(of: .string)),
         .required("upgradeOffers", \.upgradeOffers, .list(of: .string)),
         .required("allowsRemovalByPossession", \.allowsRemovalByPossession, .boolean),
+        .required("documentedAnswersOnly", \.documentedAnswersOnly, .boolean),
         .required("server", \.server, .cases(), "The release of real servers that it behaves as."),
         .required("isStrict", \.isStrict, .boolean, "Whether it does so where another way would help more.")
     )
@@ -35,10 +37,17 @@ struct ProtocolChange: Described {
     var allowedSuites: Set<AlgorithmSuite>?
     var upgradeOffers: Set<String>?
     var allowsRemovalByPossession: Bool?
+    var documentedAnswersOnly: Bool?
 
     static let fields = FieldTable(
         "ProtocolChange",
-        ProtocolChange.init(minimumVersion:allowedSuites:upgradeOffers:allowsRemovalByPossession:),
+        ProtocolChange.init(
+            minimumVersion:
+            allowedSuites:
+            upgradeOffers:
+            allowsRemovalByPossession:
+            documentedAnswersOnly:
+        ),
         .optional("minimumVersion", \.minimumVersion, .integer(3...4), example: 4, unit: .version),
         .optional(
             "allowedSuites",
@@ -59,6 +68,12 @@ struct ProtocolChange: Described {
             .boolean,
             "Whether a device goes with one factor.",
             example: true
+        ),
+        .optional(
+            "documentedAnswersOnly",
+            \.documentedAnswersOnly,
+            .boolean,
+            "Whether the cloud API answers with what PowerAuth Cloud documents, and nothing else."
         )
     )
 
@@ -67,6 +82,7 @@ struct ProtocolChange: Described {
         rules.allowedSuites = self.allowedSuites ?? rules.allowedSuites
         rules.upgradeOffers = self.upgradeOffers ?? rules.upgradeOffers
         rules.allowsRemovalByPossession = self.allowsRemovalByPossession ?? rules.allowsRemovalByPossession
+        rules.documentedAnswersOnly = self.documentedAnswersOnly ?? rules.documentedAnswersOnly
     }
 }
 
@@ -106,6 +122,7 @@ extension ControlAPI {
                 offeredSuites: rules.offeredSuites.map(\.rawValue),
                 upgradeOffers: rules.upgradeOffers.sorted(),
                 allowsRemovalByPossession: rules.allowsRemovalByPossession,
+                documentedAnswersOnly: rules.documentedAnswersOnly,
                 server: profile.release,
                 isStrict: profile.isStrict
             )

@@ -6,8 +6,8 @@ extension ControlAPI {
     /// Every endpoint of the control API; `HEAD` is treated as `GET`.
     static let routes = RouteTable(
         Self.serverRoutes + Self.protocolRoutes + Self.faultRoutes + Self.stateRoutes
-            + Self.activationRoutes
-            + Self.operationRoutes + Self.messageRoutes + Self.inspectionRoutes + Self.deliveryRoutes + Self.callbackRoutes + Self.pushRoutes
+            + Self.activationRoutes + Self.operationRoutes + Self.messageRoutes + Self.inspectionRoutes
+            + Self.deliveryRoutes + Self.callbackRoutes + Self.pushRoutes
             + Self.spaceRoutes + Self.snapshotRoutes + Self.deviceRoutes + Self.scriptRoutes + Self.signInRoutes
             + Backend.routes.routes.compactMap(Route.init(relaying:))
     )

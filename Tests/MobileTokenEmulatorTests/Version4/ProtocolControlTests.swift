@@ -13,13 +13,17 @@ import Testing
             let shown = try JSONValue(parsing: await emulator.send("GET", "/_emulator/protocol").body)
             #expect(shown["minimumVersion"]?.int64 == 3 && shown["allowedSuites"] == [] && shown["upgradeOffers"] == [])
             #expect(shown["offeredSuites"]?.array?.first == "EC_P384")
-            let change = #"{"allowedSuites":["EC_P384"],"upgradeOffers":["mobile-token"]}"#
+            #expect(shown["documentedAnswersOnly"] == false)
+            let change = #"""
+                {"allowedSuites":["EC_P384"],"upgradeOffers":["mobile-token"],"documentedAnswersOnly":true}
+                """#
             let changed = try JSONValue(
                 parsing: await emulator.send("PUT", "/_emulator/protocol", body: change).body
             )
             #expect(changed["minimumVersion"]?.int64 == 3 && changed["offeredSuites"] == ["EC_P384"])
             let rules = await emulator.protocolRules()
             #expect(rules.allowedSuites == [.p384] && rules.upgradeOffers == ["mobile-token"])
+            #expect(rules.documentedAnswersOnly)
             try await emulator.reset()
             #expect(await emulator.protocolRules() == EmulatorProtocolRules())
         }
