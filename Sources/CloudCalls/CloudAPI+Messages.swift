@@ -40,6 +40,19 @@ extension CloudAPI {
             .optional("sound", \.sound, .string),
             .optional("extras", \.extras, .json(.open()), "Further members of what the device gets.")
         ).tolerant
+
+        package init(
+            userID: String,
+            registrationID: String?,
+            isSilent: Bool?,
+            title: String?,
+            message: String?,
+            sound: String?,
+            extras: JSONValue?
+        ) {
+            (self.userID, self.registrationID, self.isSilent) = (userID, registrationID, isSilent)
+            (self.title, self.message, self.sound, self.extras) = (title, message, sound, extras)
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import CloudCalls
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
@@ -7,24 +8,8 @@ import PowerAuthProtocol
 enum ApplicationEndpoints {
     static let routes: [Backend.Route] = [
         .cloud("GET", "/v2/applications", "Lists applications.", gives: .applications, Self.list),
-        .cloud(
-            "POST",
-            "/admin/applications",
-            of: .powerAuthCloud,
-            adds: .application,
-            "Creates an application.",
-            takes: .required(.newApplication),
-            gives: .applicationDetail,
-            Self.create
-        ),
-        .cloud(
-            "GET",
-            "/admin/applications/{id}",
-            of: .powerAuthCloud,
-            "Shows an application.",
-            gives: .applicationDetail,
-            Self.show
-        ),
+        .cloud(CloudAPI.createApplication, adds: .application, Self.create),
+        .cloud(CloudAPI.showApplication, Self.show),
         .cloud(
             "POST",
             "/admin/users",
@@ -38,17 +23,24 @@ enum ApplicationEndpoints {
     ]
 
     /// Another application, with keys of its own, beside those there are.
-    static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let request = try context.json()
-        let id = try request.string("id")
-        let roles = try request.strings("roles")
-        guard bank.state.applications[id] == nil else { throw .invalid("id", "is taken", value: .string(id)) }
+    private static func create(
+        _ bank: inout Backend,
+        _ request: CloudAPI.NewApplication,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> CloudAPI.Application {
+        guard bank.state.applications[request.id] == nil else {
+            throw .invalid("id", "is taken", value: .string(request.id))
+        }
         var randomness = bank.state.randomness
         do {
-            let application = try ServerApplication(id: id, roles: roles, randomness: &randomness)
+            let application = try ServerApplication(
+                id: request.id,
+                roles: request.roles ?? [],
+                randomness: &randomness
+            )
             bank.state.randomness = randomness
-            bank.state.applications[id] = application
-            return Self.detail(application, context)
+            bank.state.applications[request.id] = application
+            return CloudAPI.Application(application, context)
         } catch {
             throw .invalidRequest("The application's keys cannot be made")
         }
@@ -59,23 +51,13 @@ enum ApplicationEndpoints {
         return .json(["applications": .array(applications.map(Self.presented))])
     }
 
-    static func show(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let id = context.pathArguments.first ?? ""
+    private static func show(
+        _ bank: inout Backend,
+        _ id: String,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> CloudAPI.Application {
         guard let application = bank.state.applications[id] else { throw .unknownApplication("id", id) }
-        return Self.detail(application, context)
-    }
-
-    /// An application in the words of the administration API, where the newer suites look up their configuration.
-    private static func detail(_ application: ServerApplication, _ context: RequestContext) -> ServerResponse {
-        .json([
-            "id": .string(application.id),
-            "serviceBaseUrl": .string((context.request.origin ?? "") + "/enrollment-server"),
-            "mobileSdkConfig": .string(application.configuration.string),
-            "roles": .strings(application.roles),
-            "appKey": .string(application.key),
-            "appSecret": .string(application.secret.base64),
-            "masterServerPublicKey": .string(Base64.encode(application.masterKey.publicKey.uncompressed)),
-        ])
+        return CloudAPI.Application(application, context)
     }
 
     /// Another user of the cloud API, with a password that this server makes up.
@@ -102,5 +84,19 @@ enum ApplicationEndpoints {
             "masterServerPublicKey": .string(Base64.encode(application.masterKey.publicKey.uncompressed)),
             "sdkConfiguration": .string(application.configuration.string),
         ]
+    }
+}
+
+extension CloudAPI.Application {
+    fileprivate init(_ application: ServerApplication, _ context: RequestContext) {
+        self.init(
+            id: application.id,
+            serviceBaseURL: (context.request.origin ?? "") + "/enrollment-server",
+            key: application.key,
+            secret: application.secret.base64,
+            masterPublicKey: Base64.encode(application.masterKey.publicKey.uncompressed),
+            sdkConfiguration: application.configuration.string,
+            roles: application.roles
+        )
     }
 }

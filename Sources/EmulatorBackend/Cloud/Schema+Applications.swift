@@ -3,11 +3,6 @@ import EmulatorMessages
 // What the cloud API takes and gives: applications and users.
 
 extension Schema {
-    static let newApplication = Self.tolerant(
-        "NewApplication",
-        [.required("id", .word), .optional("roles", .strings, "What the bank wants to know it by.")]
-    )
-
     static let newCloudUser = Self.tolerant("NewCloudUser", [.required("username", .word)])
 
     static let cloudUser = Self.object(
@@ -25,13 +20,4 @@ extension Schema {
     )
 
     static let applications = Self.object("Applications", [.required("applications", .list(of: .application))])
-
-    static let applicationDetail = Self.object(
-        "ApplicationDetail",
-        [
-            .required("id", .string), .required("serviceBaseUrl", .string), .required("appKey", .base64),
-            .required("appSecret", .base64), .required("masterServerPublicKey", .base64),
-            .required("mobileSdkConfig", .string), .required("roles", .strings),
-        ]
-    )
 }

@@ -14,7 +14,7 @@ extension CloudClient {
 
         /// It waits for its device.
         public static let created = Self(rawValue: "CREATED")
-        /// The device has its keys, and it waits for its commit.
+        /// The device has its keys, and it waits for ``CloudClient/commitRegistration(_:externalUserID:otp:)``.
         public static let pendingCommit = Self(rawValue: "PENDING_COMMIT")
         /// The device can decide operations.
         public static let active = Self(rawValue: "ACTIVE")

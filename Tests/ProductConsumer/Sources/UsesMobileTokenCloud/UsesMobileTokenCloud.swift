@@ -8,6 +8,9 @@ let otherTypes: [Any.Type] = [
 let types: [Any.Type] = [
     CloudClient.Operation.self, CloudClient.OfflineCode.self, CloudClient.Registration.self, CloudError.Code.self,
     CloudError.Violation.self, CloudClient.RegistrationStatus.self, JSONValue.self, HTTPTransportError.self,
+    CloudClient.NewRegistration.self, CloudClient.NewRegistration.Step.self, CloudClient.ActivationOffer.self,
+    CloudClient.SignedRequest.self, CloudClient.SignedRequest.Method.self, CloudClient.Verdict.self,
+    CloudClient.NewMessage.self, CloudClient.Message.self, CloudClient.NewPush.self, CloudClient.Application.self,
 ]
 
 /// A back end that asks, over a transport with pins.

@@ -1,0 +1,99 @@
+import CloudCalls
+import Foundation
+
+extension CloudClient {
+    /// A request that a device sent to the back end, as far as its authentication code covers it.
+    public struct SignedRequest: Sendable, CustomStringConvertible, CustomReflectable {
+        /// The HTTP methods that a code can cover.
+        public enum Method: String, Sendable, Hashable {
+            /// GET.
+            case get = "GET"
+            /// POST.
+            case post = "POST"
+            /// PUT.
+            case put = "PUT"
+            /// DELETE.
+            case delete = "DELETE"
+        }
+
+        /// The method of the request.
+        public var method: Method
+        /// The name that the back end and the device have for the endpoint, such as `/transfer`.
+        public var uriID: String
+        /// The value of its `X-PowerAuth-Authorization`.
+        public var header: String
+        /// Its body, byte for byte; not of GET.
+        public var body: [UInt8]?
+        /// Its query, of GET.
+        public var query: [String: String]?
+
+        /// Creates the description of a request.
+        public init(
+            _ method: Method,
+            uriID: String,
+            header: String,
+            body: [UInt8]? = nil,
+            query: [String: String]? = nil
+        ) {
+            (self.method, self.uriID, self.header) = (method, uriID, header)
+            (self.body, self.query) = (body, query)
+        }
+
+        /// Method and endpoint.
+        public var description: String { "\(self.method.rawValue) \(self.uriID)" }
+        /// Empty, so that `dump` reveals no body.
+        public var customMirror: Mirror { Mirror(self, children: []) }
+
+        var wire: CloudAPI.CodeToVerify {
+            let method: CloudAPI.CodeToVerify.Method =
+                switch self.method {
+                case .get: .get
+                case .post: .post
+                case .put: .put
+                case .delete: .delete
+                }
+            return CloudAPI.CodeToVerify(
+                method: method,
+                uriID: self.uriID,
+                header: self.header,
+                body: self.body.map { Data($0).base64EncodedString() },
+                query: self.query
+            )
+        }
+    }
+
+    /// Verifies the authentication code of a request that a device sent to the back end. A code is right once.
+    ///
+    /// When ``CloudError/isOutcomeUnknown``, the server may have used the code up; a wrong one is counted.
+    ///
+    /// - Throws: ``CloudError/Code/malformedSignature`` for a header that cannot be read.
+    public func verify(_ request: SignedRequest) async throws -> CloudResponse<Verdict> {
+        try await self.call(CloudAPI.verifySignature, request.wire) { Verdict($0) }
+    }
+
+    /// Verifies the token of a request that a device sent to the back end.
+    ///
+    /// - Parameter header: The value of its `X-PowerAuth-Token`.
+    /// - Throws: ``CloudError/Code/malformedToken`` for a header that cannot be read.
+    public func verify(token header: String) async throws -> CloudResponse<Verdict> {
+        try await self.call(CloudAPI.verifyToken, CloudAPI.TokenToVerify(header: header)) { Verdict($0) }
+    }
+
+    /// Decides a pending operation by the code that its user carried over from a device without a network.
+    ///
+    /// - Parameters:
+    ///   - code: The digits that the device shows, with their dash.
+    ///   - nonce: That of the QR code, ``OfflineCode/nonce``.
+    ///   - operationID: The operation's identifier.
+    ///   - registrationID: The registration of the device.
+    /// - Throws: ``CloudError/Code/malformedOfflineCode``, ``CloudError/Code/operationNotChangeable``.
+    public func verify(
+        offlineCode code: String,
+        nonce: String,
+        operation operationID: String,
+        registration registrationID: String
+    ) async throws -> CloudResponse<Verdict> {
+        let offline = CloudAPI.OfflineCode(code: code, nonce: nonce, registrationID: registrationID)
+        return try await self.call(CloudAPI.verifyOfflineCode, (operationID, offline)) { Verdict($0) }
+    }
+}
