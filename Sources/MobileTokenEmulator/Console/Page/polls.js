@@ -1,7 +1,7 @@
 // A device that asks again and again is one row: half of a journal is nothing else.
 
 const isPoll = (entry) => entry.isAccepted && !entry.fault && !entry.warnings?.length
-  && /\/(operation\/list|inbox\/(count|message\/list)|activation\/status|token\/app\/operation\/history)$/.test(entry.path)
+  && /\/(operation\/list|inbox\/(count|message\/list)|activation\/status|pa\/v\d\/status|token\/app\/operation\/history)$/.test(entry.path)
   || entry.method === "GET" && entry.isAccepted && /\/v2\/operations\/[^/]+$/.test(entry.path);
 
 /**
