@@ -111,10 +111,11 @@ extension Plan {
             callOfDatabaseLate: chance(0.3)
         )
         let count = 4 + draw.below(14)
-        let isTroubled = (0..<13).map { _ in draw.happens(0.4) }
+        let isTroubled = (0..<13).map { _ in draw.happens(0.5) }
         for _ in 0..<count { self.add(.make(Kind.allCases[draw.below(4)], device: draw.below(self.devices)), &draw) }
-        for _ in 0..<draw.below(9) {
-            let kind = draw.below(isTroubled.count)
+        for _ in 0..<draw.below(24) {
+            // Deaths and frosts most of all.
+            let kind = draw.happens(0.25) ? draw.below(2) : draw.below(isTroubled.count)
             if isTroubled[kind] { self.add(self.trouble(kind, &draw), &draw) }
         }
         self.entries.sort { $0.milliseconds < $1.milliseconds }

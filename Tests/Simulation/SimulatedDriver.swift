@@ -87,8 +87,10 @@ final class SimulatedDriver: JournalDriver {
     func swap(_ change: RowChange) async throws -> SwapAnswer {
         let rules = self.world.defect.rules
         let answer = try await self.write("swap") { [world] database, now in
+            // Repeated, because its answer was lost, it writes nothing.
+            let isRepeated = database.rows[change.activationID]?.tag == change.newTag
             let answer = database.swap(change, at: now, rules)
-            if answer == .written { world.judge.committed(change, isPaused: database.pause != nil) }
+            if answer == .written, !isRepeated { world.judge.committed(change, isPaused: database.pause != nil) }
             return answer
         }
         if answer == .fenceLost { self.state.withLock { _ = $0.locks.remove(change.activationID) } }
