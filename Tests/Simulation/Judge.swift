@@ -245,7 +245,9 @@ struct Judge {
             case .refused, .notFollowed:
                 if isOf == true { self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank did it") }
             case .unanswered, .followed, nil:
-                if receipt.intent.isAutomatic { self.fail("nobody found out what became of \(name): \(receipt)") }
+                if receipt.intent.isAutomatic {
+                    self.fail("nobody found out what became of \(name): receipt \(receipt.number) is open")
+                }
             case .unknown: break
             }
         }
