@@ -294,7 +294,7 @@ let package = Package(
         .testTarget(
             name: "MobileTokenCloudTests",
             dependencies: [
-                "MobileTokenCloud", "CloudCalls", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport",
+                "MobileTokenCloud", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport",
                 "TestSupport", "WireFacts",
             ]
         ),

@@ -187,6 +187,31 @@ import WireFacts
         #expect(error.code == .invalidResponse && error.message.contains("'userId' is missing"))
     }
 
+    /// The answers to a creation, a commit and a removal as far as they are documented.
+    @Test func littleIsAskedOfAnswersToChanges() async throws {
+        let offer = #"""
+            {"registrationId": "R", "activationCode": "C", "activationCodeSignature": "AA==", "activationQrCodeData": "C#AA=="}
+            """#
+        let client = try CloudClient(
+            ScriptedTransport(
+                .json(200, offer),
+                .json(200, offer.replacing("activationCode\"", with: "code\"")),
+                .json(200, #"{"status": "OK"}"#),
+                .json(200, #"{"status": "OK", "registrationId": "S"}"#),
+                .json(200, "{}"),
+                .json(200, #"{"status": "DONE"}"#)
+            )
+        )
+        #expect(try await client.register(.init(userID: "alice")).activationQRCode == "C#AA==")
+        let none = try await cloudError { try await client.register(.init(userID: "alice")) }
+        #expect(none.code == .invalidResponse && none.isOutcomeUnknown)
+        try await client.commitRegistration("R")
+        #expect(try await cloudError { try await client.removeRegistration("R") }.isOutcomeUnknown)
+        #expect(try await cloudError { try await client.removeRegistration("R") }.isOutcomeUnknown)
+        let push = CloudClient.NewPush(userID: "alice", title: "T", message: "M")
+        #expect(try await cloudError { try await client.push(push) }.isOutcomeUnknown)
+    }
+
     // MARK: Reads again
 
     @Test func aReadThatMayPassIsRepeatedAndAWriteIsNot() async throws {
