@@ -3,6 +3,7 @@ import ExactJSON
 import Foundation
 import MobileTokenTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MobileTokenApprovals
@@ -185,5 +186,37 @@ import Testing
         let events = seen.withLock { $0 }
         #expect(events.map(\.state) == [.open, .approved, .claimed, .done])
         #expect(events.allSatisfy { !"\($0)".contains("a-value-of-a-parameter") })
+    }
+
+    /// A look that took long says nothing of what another process did meanwhile.
+    @Test func whoIsLateChangesNothingOfAnothersClaim() async throws {
+        let bench = try await Bench()
+        let other = try await Bench.desk(bench.ledger, bench.server)
+        let ticket = try await bench.desk.ask(Bench.request())
+        _ = try await bench.passing { try await ticket.decision() }
+        let (begun, goesOn) = (Signal(), Signal())
+        let acting = Shared<Task<Void, any Error>?>(nil)
+        bench.server.with { state in
+            state.beforeShow = { server in
+                // The other one looks, too.
+                guard acting.value == nil else { return }
+                acting.value = Task {
+                    try await other.perform(Bench.request()) { approval in
+                        bench.runs.note(approval.action)
+                        server.clock.advance(by: .seconds(301))
+                        begun.raise()
+                        _ = await goesOn.wait()
+                    }
+                }
+                _ = await begun.wait()
+            }
+        }
+        let error = await #expect(throws: ApprovalError.self) { try await bench.perform() }
+        #expect(error?.code == .alreadyPerformed)
+        #expect(error?.performance == .running)
+        goesOn.raise()
+        try await acting.value?.value
+        #expect(bench.runs.count == 1)
+        #expect(try await bench.state() == .done)
     }
 }

@@ -1,4 +1,5 @@
 import MobileTokenTesting
+import TestSupport
 import Testing
 
 @testable import MobileTokenApprovals
@@ -38,6 +39,33 @@ import Testing
         }
         #expect(await bench.code(of: Bench.request(from: .any(1, of: Self.team))) == .rejected)
         #expect(bench.server.operations.map(\.status) == ["CANCELED", "REJECTED", "CANCELED"])
+    }
+
+    /// However the people stand in the list, and though enough others have said yes by then.
+    @Test(arguments: [["alice", "bob", "carol"], ["carol", "alice", "bob"], ["bob", "carol", "alice"]])
+    func aRejectionIsNotOverlookedAmongApprovals(_ team: [String]) async throws {
+        let bench = try await Bench()
+        bench.server.with { $0.script["carol"] = .init(status: "REJECTED", registration: "device-3") }
+        #expect(await bench.code(of: Bench.request(from: .any(2, of: team.map { Person($0) }))) == .rejected)
+        #expect(bench.runs.count == 0)
+    }
+
+    /// Said after the others were looked at, and before the action.
+    @Test func aRejectionBeforeTheActionEndsIt() async throws {
+        let bench = try await Bench()
+        bench.server.with { $0.script["carol"] = nil }
+        let shows = Shared(0)
+        bench.server.with { state in
+            state.cancelFailures = Array(repeating: TestServer.unanswered(lost: true), count: 9)
+            state.beforeShow = { server in
+                shows.update { $0 += 1 }
+                // The fourth is the first of the last look.
+                guard shows.value == 4 else { return }
+                server.with { $0.script["carol"] = .init(status: "REJECTED", registration: "device-3") }
+            }
+        }
+        #expect(await bench.code(of: Bench.request(from: .any(2, of: Self.team))) == .rejected)
+        #expect(bench.runs.count == 0)
     }
 
     @Test func rejectionsMayLeaveEnoughPeople() async throws {

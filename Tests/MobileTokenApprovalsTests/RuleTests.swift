@@ -630,6 +630,18 @@ import Testing
         _ = try await bench.desk.ask(Bench.request("c"))
     }
 
+    /// Each creation whose answer is lost may have rung a phone.
+    @Test func rule13LostAnswersAskNobodyWithoutEnd() async throws {
+        let bench = try await Bench()
+        bench.server.with { state in
+            state.script = [:]
+            state.creationFailures = Array(repeating: (TestServer.unanswered(lost: true), isMade: true), count: 50)
+        }
+        #expect(await bench.code() == .expired)
+        #expect(bench.server.with { $0.creations.count } == 3)
+        #expect(bench.runs.count == 0)
+    }
+
     @Test(arguments: servers) func rule13ARejectedQuestionStaysRejected(_ isDocumentedOnly: Bool) async throws {
         let bench = try await Bench(isDocumentedOnly: isDocumentedOnly)
         bench.server.with { $0.script["alice"] = .init(status: "REJECTED", reason: "no") }

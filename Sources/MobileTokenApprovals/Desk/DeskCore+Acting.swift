@@ -38,8 +38,10 @@ extension DeskCore {
                 try? await self.step(key)
                 throw checked.record.refusal
             }
+            // A slow server does not burn the approval: another look may be quick enough.
+            guard self.clock.now - looked <= Self.freshness else { continue }
             guard let token = try await self.begin(checked) else { continue }
-            self.report(.changed, try await self.loaded(key).record)
+            if let claimed = try? await self.loaded(key) { self.report(.changed, claimed.record) }
             return Claimed(
                 key: key,
                 token: token,
@@ -118,6 +120,8 @@ extension DeskCore {
         case counts(PersonalApproval, age: Int64)
         case discounted(ApprovalError.Code, String)
         case ends(ApprovalState, ApprovalError.Code, String)
+        /// Somebody whose answer is not needed has not said no.
+        case undecided
         /// No answer that tells.
         case silent
     }
@@ -128,6 +132,7 @@ extension DeskCore {
         let counted = record.parts.indices.filter { record.parts[$0].answer == .approved }
         let findings = try await withThrowingTaskGroup(of: Finding.self) { group in
             for index in counted { group.addTask { (index, try await self.verdict(index, record)) } }
+            for index in record.mayObject { group.addTask { (index, try await self.objection(by: index, record)) } }
             return try await group.reduce(into: [Finding]()) { $0.append($1) }
         }.sorted { $0.index < $1.index }
         var approvals: [PersonalApproval] = []
@@ -139,24 +144,44 @@ extension DeskCore {
                 approvals.append(approval)
                 oldest = max(oldest, age)
             case .silent: isSilent = true
-            case .discounted, .ends: break
+            case .discounted, .ends, .undecided: break
             }
         }
         let now = self.now
-        let changed = try await self.ledger.change(stored) { record in
-            for finding in findings {
-                switch finding.verdict {
-                case .discounted(let code, let message): record.discount(finding.index, code, message, at: now)
-                case .ends(let state, let code, let message): record.end(state, code, message, at: now)
-                case .counts, .silent: break
-                }
-            }
-            if oldest > record.terms.validFor {
-                record.end(.lapsed, .lapsed, "The approval is too old to be used", at: now)
+        var changed = record
+        for finding in findings {
+            switch finding.verdict {
+            case .discounted(let code, let message): changed.discount(finding.index, code, message, at: now)
+            case .ends(let state, let code, let message): changed.end(state, code, message, at: now)
+            case .counts, .undecided, .silent: break
             }
         }
-        if isSilent, changed.record.state == .approved { return nil }
-        return (changed, approvals, now.subtractingSaturated(oldest))
+        if oldest > record.terms.validFor {
+            changed.end(.lapsed, .lapsed, "The approval is too old to be used", at: now)
+        }
+        var result = stored
+        if changed != record {
+            // What was found holds for the record that was looked at. Whoever was quicker may have claimed it, or heard another answer.
+            guard let swapped = try await self.ledger.swap(stored, to: changed) else { return nil }
+            result = swapped
+        }
+        if isSilent, changed.state == .approved { return nil }
+        return (result, approvals, now.subtractingSaturated(oldest))
+    }
+
+    /// Asks for the "no" of somebody who has not answered yet.
+    private func objection(by index: Int, _ record: QuestionRecord) async throws -> Verdict {
+        guard let id = record.parts[index].operationID else { return .undecided }
+        do {
+            let answer = try await self.server.show(operation: id)
+            self.note(answer.date)
+            guard answer.value.status == "REJECTED" else { return .undecided }
+            return .ends(.rejected, .rejected, "\(record.parts[index].person) rejected it")
+        } catch {
+            if error.kind == .canceled { throw CancellationError() }
+            self.note(error, record)
+            return error.kind == .notFound ? .undecided : .silent
+        }
     }
 
     private func verdict(_ index: Int, _ record: QuestionRecord) async throws -> Verdict {
@@ -200,9 +225,14 @@ extension DeskCore {
         if let isEligible = self.configuration.isEligible, await !isEligible(part.person) {
             return .discounted(.failed, "\(part.person) may no longer approve")
         }
-        // Without the server's time in the answer, and without its stamp, what this clock says.
+        if let finalized = operation.finalized,
+            finalized > operation.expires.addingSaturated(QuestionRecord.expiryTolerance)
+        {
+            return .ends(.expired, .expired, "It was approved after its time was over")
+        }
+        // Without the server's time in the answer, what this clock says, put right by what is known of the server's.
         let age = ApprovalAge.age(
-            answered: answer.date ?? self.now,
+            answered: answer.date ?? self.now.addingSaturated(self.withState { $0.offset } ?? 0),
             finalized: operation.finalized,
             lastPending: part.lastPending
         )
@@ -245,13 +275,16 @@ extension DeskCore {
         guard registration.id.isExactly(id), registration.userID.isExactly(part.person.user) else {
             return .discounted(.deviceNotAccepted, "The device that decided is not of \(part.person)")
         }
+        guard registration.status == "ACTIVE" else {
+            return .discounted(.deviceNotAccepted, "The device that decided is no longer active")
+        }
         if let devices = terms.devices {
             if devices.contains(where: { $0.isExactly(id) }) { return nil }
             guard terms.minimumDeviceAge != nil else {
                 return .discounted(.deviceNotAccepted, "The device that decided is none of those named")
             }
         }
-        guard let enrolled = registration.created, let asked = part.created else {
+        guard let enrolled = registration.created, let asked = record.parts.compactMap(\.created).min() else {
             return .ends(.failed, .cannotVerify, "The server does not tell how old the device is")
         }
         guard asked.subtractingSaturated(enrolled) >= terms.minimumDeviceAge ?? 0 else {

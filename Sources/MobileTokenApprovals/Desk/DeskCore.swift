@@ -308,6 +308,7 @@ final class DeskCore: Sendable {
     // MARK: Polling
 
     private func poll(_ indices: [Int], _ look: inout Look) async throws {
+        var answers: [(index: Int, answer: Dated<ApprovalOperation>)] = []
         for index in indices {
             guard look.stored.record.toPoll.contains(index), let id = look.stored.record.parts[index].operationID else {
                 continue
@@ -316,11 +317,17 @@ final class DeskCore: Sendable {
             do {
                 let answer = try await self.server.show(operation: id)
                 self.note(answer.date)
-                try await self.answered(answer, index, &look)
-            } catch let failure as ServerFailure {
-                look.note(failure)
-                self.note(failure, look.stored.record)
+                answers.append((index, answer))
+            } catch {
+                look.note(error)
+                self.note(error, look.stored.record)
             }
+        }
+        // A "no" ends the question, in whatever order the people stand who said yes.
+        let rejections = answers.filter { $0.answer.value.status == "REJECTED" }
+        for (index, answer) in rejections + answers.filter({ $0.answer.value.status != "REJECTED" })
+        where look.stored.record.toPoll.contains(index) {
+            try await self.answered(answer, index, &look)
         }
     }
 
@@ -373,12 +380,13 @@ final class DeskCore: Sendable {
             do {
                 guard let operation = try await self.end(id, of: look.stored.record) else { continue }
                 let wasApproved = operation.status == "APPROVED"
-                look.stored = try await self.ledger.change(look.stored) { $0.isOver(id, wasApproved: wasApproved) }
+                let now = self.now
+                look.stored = try await self.ledger.change(look.stored) { $0.isOver(operation, at: now) }
                 if wasApproved { self.report(.surplusApproval, look.stored.record) }
                 if isStray { self.report(.strayCanceled, look.stored.record) }
             } catch let failure as ServerFailure {
                 guard failure.kind != .notFound else {
-                    look.stored = try await self.ledger.change(look.stored) { $0.isOver(id, wasApproved: false) }
+                    look.stored = try await self.ledger.change(look.stored) { $0.isOver(id) }
                     continue
                 }
                 look.note(failure)

@@ -67,7 +67,9 @@ struct QuestionRecord: Sendable, Equatable, Codable {
     /// Ends a question that was not acted on.
     @discardableResult
     mutating func end(_ state: ApprovalState, _ code: ApprovalError.Code, _ message: String, at now: Int64) -> Bool {
-        self.move(to: state, at: now, Reason(code: code.description, message: message))
+        // Whoever has claimed it says how it ended, and nobody else.
+        guard self.state != .claimed else { return false }
+        return self.move(to: state, at: now, Reason(code: code.description, message: message))
     }
 
     /// Gives up what another incarnation of the ledger drafted, or whose holder is gone.
@@ -84,8 +86,11 @@ struct QuestionRecord: Sendable, Equatable, Codable {
 
     mutating func performed(_ token: Int64, _ state: ApprovalState, at now: Int64) -> Bool {
         guard self.claim?.token == token else { return false }
-        guard state == .lapsed else { return self.move(to: state, at: now) }
-        return self.end(.lapsed, .lapsed, "Too much time passed before the action could begin", at: now)
+        let reason = Reason(
+            code: ApprovalError.Code.lapsed.description,
+            message: "Too much time passed before the action could begin"
+        )
+        return self.move(to: state, at: now, state == .lapsed ? reason : nil)
     }
 
     mutating func settle(_ outcome: Settlement, by person: String, at now: Int64) -> Bool {
@@ -101,6 +106,9 @@ struct QuestionRecord: Sendable, Equatable, Codable {
     /// - Parameter patience: After how long a creation without an answer cannot arrive any more, in milliseconds.
     func toSend(at now: Int64, patience: Int64) -> [Int] {
         guard self.state.isPending else { return [] }
+        // Nobody is asked after the time in which the answer was wanted. One after the other, each has that time from the creation on.
+        let isOver = now.subtractingSaturated(self.asked) >= self.terms.seconds * 1_000
+        guard !isOver || self.terms.approvers.isInOrder else { return [] }
         var indices: [Int] = []
         for (index, part) in self.parts.enumerated() {
             if part.mustBeSent(at: now, patience: patience) { indices.append(index) }
@@ -124,7 +132,10 @@ struct QuestionRecord: Sendable, Equatable, Codable {
     }
 
     /// Notes that a creation was certainly not carried out.
-    mutating func unsend(_ index: Int) { self.parts[index].sent = nil }
+    mutating func unsend(_ index: Int) {
+        self.parts[index].sent = nil
+        self.parts[index].attempts -= 1
+    }
 
     /// Takes an operation that was created, or that was found to be one of ours.
     ///
@@ -165,6 +176,14 @@ struct QuestionRecord: Sendable, Equatable, Codable {
         return self.parts.indices.filter { self.parts[$0].operationID != nil && self.parts[$0].answer == .pending }
     }
 
+    /// The people whose rejection would end a question that enough others have approved.
+    var mayObject: [Int] {
+        guard self.terms.approvers.onRejection == .ends else { return [] }
+        return self.parts.indices.filter {
+            self.parts[$0].operationID != nil && self.parts[$0].answer == .pending && !self.parts[$0].isOver
+        }
+    }
+
     /// Notes that an operation is still waiting.
     mutating func stillPending(_ index: Int, date: Int64?) {
         if let date { self.parts[index].lastPending = max(date, self.parts[index].lastPending ?? date) }
@@ -172,13 +191,14 @@ struct QuestionRecord: Sendable, Equatable, Codable {
 
     /// Takes the end of an operation, and draws the conclusion.
     mutating func answer(_ index: Int, _ answer: Part.Answer, _ operation: ApprovalOperation, at now: Int64) {
-        guard self.parts[index].answer == .pending else { return }
+        guard self.state.isPending, self.parts[index].answer == .pending else { return }
         self.parts[index].close(answer, operation)
         self.count(at: now)
     }
 
     /// Strikes out a person who approved and no longer counts.
     mutating func discount(_ index: Int, _ code: ApprovalError.Code, _ message: String, at now: Int64) {
+        guard self.state == .approved else { return }
         self.parts[index].answer = .discounted
         switch self.tally {
         case .approved: break
@@ -239,14 +259,25 @@ struct QuestionRecord: Sendable, Equatable, Codable {
         return strays + self.parts.compactMap { $0.answer == .pending && !$0.isOver ? $0.operationID : nil }
     }
 
-    /// Notes that the server says that an operation is over; one that was approved all the same is surplus.
-    mutating func isOver(_ operationID: String, wasApproved: Bool) {
+    /// Notes that an operation is over. One that was approved all the same is surplus; a "no" that came before it was canceled counts
+    /// as long as nothing has been done.
+    mutating func isOver(_ operation: ApprovalOperation, at now: Int64) {
+        self.isOver(operation.id)
+        for index in self.parts.indices where self.parts[index].operationID?.isExactly(operation.id) == true {
+            if operation.status == "APPROVED" { self.parts[index].isSurplus = true }
+            guard operation.status == "REJECTED", self.state == .approved, self.parts[index].answer == .pending else {
+                continue
+            }
+            self.parts[index].close(.rejected, operation)
+            if self.tally == .impossible { self.endByAnswers(at: now) }
+        }
+    }
+
+    /// Notes that the server has an operation no more.
+    mutating func isOver(_ operationID: String) {
         for index in self.parts.indices {
             self.parts[index].strays.removeAll { $0.isExactly(operationID) }
-            if self.parts[index].operationID?.isExactly(operationID) == true {
-                self.parts[index].isOver = true
-                if wasApproved { self.parts[index].isSurplus = true }
-            }
+            if self.parts[index].operationID?.isExactly(operationID) == true { self.parts[index].isOver = true }
         }
     }
 
@@ -291,8 +322,11 @@ extension QuestionRecord {
 
         init(person: Person) { self.person = person }
 
+        /// The number of creations whose fate may be unknown: each may have asked the person.
+        private static let attemptLimit = 3
+
         func mustBeSent(at now: Int64, patience: Int64) -> Bool {
-            guard self.operationID == nil else { return false }
+            guard self.operationID == nil, self.attempts < Self.attemptLimit else { return false }
             guard let sent else { return true }
             // A clock that went back does not shorten the wait.
             return now.subtractingSaturated(sent).magnitude >= patience.magnitude
