@@ -62,7 +62,7 @@ public struct Approval: Sendable {
     public let action: [UInt8]
     /// The people who approved.
     public let approvals: [PersonalApproval]
-    /// The fingerprint that the phone showed.
+    /// The fingerprint that the phone of the first person who was asked showed; everybody is shown one of their own.
     public let fingerprint: String
     /// A name of this one act, the same whenever the same question is asked in the same audience: 64 hexadecimal digits. The target can refuse a
     /// second time by it.
