@@ -9,9 +9,12 @@ import HTTPClientTransport
 ///     baseURL: "https://cloud.example.com/powerauth-cloud",
 ///     credentials: .init(user: "billing", password: password)
 /// )
-/// var payment = CloudClient.NewOperation(template: "payment", userID: "alice")
-/// payment.parameters = ["amount": "63.99", "currency": "EUR"]
-/// let operation = try await cloud.createOperation(payment)
+/// let question = CloudClient.NewOperation(
+///     template: "payment",
+///     userID: "alice",
+///     parameters: ["amount": "63.99", "currency": "EUR"]
+/// )
+/// let operation = try await cloud.createOperation(question)
 /// ```
 ///
 /// One client serves a whole process. Nothing is opened or sent before a method needs it. Redirects are not followed. A call that

@@ -43,8 +43,8 @@ struct ConsoleLegibilityTests {
                 }
             }
             try await withBrowser(width: width, height: 800) { page async throws in
-                try await page.open(emulator.cloudURL + "/docs#postV2Registrations")
-                try await page.wait(until: "document.querySelector('#postV2Registrations[open] .try')")
+                try await page.open(emulator.cloudURL + "/docs#createRegistration")
+                try await page.wait(until: "document.querySelector('#createRegistration[open] .try')")
                 try await page.evaluate(Self.faults)
                 for isDark in [false, true] {
                     try await page.resize(width: width, height: 800, dark: isDark)

@@ -21,10 +21,10 @@ struct DocumentationBrowserTests {
                 try await page.press("/")
                 try await page.type("post /v2/registrations device")
                 #expect(try await page.evaluate(count) == "1")
-                try await page.click("#postV2Registrations > summary")
+                try await page.click("#createRegistration > summary")
                 // The page is told a moment after the click that the route is open.
-                try await page.wait(until: "document.querySelector('#postV2Registrations pre') !== null")
-                let shown = try await page.evaluate("document.querySelector('#postV2Registrations').textContent")
+                try await page.wait(until: "document.querySelector('#createRegistration pre') !== null")
+                let shown = try await page.evaluate("document.querySelector('#createRegistration').textContent")
                 for word in ["userId", "commitPhase", "ON_COMMIT | ON_KEY_EXCHANGE", "Registration", "507"] {
                     #expect(shown.contains(word), "\(word)")
                 }
@@ -33,8 +33,8 @@ struct DocumentationBrowserTests {
                 #expect(try await page.evaluate("String(document.querySelector('#empty').hidden)") == "false")
 
                 // A link to a route opens it.
-                try await page.open(emulator.cloudURL + prefix + "/docs#getV2OperationsId")
-                try await page.wait(until: "document.querySelector('#getV2OperationsId')?.open")
+                try await page.open(emulator.cloudURL + prefix + "/docs#getOperation")
+                try await page.wait(until: "document.querySelector('#getOperation')?.open")
                 #expect(page.complaints.isEmpty)
             }
         }
@@ -49,8 +49,8 @@ struct DocumentationBrowserTests {
             }
             for text in [
                 """
-                id=\"postV2Operations\"
-                """, "href=\"#postV2Operations\"", "curl -X POST &#39;\(emulator.cloudURL)/v2/operations&#39;",
+                id=\"createOperation\"
+                """, "href=\"#createOperation\"", "curl -X POST &#39;\(emulator.cloudURL)/v2/operations&#39;",
                 "<a href=\"#shape-VirtualDevice\">VirtualDevice</a>", "id=\"shape-VirtualDevice\"",
             ] { #expect(page.contains(text), "\(text)") }
             #expect(!page.contains("<!--"))
@@ -60,8 +60,8 @@ struct DocumentationBrowserTests {
     @Test func aCallIsTriedWithTheServersOwnCredentials() async throws {
         try await withEmulator { emulator async throws in
             try await withBrowser(width: 1400, height: 900) { page async throws in
-                try await page.open(emulator.cloudURL + "/docs#postV2Operations")
-                let route = "document.querySelector('#postV2Operations')"
+                try await page.open(emulator.cloudURL + "/docs#createOperation")
+                let route = "document.querySelector('#createOperation')"
                 try await page.wait(until: "\(route).querySelector('.try')")
                 let body = #"{"template": "payment", "userId": "alice"}"#
                 try await page.evaluate("\(route).querySelector('textarea').value = \(Browser.quoted(body)), 1")
@@ -69,8 +69,8 @@ struct DocumentationBrowserTests {
                 try await page.wait(until: "\(route).querySelector('.try pre')?.textContent.includes('PENDING')")
                 #expect(await emulator.operations().map(\.userID) == ["alice"])
                 // What stands in braces is asked for; a refusal is shown as it comes.
-                try await page.evaluate("location.hash = 'getV2OperationsId', 1")
-                let other = "document.querySelector('#getV2OperationsId')"
+                try await page.evaluate("location.hash = 'getOperation', 1")
+                let other = "document.querySelector('#getOperation')"
                 try await page.wait(until: "\(other).querySelector('.try [name=id]')")
                 try await page.evaluate("\(other).querySelector('[name=id]').value = '../x', 1")
                 try await page.evaluate("\(other).querySelector('.try button').click()")
