@@ -37,7 +37,7 @@ package indirect enum Schema: Sendable {
         package let name: String
         package let schema: Schema
         /// A member that is not required may be `null` as well.
-        package let isRequired: Bool
+        package private(set) var isRequired: Bool
         package let summary: String
         /// Whether this server alone has it, in a form that is otherwise a real server's.
         package private(set) var isOurs = false
@@ -48,10 +48,12 @@ package indirect enum Schema: Sendable {
         /// The unit that readers are told.
         package var shownUnit: Unit? { self.unit ?? self.schema.unit }
 
-        /// The same, as one that this server alone has.
+        /// The same, as one that this server alone has. It may be left out: of a request anyway, and of an answer that shows no more
+        /// than real servers do.
         package var ours: Self {
             var member = self
             member.isOurs = true
+            member.isRequired = false
             return member
         }
 

@@ -5,6 +5,13 @@ let otherTypes: [Any.Type] = [
     HTTPRequest.self, HTTPResponse.self, HTTPHeaders.self, Endpoint.self, FormData.self, Empty.self,
 ]
 
+let types: [Any.Type] = [
+    Action.self, Approval.self, ApprovalDesk.self, ApprovalError.self, ApprovalError.Performance.self, ApprovalEvent.self,
+    ApprovalLedger.self, ApprovalRequest.self, ApprovalRequest.Acceptance.self, ApprovalRequest.Cancellation.self,
+    ApprovalState.self, ApprovalTemplate.self, ApprovalTicket.self, Approvers.self, Approvers.RejectionRule.self,
+    Decision.self, Parameter.self, Person.self, PersonalApproval.self, PersonalApproval.Evidence.self, Settlement.self,
+]
+
 /// A deployer that acts on what two of three people approved.
 func deploy(_ manifest: [UInt8], cloud: CloudClient) async throws -> Int {
     let desk = try await ApprovalDesk(

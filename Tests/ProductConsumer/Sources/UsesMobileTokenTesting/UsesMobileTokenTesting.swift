@@ -6,7 +6,7 @@ let otherTypes: [Any.Type] = [
 ]
 
 let types: [Any.Type] = [
-    ManualClock.self, ManualClock.Instant.self,
+    ManualClock.self, ManualClock.Instant.self, ScriptedApprover.self,
 ]
 
 func inSpace(_ body: () async throws -> Void) async throws { try await withSpace { _ in try await body() } }
