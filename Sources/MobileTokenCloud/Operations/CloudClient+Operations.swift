@@ -21,7 +21,9 @@ extension CloudClient {
 
     /// Cancels an operation that waits for a decision, and returns it as it is then.
     ///
-    /// - Parameter reason: A reason for the server and its callbacks.
+    /// - Parameters:
+    ///   - id: The operation.
+    ///   - reason: A reason for the server and its callbacks.
     /// - Throws: ``CloudError/Code/operationNotChangeable`` for one that is over, ``CloudError/Code/operationNotFound``.
     @discardableResult
     public func cancelOperation(_ id: String, reason: String? = nil) async throws -> CloudResponse<Operation> {

@@ -5,7 +5,9 @@ import EmulatorMessages
 extension CloudClient {
     /// Registers a device for a user.
     ///
-    /// - Parameter refusesOthersInProgress: Whether to refuse while another registration of the user waits for its device or its commit.
+    /// - Parameters:
+    ///   - registration: The user, and the settings of the registration.
+    ///   - refusesOthersInProgress: Whether to refuse while another registration of the user waits for its device or its commit.
     /// - Throws: ``CloudError/Code/registrationNotAllowed`` while there is another one.
     public func register(
         _ registration: NewRegistration,
@@ -32,6 +34,7 @@ extension CloudClient {
     /// Makes a registration active whose device has its keys.
     ///
     /// - Parameters:
+    ///   - id: The registration.
     ///   - externalUserID: The person of the server side who is sure of the user.
     ///   - otp: The code, where it is asked for at the commit.
     /// - Throws: ``CloudError/Code/registrationNotChangeable``, also for a wrong code.
