@@ -6,7 +6,8 @@ let otherTypes: [Any.Type] = [
 ]
 
 let types: [Any.Type] = [
-    Action.self, Approval.self, ApprovalDesk.self, ApprovalError.self, ApprovalError.Performance.self, ApprovalEvent.self,
+    Action.self, Approval.self, ApprovalDesk.self, ApprovalError.self, ApprovalError.Performance.self,
+    ApprovalEvent.self,
     ApprovalLedger.self, ApprovalRequest.self, ApprovalRequest.Acceptance.self, ApprovalRequest.Cancellation.self,
     ApprovalState.self, ApprovalTemplate.self, ApprovalTicket.self, Approvers.self, Approvers.RejectionRule.self,
     Decision.self, Parameter.self, Person.self, PersonalApproval.self, PersonalApproval.Evidence.self, Settlement.self,
