@@ -149,7 +149,10 @@ public final class ApprovalDesk: Sendable {
 
     /// Says what became of an action of which nobody knew how far it came. It is never run again.
     ///
-    /// - Parameter person: The one who found out.
+    /// - Parameters:
+    ///   - id: The name of the question.
+    ///   - outcome: What was found out.
+    ///   - person: The one who found out.
     /// - Throws: ``ApprovalError/Code/invalidRequest`` when there is nothing to settle.
     public func settle(id: String, as outcome: Settlement, by person: String) async throws {
         guard !person.isEmpty, person.utf8.count <= 255 else {

@@ -30,7 +30,9 @@ public struct Approvers: Sendable, Hashable, Codable {
 
     /// Asks several people, all of whom must approve.
     ///
-    /// - Parameter inOrder: Asks one after the other.
+    /// - Parameters:
+    ///   - people: Those who are asked.
+    ///   - inOrder: Asks one after the other.
     public static func all(of people: [Person], inOrder: Bool = false) -> Self {
         var approvers = Self(people: people, needed: people.count, isInOrder: inOrder, onRejection: .ends)
         approvers.isAll = true

@@ -9,7 +9,9 @@ public struct Person: Sendable, Hashable, Codable, ExpressibleByStringLiteral, C
 
     /// Creates a person.
     ///
-    /// - Parameter users: The user ids at the server; by default the identifier.
+    /// - Parameters:
+    ///   - id: The identifier, by which the person is known to the asker.
+    ///   - users: The user ids at the server; by default the identifier.
     public init(_ id: String, users: [String] = []) {
         self.id = id
         self.users = users.isEmpty ? [id] : users

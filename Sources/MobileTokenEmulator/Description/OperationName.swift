@@ -50,6 +50,7 @@ struct OperationName {
         "POST /_emulator/devices/{id}/claims": "claimByDevice",
         "POST /_emulator/devices/{id}/inbox/{message}/read": "readMessageByDevice",
         "POST /_emulator/devices/{id}/offline-codes": "approveOfflineByDevice",
+        "GET /_emulator/callbacks": "listCallbackSummaries", "PUT /_emulator/callbacks/{id}": "pauseCallback",
         "PUT /v2/registrations/{id}": "changeRegistration",
         "DELETE /v2/registrations/{id}/flags": "removeRegistrationFlags",
         "POST /v2/registrations/{id}/flags": "addRegistrationFlags", "DELETE /v2/operations/{id}": "cancelOperation",

@@ -57,7 +57,15 @@ extension Emulator {
 
     /// Makes a virtual device whose user an OpenID provider of the server signs in.
     ///
-    /// - Parameter provider: The name of the provider, such as `emulator`.
+    /// - Parameters:
+    ///   - userID: The user who signs in.
+    ///   - provider: The name of the provider, such as `emulator`.
+    ///   - name: The name that the device gives itself.
+    ///   - version: The version of the protocol that it speaks: `3.1`, `3.2`, `3.3` or `4.0`.
+    ///   - suite: The algorithms of a device of version 4.0; by default those without post-quantum ones, if the server offers them.
+    ///   - push: The service whose push messages it registers for: `apns`, `fcm` or `hms`.
+    ///   - rule: The way it decides; by default it approves at once.
+    /// - Throws: ``EmulatorError`` of code `capacityExceeded`, `invalidConfiguration`, or `refused` with the reason.
     @discardableResult
     public func makeDevice(
         userID: String,

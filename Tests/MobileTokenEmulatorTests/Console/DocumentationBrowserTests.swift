@@ -76,8 +76,8 @@ struct DocumentationBrowserTests {
                 try await page.evaluate("\(other).querySelector('.try button').click()")
                 try await page.wait(until: "\(other).querySelector('.try .bad')?.textContent.startsWith('400')")
                 // Where there is no relay, the credentials are asked for, and the journal tells none.
-                try await page.evaluate("location.hash = 'postAdminUsers', 1")
-                let third = "document.querySelector('#postAdminUsers')"
+                try await page.evaluate("location.hash = 'createUserAsAdministrator', 1")
+                let third = "document.querySelector('#createUserAsAdministrator')"
                 try await page.wait(until: "\(third).querySelector('.try [name=credentials]')")
                 let credentials = "\(emulator.cloudUser):\(emulator.cloudPassword)"
                 try await page.evaluate(
