@@ -161,7 +161,7 @@ extension DeskCore {
         }
         var result = stored
         if changed != record {
-            // What was found holds for the record that was looked at. Whoever was quicker may have claimed it, or heard another answer.
+            // Findings hold for the record that was looked at. Whoever was quicker may have claimed it, or heard another answer.
             guard let swapped = try await self.ledger.swap(stored, to: changed) else { return nil }
             result = swapped
         }
