@@ -53,5 +53,5 @@ termination.setEventHandler { @Sendable in deciding.cancel() }  // `@Sendable`: 
 termination.activate()
 
 try await deciding.value  // returns when what was signed has come to its end
-telling.cancel()
+await telling.value  // its stream ends with the run, and what it is telling is told
 await client.shutdown()
