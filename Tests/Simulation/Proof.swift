@@ -116,12 +116,20 @@ struct Proof {
     private mutating func escape() {
         let before = Simulator.foreignJobCount
         let simulator = Simulator(seed: 1)
-        let (queue, resumed) = (DispatchQueue(label: "elsewhere"), DispatchSemaphore(value: 0))
+        let (queue, mayResume) = (DispatchQueue(label: "elsewhere"), DispatchSemaphore(value: 0))
+        let resumed = DispatchSemaphore(value: 0)
         simulator.spawn(in: simulator.makeProcess("escaping")) {
-            await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+            await withCheckedContinuation { continuation in
+                queue.async {
+                    // Resumed before it waits, the task would go on without a job.
+                    mayResume.wait()
+                    continuation.resume()
+                }
+            }
             resumed.signal()
         }
         let end = simulator.run { false }
+        mayResume.signal()
         resumed.wait()
         let count = Simulator.foreignJobCount - before
         self.expect(end == .deadlock && count == 1, "what leaves the thread is a deadlock here, and counted: \(count)")

@@ -7,8 +7,7 @@ import TestSupport
         try await ChildProcess.run(ChildProcess.besideTests("simulate"), arguments)
     }
 
-    @Test(.disabled("One of fourteen proofs failed on a busy machine; see the README beside the simulation"))
-    func theSimulatorKeepsItsPromises() async throws {
+    @Test func theSimulatorKeepsItsPromises() async throws {
         let outcome = try await self.simulate("--proof")
         #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.errors)")
         #expect(outcome.lines.count { $0.hasPrefix("ok ") } == 14)
