@@ -43,7 +43,7 @@ extension Schema {
 }
 
 extension Schema.Member {
-    /// What may stand here.
+    /// The example that readers are shown.
     package var shownExample: JSONValue { self.example ?? self.schema.example(named: self.name) }
 
     fileprivate var hasOwnExample: Bool { self.example != nil || self.schema.hasOwnExample }

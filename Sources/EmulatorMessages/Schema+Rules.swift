@@ -5,7 +5,7 @@ extension Schema {
     package enum MemberRule: Sendable {
         /// One of them is given, and only one.
         case either(String, or: String)
-        /// Where the first is given, so is the other.
+        /// The other member is given whenever the first one is.
         case needs(String, with: String)
     }
 }

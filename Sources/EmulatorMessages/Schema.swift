@@ -41,7 +41,7 @@ package indirect enum Schema: Sendable {
         package let summary: String
         /// Whether this server alone has it, in a form that is otherwise a real server's.
         package private(set) var isOurs = false
-        /// What may stand here.
+        /// An example of its value.
         package let example: JSONValue?
         package let unit: Unit?
 

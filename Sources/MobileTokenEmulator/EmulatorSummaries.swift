@@ -53,7 +53,7 @@ extension Emulator {
         public var name: String
         /// What the user is shown as the title.
         public var title: String
-        /// What the user is shown, in English, with amounts written out; `nil` when the operation's template is gone.
+        /// The form as the user sees it, in English, with amounts written out; `nil` when the operation's template is gone.
         public var formData: JSONValue?
         /// The data that is signed.
         public var data: String

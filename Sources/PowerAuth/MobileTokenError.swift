@@ -54,7 +54,7 @@ public struct MobileTokenError: Error, CustomStringConvertible {
 
     /// The code, the message and the type of the cause, on one line.
     ///
-    /// What the server wrote is escaped and cut, so that it can neither steer a terminal nor forge the line of a log.
+    /// The server's own words are escaped and cut, so that they can neither steer a terminal nor forge the line of a log.
     public var description: String {
         var text = "\(self.code): \(DisplayText.escaped(self.message))"
         if let httpStatus { text += " (HTTP \(httpStatus))" }

@@ -84,7 +84,7 @@ package struct OperationTemplates: Sendable {
         }
     }
 
-    /// What the user is shown, in the fallback's language; `nil` when the template is gone.
+    /// Returns the form as the user sees it, in the fallback's language; `nil` when the template is gone.
     package func formData(of operation: ServerOperation) -> JSONValue? {
         switch operation.content {
         case .custom(let formData, _):

@@ -133,7 +133,7 @@ public final class ApprovalDesk: Sendable {
                 found.append(try await self.core.followed(stored).record)
             }
         } else {
-            // Whoever is not final may turn out to be in another state, once somebody looks.
+            // The ledger may be behind: following the question brings its state up to date.
             let searched = states.union(ApprovalState.allCases.filter { !$0.isFinal })
             var last: LedgerKey?
             while true {
@@ -147,7 +147,7 @@ public final class ApprovalDesk: Sendable {
             .map { ApprovalTicket($0, desk: self) }
     }
 
-    /// Says what became of an action of which nobody knew how far it came. It is never run again.
+    /// Records the outcome of an action that was interrupted. The action is never run again.
     ///
     /// - Parameters:
     ///   - id: The name of the question.
@@ -185,7 +185,7 @@ public final class ApprovalDesk: Sendable {
 
     /// Takes a callback of the server, and returns at once the status to answer with.
     ///
-    /// A callback is never authority: it is a reason to look. An operation that nobody knows is answered as one that is known.
+    /// A callback proves nothing: it only wakes the desk, which asks the server. Unknown operations are answered like known ones.
     ///
     /// - Parameters:
     ///   - body: The body of the request.
@@ -211,8 +211,10 @@ public final class ApprovalDesk: Sendable {
         guard let password = self.core.configuration.callbackPassword, !password.isEmpty else { return false }
         let values = headers.filter { $0.0.lowercased() == "authorization" }.map(\.1)
         // Two fields of one name are read differently by different readers.
-        guard values.count == 1, let value = values.first, value.lowercased().hasPrefix("basic "),
-            let bytes = Base64.decode(String(value.dropFirst(6))), let colon = bytes.firstIndex(of: UInt8(ascii: ":"))
+        guard values.count == 1, let value = values.first,
+            value.utf8.prefix(6).elementsEqual("basic ".utf8, by: { $0 | 0x20 == $1 }),
+            let bytes = Base64.decode(String(Substring(value.utf8.dropFirst(6)))),
+            let colon = bytes.firstIndex(of: UInt8(ascii: ":"))
         else { return false }
         // Of digests, so that not even the length shows in the time that it takes.
         return constantTimeEquals(SHA256.hash(Array(bytes[(colon + 1)...])), SHA256.hash(Array(password.utf8)))

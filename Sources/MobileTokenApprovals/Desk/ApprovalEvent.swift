@@ -8,11 +8,11 @@ public struct ApprovalEvent: Sendable, Hashable, CustomStringConvertible {
         case asked
         /// The question came to another state.
         case changed
-        /// Somebody approved after the question was over. Nothing follows from it.
+        /// An approval came after the end of the question. Nothing follows from it.
         case surplusApproval
         /// The server has an operation that was not the one that counts: the answer to its creation was lost. It is canceled.
         case strayCanceled
-        /// The server gave no answer that tells, or one that nobody knows.
+        /// The server did not answer, or with a status that is not known.
         case serverFailed
         /// The action is over, and the ledger could not be told: the question is `unknown` from now on.
         case outcomeNotRecorded

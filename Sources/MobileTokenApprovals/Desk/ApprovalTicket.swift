@@ -17,7 +17,7 @@ public struct ApprovalTicket: Sendable, Identifiable {
     public let state: ApprovalState
     /// Why it came to its end; `nil` while it has not, or when it ended well.
     public let reason: String?
-    /// The end as somebody found it out, and who; `nil` unless it was `unknown` once.
+    /// The outcome that a person reported, and who did; `nil` unless the question was `unknown`.
     public let settlement: (outcome: Settlement, person: String, date: Date)?
     let desk: ApprovalDesk
     let key: LedgerKey

@@ -2,7 +2,7 @@ import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
 
-/// Whether a callback is paused: nothing is sent for it.
+/// The pause of a callback, for which nothing is sent meanwhile.
 struct CallbackPause: Described {
     var isPaused: Bool
 

@@ -41,7 +41,7 @@ struct Webhook: Sendable {
         ]
     }
 
-    /// What the server does where no status from 200 to 299 comes back.
+    /// The repetitions after any status but 200 to 299.
     private static var schedule: String {
         let pauses = (1...8).map { attempt in Double(RetrySchedule.pause(afterAttempt: attempt)) / 1000 }
         let shown = pauses.map { String($0) }.joined(separator: ", ")

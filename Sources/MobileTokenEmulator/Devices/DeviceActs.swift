@@ -6,7 +6,7 @@ import MobileToken
 extension Emulator {
     /// The inbox as a virtual device is shown it.
     public struct DeviceInbox: Sendable, Codable, Hashable {
-        /// How many messages are unread, on all pages.
+        /// The number of unread messages, on all pages.
         public var unread: Int
         /// The newest 100, newest first.
         public var messages: [DeviceMessage]
@@ -24,7 +24,7 @@ extension Emulator {
         public var summary: String?
         /// The whole message; a list has none.
         public var body: String?
-        /// Whether it was marked as read.
+        /// Indicates that the message was marked as read.
         public var isRead: Bool
         /// When it was made.
         public var created: Date

@@ -24,7 +24,7 @@ struct DeviceKeys: Sendable {
     let rows: MemoryDriver.Contents
     /// The key of its password, once it was asked for: deriving it takes milliseconds.
     let unlocked: Authentication.UnlockedFactor?
-    /// Whether it has registered for push messages.
+    /// Indicates that the device has registered for push messages.
     let isRegistered: Bool
 }
 

@@ -126,8 +126,8 @@ extension AgentSupervision {
 
     /// Another process may decide for an activation from now on, until this one adopts what is open again.
     ///
-    /// What this one has still to find out is left to the other, as soon as it notices by asking. Until it is released, a question
-    /// that may not be asked at the moment is asked again.
+    /// Open decisions are left to that process once a question of this one is refused. Before the release, a question that is refused
+    /// is asked again.
     package mutating func release(_ activationID: String, at now: Duration) -> [Action] {
         self.activations[ExactString(activationID)]?.isReleased = true
         return self.forget(activationID, at: now)

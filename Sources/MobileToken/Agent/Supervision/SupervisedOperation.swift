@@ -312,8 +312,8 @@ struct SupervisedOperation: Sendable {
             self.phase = .settled
             self.isUnknown = true
             return .unknown
-        // Whoever decides for the activation now adopts the open intent, and finds out. A process that only cannot rely on its
-        // membership for a moment, because a heartbeat is late, goes on asking: nobody else will.
+        // Released, the activation is another process's, which adopts the open intent. Otherwise only a heartbeat is late, and no
+        // other process asks: this one goes on.
         case .failed(let error) where error.code == .notPolledHere && isReleased:
             self.phase = .settled
             return .gone
