@@ -470,7 +470,7 @@ import Testing
         let key = LedgerKey(audience: "test", id: "deploy-1")
         _ = try await bench.desk.ask(Bench.request())
         #expect(bench.desk.receive(body: Self.callback("op-1"), headers: Self.basic("secret")) == 200)
-        try await bench.desk.core.followRumors()
+        try await bench.desk.core.lookUpUnrecognized()
         let record = try #require(try await bench.desk.core.ledger.load(key)).record
         #expect(record.state == .open)
         #expect(record.parts.map(\.operationID) == ["op-1"])
@@ -486,12 +486,12 @@ import Testing
         try await other.desk.core.step(key)
         other.server.with { $0.operations[0].status = "APPROVED" }
         #expect(other.desk.receive(body: Self.callback("op-1"), headers: Self.basic("secret")) == 200)
-        try await other.desk.core.followRumors()
+        try await other.desk.core.lookUpUnrecognized()
         #expect(try await other.state() == .open)
         other.server.with { $0.operations[0].status = "PENDING" }
         _ = other.desk.receive(body: Self.callback("op-1"), headers: Self.basic("secret"))
         other.clock.advance(by: .seconds(2))
-        try await other.desk.core.followRumors()
+        try await other.desk.core.lookUpUnrecognized()
         #expect(other.server.operations.map(\.status) == ["CANCELED", "PENDING"])
     }
 
@@ -504,7 +504,7 @@ import Testing
         _ = try await bench.desk.ask(Bench.request())
         bench.server.update { $0.parameters["binding"] = "other" }
         _ = bench.desk.receive(body: Self.callback("op-1"), headers: Self.basic("secret"))
-        try await bench.desk.core.followRumors()
+        try await bench.desk.core.lookUpUnrecognized()
         #expect(try await bench.state() == .drafted)
         #expect(bench.server.with { $0.cancellations } == [])
     }

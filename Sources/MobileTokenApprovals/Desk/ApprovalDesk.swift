@@ -197,10 +197,10 @@ public final class ApprovalDesk: Sendable {
         let now = self.core.clock.now
         switch self.core.withState({ $0.wake(id, at: now) }) {
         case .known(let key):
-            for bell in self.core.withState({ $0.bells(for: key) }) { bell.raise() }
+            for signal in self.core.withState({ $0.signals(for: key) }) { signal.raise() }
             self.core.poller.raise()
-        case .rumor:
-            for bell in self.core.withState({ $0.allBells }) { bell.raise() }
+        case .unrecognized:
+            for signal in self.core.withState({ $0.allSignals }) { signal.raise() }
             self.core.poller.raise()
         case .ignored: break
         }

@@ -92,8 +92,8 @@ extension DeskCore {
                 self.reportUnrecorded(claimed, "\(error)")
             }
         }
-        let bells = self.withState { $0.bells(for: claimed.key) }
-        for bell in bells { bell.raise() }
+        let signals = self.withState { $0.signals(for: claimed.key) }
+        for signal in signals { signal.raise() }
         try? await self.step(claimed.key)
     }
 

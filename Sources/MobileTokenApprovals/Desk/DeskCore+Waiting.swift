@@ -3,44 +3,44 @@ import Coordination
 extension DeskCore {
     /// Waits until people cannot decide a question any more, and looks after it meanwhile unless somebody else does.
     func decided(_ key: LedgerKey) async throws -> Stored {
-        let bell = Signal()
-        self.withState { $0.add(bell, for: key) }
-        defer { self.withState { $0.remove(bell, for: key) } }
+        let signal = Signal()
+        self.withState { $0.add(signal, for: key) }
+        defer { self.withState { $0.remove(signal, for: key) } }
         while true {
             try Task.checkCancellation()
             let stored = try await self.ledger.load(key)
             guard let stored else { throw ApprovalError(.ledgerWentBack, "The question is no longer in the ledger") }
             guard stored.record.state.isPending, !stored.isForeign else { return stored }
-            try await self.wait(for: bell, key)
+            try await self.wait(for: signal, key)
         }
     }
 
-    private func wait(for bell: Signal, _ key: LedgerKey) async throws {
-        let (isRunning, due, rumor) = self.withState { ($0.runners > 0, $0.due(key), $0.nextRumorTime) }
+    private func wait(for signal: Signal, _ key: LedgerKey) async throws {
+        let (isRunning, due, lookup) = self.withState { ($0.runners > 0, $0.due(key), $0.nextLookupTime) }
         if isRunning {
-            guard await bell.wait() else { throw CancellationError() }
+            guard await signal.wait() else { throw CancellationError() }
             return
         }
-        let deadline = [due ?? self.clock.now, rumor].compactMap { $0 }.min() ?? self.clock.now
+        let deadline = [due ?? self.clock.now, lookup].compactMap { $0 }.min() ?? self.clock.now
         if deadline > self.clock.now {
-            let isWoken = try await withDeadline(deadline, on: self.clock) { await bell.wait() }
+            let isWoken = try await withDeadline(deadline, on: self.clock) { await signal.wait() }
             // Woken early: there may be something new to wait for.
             if isWoken != nil { return try Task.checkCancellation() }
         }
         try await self.step(key)
-        bell.lower()
+        signal.lower()
     }
 
     /// Looks after all questions that need it, until the task is canceled.
     func run() async throws {
         self.withState { $0.runners += 1 }
         defer {
-            let bells = self.withState { state in
+            let signals = self.withState { state in
                 state.runners -= 1
-                return state.allBells
+                return state.allSignals
             }
             // Whoever waits looks after its question itself from now on.
-            for bell in bells { bell.raise() }
+            for signal in signals { signal.raise() }
         }
         var nextSearch = self.clock.now
         while true {
@@ -49,7 +49,7 @@ extension DeskCore {
                 try await self.takeUpAll()
                 nextSearch = self.clock.now + .seconds(60)
             }
-            try await self.followRumors()
+            try await self.lookUpUnrecognized()
             let due = self.withState { $0.takeDue(at: self.clock.now, limits: self.configuration.limits) }
             try await self.stepAll(due)
             guard due.isEmpty else { continue }

@@ -129,16 +129,16 @@ final class DeskCore: Sendable {
     }
 
     private func endStep(_ task: SharedTask<Void>, _ key: LedgerKey) {
-        let bells = self.withState { state in
+        let signals = self.withState { state in
             if state.steps[key] === task { state.steps[key] = nil }
-            return state.bells(for: key)
+            return state.signals(for: key)
         }
-        for bell in bells { bell.raise() }
+        for signal in signals { signal.raise() }
         self.poller.raise()
     }
 
     private func advance(_ key: LedgerKey, sending: [Int]) async throws {
-        try await self.followRumors()
+        try await self.lookUpUnrecognized()
         var look = Look(stored: try await self.loaded(key))
         let before = look.stored.record.state
         look.stored = try await self.followed(look.stored)
@@ -410,8 +410,8 @@ final class DeskCore: Sendable {
     // MARK: Strays
 
     /// Looks at operations of which callbacks told while a creation is lost, one a second.
-    func followRumors() async throws {
-        while let id = self.withState({ $0.takeRumor(at: self.clock.now) }) {
+    func lookUpUnrecognized() async throws {
+        while let id = self.withState({ $0.takeUnrecognized(at: self.clock.now) }) {
             let answer: Dated<ApprovalOperation>
             do { answer = try await self.server.show(operation: id) } catch { continue }
             self.note(answer.date)

@@ -27,9 +27,9 @@ struct DeskState {
     /// Questions of which the server may have operations that nobody knows.
     private(set) var withStrays: Set<LedgerKey> = []
     /// Operations of which a callback told, and which may be such.
-    private var rumors: [ExactString] = []
-    private var nextRumor = Duration.zero
-    private var bells: [LedgerKey: [ObjectIdentifier: Signal]] = [:]
+    private var unrecognized: [ExactString] = []
+    private var nextLookup = Duration.zero
+    private var signals: [LedgerKey: [ObjectIdentifier: Signal]] = [:]
     var steps: [LedgerKey: SharedTask<Void>] = [:]
     var runners = 0
     private var nextRequest = Duration.zero
@@ -97,7 +97,7 @@ struct DeskState {
 
     /// When something is due; `nil` when nothing is planned.
     mutating func nextTime() -> Duration? {
-        [self.schedule.earliest(), self.nextRumorTime].compactMap { $0 }.min()
+        [self.schedule.earliest(), self.nextLookupTime].compactMap { $0 }.min()
     }
 
     /// Takes out what is due, what ends soonest first.
@@ -122,7 +122,7 @@ struct DeskState {
 
     enum Wake: Equatable {
         case known(LedgerKey)
-        case rumor
+        case unrecognized
         case ignored
     }
 
@@ -135,40 +135,41 @@ struct DeskState {
             if due < entry.due { self.put(entry, for: key, at: due) }
             return .known(key)
         }
-        guard !self.withStrays.isEmpty, !self.rumors.contains(id), self.rumors.count < Self.strayLimit else {
+        guard !self.withStrays.isEmpty, !self.unrecognized.contains(id), self.unrecognized.count < Self.strayLimit
+        else {
             return .ignored
         }
-        self.rumors.append(id)
-        return .rumor
+        self.unrecognized.append(id)
+        return .unrecognized
     }
 
     /// Takes the next operation that may be one of ours: one a second, of whatever name.
-    mutating func takeRumor(at now: Duration) -> String? {
+    mutating func takeUnrecognized(at now: Duration) -> String? {
         guard !self.withStrays.isEmpty else {
-            self.rumors = []
+            self.unrecognized = []
             return nil
         }
-        guard now >= self.nextRumor, !self.rumors.isEmpty else { return nil }
-        self.nextRumor = now + Self.callbackInterval
-        return self.rumors.removeFirst().string
+        guard now >= self.nextLookup, !self.unrecognized.isEmpty else { return nil }
+        self.nextLookup = now + Self.callbackInterval
+        return self.unrecognized.removeFirst().string
     }
 
-    /// When the next rumor may be looked at; `nil` when there is none.
-    var nextRumorTime: Duration? { self.rumors.isEmpty ? nil : self.nextRumor }
+    /// When the next unrecognized operation may be looked at; `nil` when there is none.
+    var nextLookupTime: Duration? { self.unrecognized.isEmpty ? nil : self.nextLookup }
 
     // MARK: Waiting
 
-    mutating func add(_ bell: Signal, for key: LedgerKey) {
-        self.bells[key, default: [:]][ObjectIdentifier(bell)] = bell
+    mutating func add(_ signal: Signal, for key: LedgerKey) {
+        self.signals[key, default: [:]][ObjectIdentifier(signal)] = signal
     }
 
-    mutating func remove(_ bell: Signal, for key: LedgerKey) {
-        self.bells[key]?[ObjectIdentifier(bell)] = nil
-        if self.bells[key]?.isEmpty == true { self.bells[key] = nil }
+    mutating func remove(_ signal: Signal, for key: LedgerKey) {
+        self.signals[key]?[ObjectIdentifier(signal)] = nil
+        if self.signals[key]?.isEmpty == true { self.signals[key] = nil }
     }
 
-    func bells(for key: LedgerKey) -> [Signal] { self.bells[key].map { Array($0.values) } ?? [] }
-    var allBells: [Signal] { self.bells.values.flatMap(\.values) }
+    func signals(for key: LedgerKey) -> [Signal] { self.signals[key].map { Array($0.values) } ?? [] }
+    var allSignals: [Signal] { self.signals.values.flatMap(\.values) }
 }
 
 extension QuestionRecord {
