@@ -55,6 +55,7 @@ package actor SQLiteLedger: LedgerDriver {
     /// The offset at which the locks of claims begin, far beyond the marks.
     private static let firstLease: Int64 = 1 << 40
     private static let openingLock: Int64 = 1 << 39
+    private static let markLock: Int64 = (1 << 39) + 1
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
 
@@ -72,7 +73,7 @@ package actor SQLiteLedger: LedgerDriver {
     package func open(audience: [UInt8]) throws -> LedgerFacts {
         let open = try self.connected()
         // One process at a time: two that begin an incarnation would each take the other's for a ledger that was put back.
-        try self.lockOpening(open.lock)
+        try self.lock(Self.openingLock, open.lock)
         defer { open.lock.unlock(Self.openingLock) }
         let opened = try self.recognized(open, audience: audience)
         self.state = opened
@@ -93,12 +94,13 @@ package actor SQLiteLedger: LedgerDriver {
         return open
     }
 
-    private func lockOpening(_ lock: LockFile) throws {
+    /// Waits for a lock that other processes hold for moments.
+    private func lock(_ place: Int64, _ file: LockFile) throws {
         for _ in 0..<5_000 {
-            if try lock.tryLock(Self.openingLock) { return }
+            if try file.tryLock(place) { return }
             usleep(2_000)
         }
-        throw ApprovalError(.ledgerFailed, "Another process opens the ledger, and does not come to an end")
+        throw ApprovalError(.ledgerFailed, "Another process holds a lock of the ledger, and does not come to an end")
     }
 
     package func setKey(check: [UInt8]) async throws -> LedgerFacts {
@@ -110,7 +112,7 @@ package actor SQLiteLedger: LedgerDriver {
 
     package func adopt(audience: [UInt8]) throws {
         let open = try self.connected()
-        try self.lockOpening(open.lock)
+        try self.lock(Self.openingLock, open.lock)
         defer { open.lock.unlock(Self.openingLock) }
         if let known = try self.setting("audience", open.connection), known != audience {
             throw ApprovalError.otherAudience
@@ -308,7 +310,10 @@ package actor SQLiteLedger: LedgerDriver {
             try open.connection.run("UPDATE generation SET value = value + 1")
             return try self.generation(open.connection)
         }
-        try self.setMark(generation, open)
+        // A process that stood still between its commit and its mark must not take back the mark of later ones.
+        try self.lock(Self.markLock, open.lock)
+        defer { open.lock.unlock(Self.markLock) }
+        if try self.mark(open) < UInt64(clamping: generation) { try self.setMark(generation, open) }
         for write in writes { write.answer = .success(()) }
     }
 
