@@ -58,7 +58,10 @@ export class OfflineApproval {
 
   form() {
     const input = make("input", { inputmode: "numeric", autocomplete: "off", placeholder: "12345678-12345678", "data-action": "code", required: true });
-    const check = action("Verify", async () => { await this.verify(input.value.trim()); verdict.textContent = this.verdict; });
+    const check = action("Verify", async () => {
+      await this.verify(input.value.trim());
+      refreshDetails(`operations/${this.operationID}`);  // this form may have been drawn anew meanwhile
+    });
     const verdict = make("p", { role: "status" }, this.verdict ?? "");
     input.addEventListener("keydown", (event) => { if (event.key === "Enter") check.click(); });
     return make("div", {}, make("label", {}, "Code that the client shows", make("div", { class: "buttons" }, input, check)), verdict);
