@@ -256,7 +256,9 @@ public final class ActivationStore: Sendable {
     /// When a change has returned that began an upgrade, every process that shares the store gets `true`.
     package func isUpgrading(_ activationID: String) async throws -> Bool {
         guard try await self.opened().facts.isShared else {
-            return try await self.driver.activationIDs(.upgrading).contains { $0.isExactly(activationID) }
+            // No other process writes, so that its own row tells; a search through all would make a fleet's polls quadratic.
+            return try await self.driver.load(activationID)?.sealed.fields.contains(SealedActivation.upgradeMark)
+                ?? false
         }
         return try await self.upgrades.contains(activationID) {
             Set(try await self.driver.activationIDs(.upgrading))
