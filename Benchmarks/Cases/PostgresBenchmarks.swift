@@ -132,7 +132,7 @@ private struct PostgresStage {
     private static let statement = """
         \\set slot :client_id + 1
         WITH moved AS (
-            UPDATE bare.activation SET version = version + 1, write_token = :slot, incarnation = incarnation
+            UPDATE bare.activation SET tag = tag + 1, incarnation = incarnation, sealing_key = sealing_key
             WHERE slot = :slot RETURNING slot
         ), written AS (
             INSERT INTO bare.field (slot, name, is_sealed, value)

@@ -84,14 +84,20 @@ let transportBenchmarks: [Benchmark] = [
 
 let inFlight = 32
 
-struct UnexpectedAnswer: Error {}
+struct UnexpectedAnswer: Error, CustomStringConvertible {
+    let description: String
 
-func check(_ condition: Bool) throws {
-    if !condition { throw UnexpectedAnswer() }
+    init(fileID: StaticString, line: UInt) {
+        self.description = "an unexpected answer at \(fileID):\(line)"
+    }
 }
 
-func unwrap<Value>(_ value: Value?) throws -> Value {
-    guard let value else { throw UnexpectedAnswer() }
+func check(_ condition: Bool, fileID: StaticString = #fileID, line: UInt = #line) throws {
+    if !condition { throw UnexpectedAnswer(fileID: fileID, line: line) }
+}
+
+func unwrap<Value>(_ value: Value?, fileID: StaticString = #fileID, line: UInt = #line) throws -> Value {
+    guard let value else { throw UnexpectedAnswer(fileID: fileID, line: line) }
     return value
 }
 

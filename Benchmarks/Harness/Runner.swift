@@ -5,6 +5,10 @@ struct Runner {
     struct NothingToMeasure: Error {}
     /// Something is worse than in the earlier report.
     struct Worse: Error {}
+    /// Cases that could not be measured.
+    struct Failures: Error, CustomStringConvertible {
+        let description: String
+    }
 
     let options: Options
 
@@ -17,11 +21,15 @@ struct Runner {
         let machine = Machine.current
         print(machine)
         var rows: [Row] = []
+        var failures: [String] = []
         for benchmark in allBenchmarks where self.options.includes(benchmark) {
             FileHandle.standardError.write(Data("measuring \(benchmark.name)\n".utf8))
-            rows += try await benchmark.measure(settings)
+            // A case that fails takes nothing away from what the others found.
+            do { rows += try await benchmark.measure(settings) } catch {
+                failures.append("\(benchmark.name): \(error)")
+            }
         }
-        guard !rows.isEmpty else { throw NothingToMeasure() }
+        guard !rows.isEmpty || !failures.isEmpty else { throw NothingToMeasure() }
         print(Table(rows: rows).text)
         let report = JSONReport(rows: rows, machine: machine, isQuick: self.options.isQuick)
         if let file = self.options.jsonFile {
@@ -33,7 +41,8 @@ struct Runner {
         if let earlier {
             let comparison = Comparison(report, since: earlier)
             print("\n" + comparison.text)
-            if comparison.hasWorse { throw Worse() }
+            if comparison.hasWorse && failures.isEmpty { throw Worse() }
         }
+        guard failures.isEmpty else { throw Failures(description: "not measured: " + failures.joined(separator: "\n")) }
     }
 }
