@@ -188,7 +188,7 @@ struct ConsoleShowcaseTests {
                 """
             try await page.wait(
                 until: """
-                    \(rows).length < 4 && \(rows).reduce((sum, one) => \
+                    \(rows).length < 7 && \(rows).reduce((sum, one) => \
                     sum + Number(one.querySelector('.times')?.textContent.slice(3) ?? 1), 0) === 7
                     """
             )
