@@ -76,13 +76,15 @@ let package = Package(
         // The development server shares the protocol's arithmetic with the SDK, and nothing else: only its virtual devices, in
         // `MobileTokenEmulator/Devices`, are the SDK. Its bank knows neither sockets nor clocks, its HTTP server knows nothing
         // of the bank; requests and responses are all they share.
-        .target(name: "EmulatorMessages", dependencies: ["Basics", "ExactJSON"]),
+        //
+        // Calls described once: their form, their readers and writers, their words in OpenAPI.
+        .target(name: "APIDescriptions", dependencies: ["Basics", "ExactJSON"]),
         // The calls of PowerAuth Cloud as values: the server answers them, a client can send them.
-        .target(name: "CloudCalls", dependencies: ["EmulatorMessages", "ExactJSON"]),
+        .target(name: "CloudCalls", dependencies: ["APIDescriptions", "ExactJSON"]),
         .target(
             name: "MobileTokenCloud",
             dependencies: [
-                "CloudCalls", "EmulatorMessages", "HTTPClientTransport", "Coordination", "Basics", "ExactJSON",
+                "CloudCalls", "APIDescriptions", "HTTPClientTransport", "Coordination", "Basics", "ExactJSON",
             ]
         ),
         // The half that asks: desk, ledger, binding.
@@ -93,10 +95,13 @@ let package = Package(
                 "ExactJSON",
             ]
         ),
+        // Requests, responses, tables of routes, and documents with lines.
+        .target(name: "EmulatorMessages", dependencies: ["APIDescriptions", "Basics", "ExactJSON"]),
         .target(
             name: "EmulatorBackend",
             dependencies: [
-                "CloudCalls", "EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto", "Basics", "ExactJSON",
+                "APIDescriptions", "CloudCalls", "EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto", "Basics",
+                "ExactJSON",
             ],
             resources: [.embedInCode("Templates/BuiltIn")]
         ),
@@ -107,8 +112,8 @@ let package = Package(
         .target(
             name: "MobileTokenEmulator",
             dependencies: [
-                "CloudCalls", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "MobileToken", "PowerAuth",
-                "PowerAuthProtocol", "PowerAuthCrypto",
+                "APIDescriptions", "CloudCalls", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "MobileToken",
+                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
                 "HTTPClientTransport", "CQREncode", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ],
             resources: [.embedInCode("Console/Page")]
@@ -140,8 +145,9 @@ let package = Package(
         .executableTarget(
             name: "mobile-token-emulator",
             dependencies: [
-                "CommandLineSupport", "MobileToken", "PowerAuth", "MobileTokenEmulator", "EmulatorHTTP",
-                "EmulatorMessages", "HTTPClientTransport", "ExactJSON", "Basics",
+                "APIDescriptions", "CommandLineSupport", "MobileToken", "PowerAuth", "MobileTokenEmulator",
+                "EmulatorHTTP",
+                "HTTPClientTransport", "ExactJSON", "Basics",
             ]
         ),
         .executableTarget(
@@ -285,7 +291,8 @@ let package = Package(
         .testTarget(
             name: "MobileTokenEmulatorTests",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "CloudCalls", "EmulatorBackend", "EmulatorHTTP",
+                "MobileToken", "MobileTokenEmulator", "APIDescriptions", "CloudCalls", "EmulatorBackend",
+                "EmulatorHTTP",
                 "EmulatorMessages", "Basics",
                 "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "HeadlessBrowser",
                 "TestSupport", "Coordination", "ExactJSON", "WireFacts", "SQLiteDatabase",

@@ -146,7 +146,9 @@ func devices(emulator: Emulator) async throws {
     // snippet.show
     let device = try await emulator.makeDevice(userID: "alice", rule: .init(.approve, after: 3))
     let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
+    try await emulator.settle()  // the device was shown the operation: its three seconds begin
     await emulator.clock.advance(by: .seconds(3))
-    print(device.name, operation.id)  // approved, three seconds of the server's clock later
+    let decided = try await emulator.operation(operation.id, until: .final, within: .seconds(5))
+    print(device.name, decided.status)  // APPROVED
     // snippet.hide
 }

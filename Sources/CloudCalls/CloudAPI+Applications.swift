@@ -1,6 +1,44 @@
-package import EmulatorMessages
+package import APIDescriptions
+package import ExactJSON
 
 extension CloudAPI {
+    package static let listApplications = Self.endpoint(
+        "GET",
+        "/v2/applications",
+        isOurs: true,
+        "Lists applications.",
+        gives: Applications.form
+    )
+
+    package static let createUser = Self.endpoint(
+        "POST",
+        "/admin/users",
+        fills: true,
+        "Creates a user of the cloud API.",
+        takes: Call.body(NewUser.form),
+        gives: User.form
+    )
+
+    package static let showConfiguration = Self.endpoint(
+        "GET",
+        "/v2/applications/{id}/config",
+        isOurs: true,
+        "Shows the secure configuration of an application.",
+        takes: Call.segment("id"),
+        gives: SecureConfiguration.form
+    )
+
+    package static let replaceConfiguration = Self.endpoint(
+        "PUT",
+        "/v2/applications/{id}/config",
+        isOurs: true,
+        fills: true,
+        "Replaces the secure configuration of an application.",
+        takes: Call.segment("id"),
+        Call.body(SecureConfiguration.form),
+        gives: SecureConfiguration.form
+    )
+
     package static let createApplication = Self.endpoint(
         "POST",
         "/admin/applications",
@@ -67,6 +105,116 @@ extension CloudAPI {
             (self.id, self.serviceBaseURL, self.roles) = (id, serviceBaseURL, roles)
             (self.key, self.secret, self.masterPublicKey) = (key, secret, masterPublicKey)
             self.sdkConfiguration = sdkConfiguration
+        }
+    }
+}
+
+extension CloudAPI {
+    /// A user of the cloud API that a bank asks for.
+    package struct NewUser: Described {
+        package var name: String
+
+        package static let fields = FieldTable(
+            "NewCloudUser",
+            Self.init(name:),
+            .required("username", \.name, .word)
+        ).tolerant
+
+        package init(name: String) { self.name = name }
+    }
+
+    /// A user of the cloud API, with its password.
+    package struct User: Described {
+        package var name: String
+        package var password: String
+
+        package static let fields = FieldTable(
+            "CloudUser",
+            Self.init(name:password:),
+            .required("username", \.name, .string),
+            .required("password", \.password, .string, "What this server made up.")
+        )
+
+        package init(name: String, password: String) { (self.name, self.password) = (name, password) }
+    }
+
+    /// An application as a client is configured with it.
+    package struct ListedApplication: Described {
+        package var id: String
+        package var key: String
+        package var secret: String
+        package var masterPublicKey: String
+        package var sdkConfiguration: String
+
+        package static let fields = FieldTable(
+            "Application",
+            Self.init(id:key:secret:masterPublicKey:sdkConfiguration:),
+            .required("appId", \.id, .string),
+            .required("applicationKey", \.key, .base64),
+            .required("applicationSecret", \.secret, .base64),
+            .required("masterServerPublicKey", \.masterPublicKey, .base64),
+            .required("sdkConfiguration", \.sdkConfiguration, .string, "The string that configures a client.")
+        )
+
+        package init(id: String, key: String, secret: String, masterPublicKey: String, sdkConfiguration: String) {
+            (self.id, self.key, self.secret) = (id, key, secret)
+            (self.masterPublicKey, self.sdkConfiguration) = (masterPublicKey, sdkConfiguration)
+        }
+    }
+
+    /// All applications, in the order of their identifiers.
+    package struct Applications: Described {
+        package var applications: [ListedApplication]
+
+        package static let fields = FieldTable(
+            "Applications",
+            Self.init(applications:),
+            .required("applications", \.applications, .list(of: .described))
+        )
+
+        package init(applications: [ListedApplication]) { self.applications = applications }
+    }
+
+    /// The configuration that an application keeps on its server, for its installations alone.
+    package struct SecureConfiguration: Described {
+        package var entries: [ConfigurationEntry]
+
+        package static let fields = FieldTable(
+            "SecureConfiguration",
+            Self.init(entries:),
+            .required("config", \.entries, .list(of: .described))
+        ).refusing {
+            Set($0.entries.map { Array($0.key.utf8) }).count == $0.entries.count
+                ? nil : .init(member: "config", hint: "gives a key twice")
+        }
+
+        package init(entries: [ConfigurationEntry]) { self.entries = entries }
+    }
+
+    /// One value of the configuration.
+    package struct ConfigurationEntry: Described, Codable, Equatable {
+        /// The readers of a value.
+        package enum Scope: String, Sendable, Codable, CaseIterable {
+            /// Every installation of the application.
+            case application = "APPLICATION"
+            /// Those that are activated.
+            case activation = "ACTIVATION"
+        }
+
+        package let key: String
+        package let value: JSONValue
+        package let scope: Scope
+
+        package static let fields = FieldTable(
+            "ConfigurationEntry",
+            Self.init(key:value:scope:),
+            .required("key", \.key, .word),
+            .required("value", \.value, .json(.anything), "Any JSON."),
+            .required("scope", \.scope, .cases(), "Who may read it.")
+        )
+
+        package init(key: String, value: JSONValue, scope: Scope) {
+            (self.key, self.value, self.scope) = (key, value, scope)
         }
     }
 }

@@ -1,4 +1,4 @@
-package import EmulatorMessages
+package import APIDescriptions
 package import ExactJSON
 
 extension CloudAPI {

@@ -1,4 +1,4 @@
-package import EmulatorMessages
+package import APIDescriptions
 
 extension CloudAPI {
     package static let listRegistrations = Self.endpoint(

@@ -1,4 +1,4 @@
-package import EmulatorMessages
+package import APIDescriptions
 
 extension CloudAPI {
     /// The newer editions of the documentation name the call after authentication codes, the older ones and the clients after

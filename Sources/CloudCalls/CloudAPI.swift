@@ -1,4 +1,4 @@
-package import EmulatorMessages
+package import APIDescriptions
 
 /// The API of PowerAuth Cloud, by which a bank registers devices and asks for decisions.
 ///

@@ -12,38 +12,30 @@ extension Backend {
         at now: Date
     ) throws(Refusal) -> [BackendEvent] {
         var context = RequestContext(ReceivedRequest(method: "", path: ""), at: now.milliseconds)
-        do {
-            switch change {
-            case .block(let id, let expiration):
-                guard expiration.map({ $0 > context.now }) ?? true else {
-                    throw Refusal.conflict("The block ends before it begins")
-                }
-                try self.change(id, &context) { (activation) throws(ActivationStateError) in
-                    try activation.block(reason: "NOT_SPECIFIED", until: expiration)
-                }
-            case .unblock(let id):
-                try self.change(id, &context) { (activation) throws(ActivationStateError) in try activation.unblock() }
-            case .advanceCounter(let id, let steps):
-                // A client is lost after 20; more would only keep the server busy.
-                guard let steps = Int(exactly: steps), steps <= 100_000 else {
-                    throw Refusal.conflict("The counter moves by 100 000 steps at most")
-                }
-                try self.change(id, &context) { (activation) throws(ActivationStateError) in
-                    try activation.advanceCounter(by: steps)
-                }
-            case .remove(let id):
-                guard let activation = self.state.activations[id] else { throw Refusal.unknownActivation }
-                guard activation.status != .removed else {
-                    throw Refusal.conflict("The activation is already removed")
-                }
-                self.remove(id, &context)
+        switch change {
+        case .block(let id, let expiration):
+            guard expiration.map({ $0 > context.now }) ?? true else {
+                throw .invalidState("The block ends before it begins")
             }
-        } catch let error as ActivationStateError {
-            throw Refusal.conflict("The change is not possible: \(error.reason)")
-        } catch let refusal as Refusal {
-            throw refusal
-        } catch {
-            throw Refusal.conflict("The change is not possible")
+            try self.change(id, &context) { (activation) throws(Refusal) in
+                try activation.block(reason: "NOT_SPECIFIED", until: expiration)
+            }
+        case .unblock(let id):
+            try self.change(id, &context) { (activation) throws(Refusal) in try activation.unblock() }
+        case .advanceCounter(let id, let steps):
+            // A client is lost after 20; more would only keep the server busy.
+            guard let steps = Int(exactly: steps), steps <= 100_000 else {
+                throw .invalidState("The counter moves by 100 000 steps at most")
+            }
+            try self.change(id, &context) { (activation) throws(Refusal) in
+                try activation.advanceCounter(by: steps)
+            }
+        case .remove(let id):
+            guard let activation = self.state.activations[id] else { throw .unknownActivation }
+            guard activation.status != .removed else {
+                throw .invalidState("The activation is already removed")
+            }
+            self.remove(id, &context)
         }
         return context.events
     }
@@ -51,9 +43,9 @@ extension Backend {
     private mutating func change(
         _ id: String,
         _ context: inout RequestContext,
-        _ change: (inout ServerActivation) throws(ActivationStateError) -> Void
-    ) throws {
-        guard var activation = self.state.activations[id] else { throw Refusal.unknownActivation }
+        _ change: (inout ServerActivation) throws(Refusal) -> Void
+    ) throws(Refusal) {
+        guard var activation = self.state.activations[id] else { throw .unknownActivation }
         try change(&activation)
         self.state.activations[id] = activation
         if let deadline = activation.deadline { self.watch(deadline) }
@@ -64,8 +56,9 @@ extension Backend {
 extension Refusal {
     fileprivate static let unknownActivation = Self(404, "ERROR_NOT_FOUND", "No such activation")
 
-    fileprivate static func conflict(_ message: String) -> Self {
-        Self(409, "INVALID_STATE", message)
+    /// A change that the state of its object forbids.
+    static func invalidState(_ message: String, because reason: String? = nil) -> Self {
+        Self(409, "INVALID_STATE", message, because: reason)
     }
 }
 
@@ -101,7 +94,7 @@ extension Backend {
             try self.init(state: document.state, configuration)
         } catch let refusal as Refusal {
             throw refusal
-        } catch let error as TemplateError {
+        } catch let error as DocumentMistake {
             throw .invalidRequest(error.message)
         } catch Version4.SharedSecretError.unavailable(let error) {
             throw .invalidRequest("The document has activations of another suite: \(error)")

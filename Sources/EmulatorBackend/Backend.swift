@@ -1,3 +1,4 @@
+import APIDescriptions
 import Basics
 import CloudCalls
 package import EmulatorMessages
@@ -27,7 +28,7 @@ package struct Backend: Sendable {
     private(set) var settledUntil = Milliseconds.max
     private let cloudCredentials: BasicCredentials?
 
-    /// - Throws: ``TemplateError`` when a template of the configuration cannot be used.
+    /// - Throws: ``DocumentMistake`` when a template of the configuration cannot be used.
     package init(configuration: BackendConfiguration, randomness: Randomness) throws {
         var randomness = randomness
         let application = try ServerApplication(id: configuration.applicationID, randomness: &randomness)
@@ -37,7 +38,7 @@ package struct Backend: Sendable {
         try self.init(state: state, configuration)
     }
 
-    package init(state: BackendState, _ configuration: BackendConfiguration) throws(TemplateError) {
+    package init(state: BackendState, _ configuration: BackendConfiguration) throws(DocumentMistake) {
         self.state = state
         let routes = Self.routes(of: configuration.profile)
         self.routes = configuration.routes.isEmpty ? routes : RouteTable(routes.routes + configuration.routes)

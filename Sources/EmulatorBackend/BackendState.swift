@@ -14,12 +14,12 @@ package struct BackendState: Sendable, Codable {
     var recoveryCodes = Table<RecoveryCode>()
     package var operations = OperationLedger()
     package var inbox = Inbox()
-    /// What the bank wants to be told.
+    /// The addresses that the bank wants to be told at.
     var callbacks = Table<Callback>()
     /// The device of each activation that takes push messages.
     package var devices = Table<PushDevice>()
     var oidcProviders = Table<EmulatorOIDCProvider>()
-    /// What the codes of the OpenID providers stand for, by the code's hash.
+    /// The sign-ins that the codes of the OpenID providers represent, by the code's hash.
     var oidcGrants = Table<OIDCGrant>()
     /// The users of the cloud API that were added to that of the configuration.
     var cloudUsers: Table<CloudUser> {
@@ -33,11 +33,11 @@ package struct BackendState: Sendable, Codable {
     var randomness: Randomness
     /// Not later than the first deadline of an activation; nil when there is none.
     var nextActivationExpiration: Milliseconds? = 0
-    /// What all of it was made of; see ``EmulatorCapacity/storedBytes``.
+    /// The bytes that all of it was made of; see ``EmulatorCapacity/storedBytes``.
     var storedBytes = 0
     /// When it pays off to look for expired temporary keys.
     var nextTemporaryKeySweep: Milliseconds = 0
-    /// What the data file knows of what stands in no table.
+    /// The versions that the data file has of values that stand in no table.
     var writtenRoot: StateRoot?
 
     /// All but the four above, which follow from the rest.

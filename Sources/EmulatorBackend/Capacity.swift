@@ -1,7 +1,7 @@
 import EmulatorMessages
 
 extension Backend {
-    /// What a request may add to the state when it is granted.
+    /// The things that a granted request may add to the state.
     enum Addition {
         case nothing
         case registration, operation, message, application, token, callback, user

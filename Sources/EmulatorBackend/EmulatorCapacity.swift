@@ -1,4 +1,4 @@
-/// What callers can make the server hold. Beyond, what would add to it is refused: with status 507, with 503 for
+/// The bounds of what callers can make the server hold. Beyond, what would add to it is refused: with status 507, with 503 for
 /// event streams, in each case with the code `CAPACITY_EXCEEDED`. A reset makes room.
 ///
 /// Nothing that was created is dropped on its own, for it can still be asked for; only the journal forgets its oldest
@@ -21,7 +21,7 @@ public struct EmulatorCapacity: Sendable, Codable, Hashable {
     public var templates = 100
     /// The flags of one registration, of at most 255 bytes each.
     public var flagsPerRegistration = 100
-    /// What all of these are made of, in bytes: what was sent to make them, and a kilobyte for each.
+    /// The size of all of these, in bytes: what was sent to make them, and a kilobyte for each.
     public var storedBytes = 256 << 20
     /// Fault rules.
     public var faultRules = 1_000

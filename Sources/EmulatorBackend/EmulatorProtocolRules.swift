@@ -15,7 +15,7 @@ public struct EmulatorProtocolRules: Sendable, Codable, Hashable {
     public var allowedSuites: Set<AlgorithmSuite> = []
     /// The identifiers of the applications whose activations of version 3 are offered the upgrade.
     public var upgradeOffers: Set<String> = []
-    /// Whether a device may remove its activation with possession alone. Not by default, and only where the release of the
+    /// Indicates whether a device may remove its activation with possession alone. Not by default, and only where the release of the
     /// ``EmulatorServerProfile`` has such a setting.
     public var allowsRemovalByPossession = false
     /// Indicates whether answers of the cloud API hold only members that the documentation of PowerAuth Cloud shows; not by default.
@@ -35,18 +35,18 @@ extension EmulatorProtocolRules {
     /// The suites that a new activation may have, in the order in which they are told.
     package var offeredSuites: [AlgorithmSuite] { AlgorithmSuite.available.filter(self.allowsSuite) }
 
-    /// Whether requests of a version are accepted.
+    /// Indicates whether requests of a version are accepted.
     func accepts(_ version: MajorVersion) -> Bool { version.rawValue >= self.minimumVersion }
 
     /// The version that a device is taken for which nothing is known of yet.
     var presumedVersion: MajorVersion { MajorVersion.allCases.first(where: self.accepts) ?? .version4 }
 
-    /// Whether a suite is on offer, whether or not this process has it.
+    /// Indicates whether a suite is on offer, whether or not this process has it.
     func allowsSuite(_ suite: AlgorithmSuite) -> Bool {
         self.allowedSuites.isEmpty || self.allowedSuites.contains(suite)
     }
 
-    /// Whether keys can be agreed on with a suite.
+    /// Indicates whether keys can be agreed on with a suite.
     func acceptsSuite(_ suite: AlgorithmSuite) -> Bool { suite.isAvailable && self.allowsSuite(suite) }
 
     func offersUpgrade(to applicationID: String) -> Bool { self.upgradeOffers.contains(applicationID) }

@@ -1,22 +1,22 @@
 import Basics
 
-// What differs between the releases of real servers. Nothing else asks for the release itself.
+// The differences between the releases of real servers. Nothing else asks for the release itself.
 
 extension EmulatorServerProfile {
-    /// Whether version 4 of the protocol is served: from 2.1 on.
+    /// Indicates whether version 4 of the protocol is served: from 2.1 on.
     public var servesVersion4: Bool { self.isOfSecondGeneration }
-    /// Whether codes of three factors are accepted beside those of two: until 1.10.
+    /// Indicates whether codes of three factors are accepted beside those of two: until 1.10.
     public var acceptsThreeFactors: Bool { !self.isOfSecondGeneration }
-    /// Whether activations of version 3 come with a recovery code, which grants another: until 1.10.
+    /// Indicates whether activations of version 3 come with a recovery code, which grants another: until 1.10.
     public var hasRecovery: Bool { !self.isOfSecondGeneration }
-    /// Whether a device may be allowed to remove its activation with possession alone: from 2.1 on, as a setting.
+    /// Indicates whether a device may be allowed to remove its activation with possession alone: from 2.1 on, as a setting.
     public var canAllowRemovalByPossession: Bool { self.isOfSecondGeneration }
-    /// Whether a device of version 3 can be renamed: from 2.2 on. Older servers look for the name in the envelope itself, and
+    /// Indicates whether a device of version 3 can be renamed: from 2.2 on. Older servers look for the name in the envelope itself, and
     /// refuse each.
     public var renamesVersion3: Bool { self.release >= .v2_2 }
-    /// Whether an activation of version 4 can be blocked for a time: from 2.2 on, as a setting.
+    /// Indicates whether an activation of version 4 can be blocked for a time: from 2.2 on, as a setting.
     public var canBlockForATime: Bool { self.release >= .v2_2 }
-    /// Whether what is missing in a request is told as `ERR_VALIDATION`: from 2.1 on.
+    /// Indicates whether what is missing in a request is told as `ERR_VALIDATION`: from 2.1 on.
     public var validatesRequests: Bool { self.isOfSecondGeneration }
 
     /// The word for a code in the messages of refusals: `SIGNATURE` until 1.10, then `CODE`.
@@ -24,7 +24,7 @@ extension EmulatorServerProfile {
 
     private var isOfSecondGeneration: Bool { self.release >= .v2_1 }
 
-    /// Whether a path is served at all.
+    /// Indicates whether a path is served at all.
     func serves(_ path: String) -> Bool {
         if path.utf8.starts(with: "/pa/v4/".utf8) { return self.servesVersion4 }
         if path.utf8.starts(with: "/pa/v3/recovery/".utf8) { return self.hasRecovery }

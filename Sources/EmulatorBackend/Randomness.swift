@@ -1,6 +1,6 @@
 import Basics
 
-/// Where identifiers, keys and nonces come from: the system's generator, or a fixed sequence for a reproducible server.
+/// The source of identifiers, keys and nonces: the system's generator, or a fixed sequence for a reproducible server.
 package struct Randomness: Sendable, Equatable, RandomNumberGenerator, Codable {
     /// The state of the fixed sequence; `nil` for the system's generator.
     private var state: UInt64?

@@ -1,3 +1,4 @@
+package import APIDescriptions
 import Basics
 package import EmulatorMessages
 import ExactJSON

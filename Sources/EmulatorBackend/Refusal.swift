@@ -1,3 +1,4 @@
+package import APIDescriptions
 import CloudCalls
 package import EmulatorMessages
 package import ExactJSON
@@ -13,11 +14,11 @@ package struct Refusal: Error {
     package let reason: String
     /// Further members of the response.
     package var details: JSONObject = [:]
-    /// What is wrong with members of the request; calls of PowerAuth Cloud list it.
+    /// The mistakes in members of the request; calls of PowerAuth Cloud list them.
     package var violations: [Schema.Objection] = []
     /// Further header fields of the response.
     package var headers: [(name: String, value: String)] = []
-    /// Whether the request could not even be read. Real servers of release 1.10 have no answer of their own to that.
+    /// Indicates whether the request could not even be read. Real servers of release 1.10 have no answer of their own to that.
     var isUnreadable = false
 
     package init(_ status: Int, _ code: String, _ message: String, because reason: String? = nil) {
@@ -98,7 +99,7 @@ extension Refusal {
         }
     }
 
-    /// What else fails after a right code.
+    /// A failure after a right code.
     ///
     /// - Parameter what: The end of the message.
     static func authentication(_ what: String, _ reason: String) -> Self {

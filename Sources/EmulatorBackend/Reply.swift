@@ -3,7 +3,7 @@ package import EmulatorMessages
 /// A response, with what the journal says of it.
 package struct Reply: Sendable {
     package var response: ServerResponse
-    /// Whether the request did what it asked for; the reason of a refusal is for the reader of the journal, and may
+    /// Indicates whether the request did what it asked for; the reason of a refusal is for the reader of the journal, and may
     /// say more than the response does.
     package var verdict: Verdict = .accepted
     /// The activation that the request named, whether or not it proved to be it.
@@ -12,11 +12,11 @@ package struct Reply: Sendable {
     package var counterBefore: UInt64?
     /// The activation's counter after the request.
     package var counterAfter: UInt64?
-    /// What changed.
+    /// The changes.
     package var events: [BackendEvent] = []
-    /// What is pushed to devices without anything having changed.
+    /// The messages that are pushed to devices without anything having changed.
     package var pushes: [PushMessage] = []
-    /// What was found out beyond the response.
+    /// The findings beyond the response.
     package var inspection = RequestInspection()
 
     package var status: Int { self.response.status }
@@ -64,7 +64,7 @@ extension Reply {
     }
 }
 
-/// What became of a request.
+/// The verdict on a request.
 package enum Verdict: Sendable, Hashable {
     case accepted
     case refused(reason: String)
@@ -81,9 +81,9 @@ package struct BackendEvent: Sendable, Hashable {
     package var id: String
     /// Its status now, in the words of the cloud API (`ACTIVE`, `PENDING`, …), if it has one.
     package var status: String?
-    /// Whether it was made just now.
+    /// Indicates whether it was made just now.
     package var isNew = false
-    /// Whether the bank and the devices are told of it. Real servers keep to themselves that an operation was claimed.
+    /// Indicates whether the bank and the devices are told of it. Real servers keep to themselves that an operation was claimed.
     package var isTold = true
     /// The device of an activation that takes no push messages any more.
     package var lastDevice: PushDevice?

@@ -1,3 +1,4 @@
+import APIDescriptions
 import Basics
 import CloudCalls
 import EmulatorMessages
@@ -17,7 +18,7 @@ struct RequestContext {
     var counterBefore: UInt64?
     var counterAfter: UInt64?
     var events: [BackendEvent] = []
-    /// What is pushed to devices without anything having changed.
+    /// The messages that are pushed to devices without anything having changed.
     var pushes: [PushMessage] = []
     var inspection = RequestInspection()
     /// The reason of a "no" that is no refusal: the answer to a question about another request.
@@ -74,7 +75,7 @@ struct RequestContext {
         }
         self.content = content
         guard let mistake = body.schema.mistake(in: content) else { return }
-        // What seems to be missing may stand there under another name.
+        // A member that seems to be missing may stand there under another name.
         throw .invalid(mistake, beside: self.inspection.warnings.map(\.message))
     }
 

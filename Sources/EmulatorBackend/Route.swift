@@ -1,4 +1,5 @@
-package import EmulatorMessages
+package import APIDescriptions
+import EmulatorMessages
 
 extension Backend {
     /// One endpoint: how it is called, who may call it, what it may add to the state, what callers are told of it, and what
@@ -7,7 +8,7 @@ extension Backend {
         typealias Handler =
             @Sendable (_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse
 
-        /// Who may call an endpoint.
+        /// The callers of an endpoint.
         enum Caller {
             /// Anyone: the handler verifies the signature, the token or the envelope that the endpoint asks for.
             case device

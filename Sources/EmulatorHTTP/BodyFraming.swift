@@ -2,7 +2,7 @@ import Basics
 import EmulatorMessages
 
 extension ReceivedRequest {
-    /// Whether there is one reading only of where the body ends.
+    /// Indicates whether there is one reading only of where the body ends.
     ///
     /// The library takes the first of several lengths, leaves a length aside when there are chunks, and does not see a
     /// field whose name ends in a blank. A proxy in front of the server, or a reader of its logs, may see such a

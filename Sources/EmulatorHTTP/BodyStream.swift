@@ -27,7 +27,7 @@ final class BodyStream: BodyWriter {
         self.connection = connection
     }
 
-    /// Whether nothing can be written any more: the body is complete, or it is no longer read.
+    /// Indicates whether nothing can be written any more: the body is complete, or it is no longer read.
     var isClosed: Bool { self.state.withLock { $0.end != nil } }
 
     func write(_ bytes: some Collection<UInt8>) {

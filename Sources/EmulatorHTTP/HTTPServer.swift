@@ -22,7 +22,7 @@ package final class HTTPServer: Sendable {
         package var takesLargeBody: @Sendable (ReceivedRequest) -> Bool = { _ in false }
         /// Of all requests that are being received or responded to; beyond, a request is refused with 503.
         package var totalBodyBytes = 256 << 20
-        /// How much of a refused body is read and dropped, so that the client gets to read why, before the connection
+        /// The part of a refused body that is read and dropped, so that the client gets to read why, before the connection
         /// is closed.
         package var droppedBytes = 16 << 20
         /// For a client to send its next request whole, and to read its response whole.
@@ -39,7 +39,7 @@ package final class HTTPServer: Sendable {
     package let host: String
     package let port: UInt16
     package let isLoopback: Bool
-    /// Whether it speaks TLS.
+    /// Indicates whether it speaks TLS.
     package let isSecure: Bool
     private let context: ServerContext
     private let requests: AsyncStream<ServerExchange>
@@ -69,7 +69,7 @@ package final class HTTPServer: Sendable {
         self.isSecure = certificate != nil
     }
 
-    /// How many clients are connected.
+    /// The number of connected clients.
     package var connectionCount: Int { self.context.connectionCount }
 
     /// Serves until the task is canceled; then ends every connection and returns when the last one is closed.

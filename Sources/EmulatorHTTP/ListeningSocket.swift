@@ -7,7 +7,7 @@ struct ListeningSocket {
     let host: String
     /// The port that was asked for, or the free one that was found.
     let port: UInt16
-    /// Whether only this machine can reach it.
+    /// Indicates whether only this machine can reach it.
     let isLoopback: Bool
 
     /// - Parameters:

@@ -1,21 +1,21 @@
 import Basics
 
-/// Whether there is one reading only of a request's head.
+/// Indicates whether there is one reading only of a request's head.
 ///
 /// The library joins folded lines, ends what it reads at a zero byte, and takes a lone line feed for the end of a line, all
 /// without a word: `Content-Length:` and, on the next line, ` 2` become one field. A proxy in front of the server, or a
 /// reader of its logs, may see another request. What the library has left of the head in its buffer tells: it puts
 /// zeros in the place of the separators and moves nothing.
 struct RequestHead {
-    /// Where the library has the request line's method, which is where the head begins.
+    /// The place of the request line's method in the library's buffer, which is where the head begins.
     var method: UnsafeRawPointer
-    /// Where the library had the request line's target. It may have been decoded in place since: only the place counts.
+    /// The place of the request line's target in the library's buffer. It may have been decoded in place since: only the place counts.
     var targetAddress: UInt
-    /// How long the target is for the library.
+    /// The length of the target for the library.
     var targetCount: Int
-    /// Where the library has the request line's version.
+    /// The place of the request line's version in the library's buffer.
     var version: UnsafeRawPointer
-    /// How many bytes the head has, from the method to the end of the empty line.
+    /// The length of the head in bytes, from the method to the end of the empty line.
     var size: Int
 
     var isUnambiguous: Bool {
@@ -26,7 +26,7 @@ struct RequestHead {
         return Self.hasPlainLines(UnsafeRawBufferPointer(start: self.version, count: self.size - before))
     }
 
-    /// Whether the bytes from the version on are lines of the form `name: value`, one for each field, then an empty one.
+    /// Indicates whether the bytes from the version on are lines of the form `name: value`, one for each field, then an empty one.
     /// Zeros stand for the first colon of each line, and for each byte of a line's end.
     static func hasPlainLines(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var rest = bytes[...]

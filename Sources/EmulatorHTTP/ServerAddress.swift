@@ -1,7 +1,7 @@
-/// Where a server is found.
+/// The address of a server.
 package struct ServerAddress: Sendable {
     package var port: UInt16
-    /// Whether only this machine can reach it.
+    /// Indicates whether only this machine can reach it.
     package var isLoopback: Bool
     /// `http://127.0.0.1:49152`, or `https://…`; for a server that is bound to all addresses, the loopback one.
     ///

@@ -12,9 +12,9 @@ final class ServerConnection: Sendable {
         var isEnded = false
         /// When the client must have got on; `nil` while it is the server's turn.
         var deadline: Duration?
-        /// Whether a request, or the rest of one, is waited for.
+        /// Indicates whether a request, or the rest of one, is waited for.
         var isReceiving = true
-        /// Whether nothing more could come when it was last looked.
+        /// Indicates whether the client had closed its side at the previous check.
         var seemsAbandoned = false
     }
 
@@ -34,7 +34,7 @@ final class ServerConnection: Sendable {
         self.state = Mutex(State(deadline: deadline))
     }
 
-    /// Whether nothing more is to be read from it or written to it.
+    /// Indicates whether nothing more is to be read from it or written to it.
     var isEnded: Bool { self.state.withLock { $0.isEnded } }
 
     /// The client must have sent its next request by then.
@@ -56,7 +56,7 @@ final class ServerConnection: Sendable {
 
     /// Called on the server's thread, in a callback.
     ///
-    /// - Returns: Whether it is suspended now; `false` when the connection has ended.
+    /// - Returns: `true` when it is suspended now; `false` when the connection has ended.
     func suspend() -> Bool {
         self.state.withLock { state in
             guard !state.isEnded else { return false }
@@ -105,7 +105,7 @@ final class ServerConnection: Sendable {
         }
     }
 
-    /// Whether all that the client sent was read, and nothing more can come.
+    /// Indicates whether all that the client sent was read, and nothing more can come.
     private var hasReachedEnd: Bool {
         var byte: UInt8 = 0
         return recv(self.descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0

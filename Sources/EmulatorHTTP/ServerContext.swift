@@ -2,7 +2,7 @@ import Coordination
 import EmulatorMessages
 import Synchronization
 
-/// What the server's thread and the tasks that respond share.
+/// The state that the server's thread and the tasks that respond share.
 final class ServerContext: Sendable {
     private struct State {
         var connections: [ObjectIdentifier: ServerConnection] = [:]
@@ -29,10 +29,10 @@ final class ServerContext: Sendable {
         self.received = received
     }
 
-    /// How many clients are connected.
+    /// The number of connected clients.
     var connectionCount: Int { self.state.withLock { $0.connections.count } }
 
-    /// How long a client has from now to finish what it does.
+    /// The time that a client has from now to finish what it does.
     var nextDeadline: Duration { self.clock.now + self.limits.patience }
 
     func add(_ connection: ServerConnection) {
@@ -67,7 +67,7 @@ final class ServerContext: Sendable {
         }
     }
 
-    /// - Returns: Whether the server can hold that many more bytes of bodies.
+    /// - Returns: `true` when the server can hold that many more bytes of bodies.
     func reserve(bodyBytes count: Int) -> Bool {
         let (_, total) = self.bodyBytes.add(count, ordering: .relaxed)
         guard total > self.limits.totalBodyBytes else { return true }

@@ -232,7 +232,7 @@ extension ServerDaemon {
 }
 
 extension ServerResponse {
-    /// What the server itself refuses, in the shape of the API's errors.
+    /// The refusals of the server itself, in the shape of the API's errors.
     static func refusal(_ status: Int) -> ServerResponse {
         let message =
             switch status {
@@ -241,7 +241,7 @@ extension ServerResponse {
             default: "The server holds too many requests"
             }
         var response = ServerResponse.error(status, code: "INVALID_REQUEST", message: message)
-        // What follows on the connection may be a body or a request.
+        // The bytes that follow on the connection may be a body or a request.
         if status == 400 { response.headers.append(("Connection", "close")) }
         return response
     }

@@ -17,7 +17,7 @@ final class ServerExchange: Sendable {
         case responding
     }
 
-    /// What the server's thread is to do next.
+    /// The next step of the server's thread.
     enum Step {
         case readOn
         case handOut
@@ -29,12 +29,12 @@ final class ServerExchange: Sendable {
     private struct State {
         var phase = Phase.requestLine
         var request: ReceivedRequest
-        /// Where the target stands in the library's buffer. It is compared, never read from.
+        /// The place of the target in the library's buffer. It is compared, never read from.
         var targetAddress: UInt
         var targetCount: Int
         /// All that was sent of the body, dropped bytes included.
         var received = 0
-        /// What the body takes of the server's memory for bodies.
+        /// The part of the server's memory for bodies that the body takes.
         var reserved = 0
     }
 
@@ -50,7 +50,7 @@ final class ServerExchange: Sendable {
         self.state = Mutex(State(request: request, targetAddress: address, targetCount: target.count))
     }
 
-    /// What was reserved for the body.
+    /// The memory that was reserved for the body.
     var reservedBytes: Int { self.state.withLock { $0.reserved } }
 
     /// The complete request. It moves out: call this once.

@@ -1,6 +1,6 @@
-/// Where the body of a response goes while it is being produced.
+/// The destination of the body of a response while it is being produced.
 package protocol BodyWriter: Sendable {
-    /// Whether nothing can be written any more: the body is complete, or it is no longer read.
+    /// Indicates whether nothing can be written any more: the body is complete, or it is no longer read.
     var isClosed: Bool { get }
 
     /// Sends `bytes` after all that was written before.

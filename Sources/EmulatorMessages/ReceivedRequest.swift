@@ -15,7 +15,7 @@ package struct ReceivedRequest: Sendable {
     package var headers: [(name: String, value: String)] = []
     /// The whole body.
     package var body: [UInt8] = []
-    /// Where the server, or the space, is found, `http://127.0.0.1:49152`; `nil` when it is not known.
+    /// The address of the server, or of the space, `http://127.0.0.1:49152`; `nil` when it is not known.
     package var origin: String?
     /// The numeric address at the other end of the connection; `nil` when there is no connection.
     package var peerAddress: String?
@@ -39,7 +39,7 @@ package struct ReceivedRequest: Sendable {
         self.headers.first { $0.name.equalsIgnoringASCIICase(name) }?.value
     }
 
-    /// Whether the body is declared as JSON: `application/json` or a type that ends in `+json`.
+    /// Indicates whether the body is declared as JSON: `application/json` or a type that ends in `+json`.
     package var isJSON: Bool {
         let type = (self.header("Content-Type") ?? "").utf8.prefix { $0 != UInt8(ascii: ";") }
         let name = String(Substring(type).filter { $0 != " " && $0 != "\t" }).lowercased().utf8

@@ -30,7 +30,7 @@ package func withoutContextPath(_ path: Substring) -> Substring {
 }
 
 extension Substring {
-    /// What follows a folder; `nil` for a path that is not in it.
+    /// Returns the rest of a path after a folder; `nil` for a path that is not in it.
     fileprivate func following(_ folder: String) -> Self? {
         let rest = self.utf8.dropFirst(folder.utf8.count)
         guard self.utf8.starts(with: folder.utf8), rest.isEmpty || rest.first == UInt8(ascii: "/") else { return nil }

@@ -1,15 +1,8 @@
-/// An endpoint as far as finding it goes.
-package protocol Routable: Sendable {
-    /// In capitals; ``RouteTable/anyMethod`` for all.
-    var method: String { get }
-    /// Such as `/v2/registrations/{id}/commit`: a segment in braces stands for one that is not empty, `**` at the end for
-    /// whatever follows.
-    var path: String { get }
-}
+package import APIDescriptions
 
 /// Finds the route of a request, in time proportional to the length of its path.
 package struct RouteTable<Route: Routable>: Sendable {
-    /// What a method and a path lead to.
+    /// The outcome of a look-up by method and path.
     package enum Match {
         /// The arguments are what stands in place of segments in braces, in their order, percent-decoded.
         case route(Route, arguments: [String])
@@ -27,9 +20,9 @@ package struct RouteTable<Route: Routable>: Sendable {
 
     private struct Node: Sendable {
         var children: [String: Int] = [:]
-        /// Where a segment in braces leads.
+        /// The node behind a segment in braces.
         var parameter: Int?
-        /// Where `**` leads.
+        /// The node behind `**`.
         var rest: Int?
         var routes: [Route] = []
     }
@@ -86,7 +79,7 @@ package struct RouteTable<Route: Routable>: Sendable {
         return .route(route, arguments: arguments)
     }
 
-    /// What stands between the slashes, by bytes: the path comes from outside.
+    /// Returns the segments between the slashes, by bytes: the path comes from outside.
     private static func segments(of path: String) -> [String] {
         path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst().map {
             String(Substring($0))

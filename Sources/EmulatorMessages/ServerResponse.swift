@@ -1,6 +1,6 @@
 package import ExactJSON
 
-/// What the server sends back.
+/// A response of the server.
 package struct ServerResponse: Sendable {
     package enum Body: Sendable {
         case bytes([UInt8])
@@ -17,7 +17,7 @@ package struct ServerResponse: Sendable {
     package var body: Body
     /// The activation that the request named. For the log alone: it is not sent.
     package var activationID: String?
-    /// What of the request was ignored. For the log alone, too.
+    /// Warnings about ignored parts of the request. For the log alone, too.
     package var warnings: [String] = []
 
     package init(status: Int, headers: [(name: String, value: String)] = [], body: Body) {

@@ -1,3 +1,4 @@
+package import APIDescriptions
 import Basics
 package import ExactJSON
 
@@ -6,24 +7,15 @@ package struct SourceDocument: Sendable {
     package let value: JSONValue
     private let document: JSONDocument
 
-    /// A mistake, and where it is.
-    package struct Mistake: Error, Equatable, CustomStringConvertible {
-        /// From 1.
-        package let line: Int
-        package let message: String
-
-        package var description: String { "line \(self.line): \(self.message)" }
-    }
-
     /// Reads a document of a form.
     ///
     /// - Throws: What is wrong first. No object may have a member twice, also where the form leaves members open.
-    package init(parsing bytes: [UInt8], as schema: Schema) throws(Mistake) {
+    package init(parsing bytes: [UInt8], as schema: Schema) throws(DocumentMistake) {
         do {
             self.document = try JSONDocument(parsing: bytes, limits: JSONLimits(maximumDepth: 64))
             self.value = try JSONValue(self.document.root)
         } catch {
-            throw Mistake(line: JSONDocument.line(ofByte: error.offset, in: bytes), message: error.description)
+            throw DocumentMistake(error.description, line: JSONDocument.line(ofByte: error.offset, in: bytes))
         }
         if let objection = schema.mistake(in: self.value) ?? Self.repetition(in: self.value, at: []) {
             throw self.mistake(objection.message, at: objection.place)
@@ -33,8 +25,8 @@ package struct SourceDocument: Sendable {
     /// Returns a mistake that the form did not show.
     ///
     /// - Parameter place: The way to the value: the number of the element or member at each level.
-    package func mistake(_ message: String, at place: [Int]) -> Mistake {
-        Mistake(line: self.document.line(at: place), message: message)
+    package func mistake(_ message: String, at place: [Int]) -> DocumentMistake {
+        DocumentMistake(message, at: place, line: self.document.line(at: place))
     }
 
     private static func repetition(in value: JSONValue, at place: [Int]) -> Schema.Objection? {
@@ -47,4 +39,23 @@ package struct SourceDocument: Sendable {
         }
         return nil
     }
+}
+
+/// A mistake in a document that a person wrote, such as a template that cannot be used, or not with these parameters.
+package struct DocumentMistake: Error, Equatable, CustomStringConvertible {
+    /// The mistake in words, after the number of its line where that is known.
+    package let message: String
+    /// The way to the mistake: the number of the element or member at each level.
+    package let place: [Int]
+
+    /// - Parameter line: Its line, from 1; `nil` as long as only the way to it is known.
+    package init(_ message: String, at place: [Int] = [], line: Int? = nil) {
+        self.message = line.map { "line \($0): \(message)" } ?? message
+        self.place = place
+    }
+
+    package var description: String { self.message }
+
+    /// Returns the same mistake of a value that stands inside another one.
+    package func inside(_ place: [Int]) -> Self { Self(self.message, at: place + self.place) }
 }

@@ -1,6 +1,6 @@
+package import APIDescriptions
 import Basics
 import Coordination
-package import EmulatorMessages
 import ExactJSON
 import Foundation
 import HTTPClientTransport

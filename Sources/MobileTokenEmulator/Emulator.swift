@@ -21,7 +21,7 @@ public final class Emulator: Sendable {
     private let address: ServerAddress
     private let place: Place
 
-    /// What this stands for.
+    /// The context that this stands for.
     private enum Place {
         case server(service: Task<Void, Never>, CertificateFile?, SpaceDirectory)
         case space(id: String, server: Emulator)
@@ -147,13 +147,13 @@ public final class Emulator: Sendable {
 
     // MARK: What clients need
 
-    /// Where clients find it: `http://127.0.0.1:49152/enrollment-server`; with TLS, `https://…`.
+    /// The address for clients: `http://127.0.0.1:49152/enrollment-server`; with TLS, `https://…`.
     public var baseURL: String { self.address.origin + "/enrollment-server" }
 
-    /// Where its cloud API is, and with `/console/` added, its page: `http://127.0.0.1:49152`.
+    /// The address of its cloud API, and with `/console/` added, of its page: `http://127.0.0.1:49152`.
     public var cloudURL: String { self.address.origin }
 
-    /// What clients need to trust it, when it speaks TLS.
+    /// The certificate that clients need to trust it, when it speaks TLS.
     public var certificate: Certificate? {
         switch self.place {
         case .server(_, let certificateFile, _): certificateFile?.certificate
@@ -230,7 +230,7 @@ public final class Emulator: Sendable {
     /// The messages of all inboxes, newest first.
     public func messages() async -> [MessageSummary] { await self.core.snapshot.backend.messages }
 
-    /// What an operation can be made from, by name.
+    /// Returns the templates of operations, by name.
     public func templates() async -> [TemplateSummary] { await self.core.snapshot.backend.templates }
 
     // MARK: Administration
@@ -280,7 +280,7 @@ public final class Emulator: Sendable {
 
     // MARK: Callbacks
 
-    /// What the bank was told, or is to be told, newest first: the callbacks that wait, those under way, and the last 1000
+    /// Returns the deliveries to the bank, newest first: the callbacks that wait, those under way, and the last 1000
     /// that ended.
     public func deliveries() -> [DeliverySummary] { self.core.mailroom.outbox.newestFirst.map(DeliverySummary.init) }
 

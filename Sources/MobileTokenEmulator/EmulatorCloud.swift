@@ -1,3 +1,4 @@
+import APIDescriptions
 import CloudCalls
 import EmulatorBackend
 import EmulatorMessages
@@ -5,7 +6,7 @@ import Foundation
 import PowerAuthProtocol
 
 extension Emulator {
-    /// What a bank's backend does at the cloud API, as Swift calls: registrations, operations, offline codes, messages.
+    /// The cloud API for a bank's backend, as Swift calls: registrations, operations, offline codes, messages.
     public var cloud: Cloud { Cloud(core: self.core) }
 
     /// The cloud API as Swift calls. They take the same way as requests over HTTP: through the journal, faults included.
@@ -18,7 +19,7 @@ extension Emulator {
         public struct Registration: Sendable, Hashable, Identifiable {
             /// The registration's identifier, which is that of the activation.
             public let id: String
-            /// What the user types in.
+            /// The code that the user types in.
             public let activationCode: String
             /// The content of the QR code, `CODE#SIGNATURE`.
             public let activationQRCode: String
@@ -43,15 +44,15 @@ extension Emulator {
             public let failureCount: Int
             /// The one-time code of this moment, for operations with a proximity check.
             public let proximityCode: String?
-            /// What the device sent of itself with its decision.
+            /// The data that the device sent of itself with its decision.
             public let mobileTokenData: JSONValue?
         }
 
         /// The server's verdict on an offline code.
         public struct OfflineVerdict: Sendable, Hashable {
-            /// Whether the code approves the operation.
+            /// Indicates whether the code approves the operation.
             public let isValid: Bool
-            /// How many wrong ones the activation may still have.
+            /// The number of wrong codes that the activation may still have.
             public let remainingAttempts: Int
         }
 
@@ -222,37 +223,22 @@ extension Emulator {
             return try await self.call(CloudAPI.createMessage, message).id
         }
 
-        private func call<Input, Output>(
+        func call<Input, Output>(
             _ endpoint: Endpoint<Input, Output>,
             _ input: Input
         ) async throws(EmulatorError) -> Output {
             let call = endpoint.call(input)
             let path = endpoint.path(of: call)
-            let response = try await self.call(endpoint.method, path, query: call.query, call.body)
-            do { return try endpoint.output.readTolerantly(response) } catch {
-                throw EmulatorError(
-                    .refused,
-                    "The response to \(endpoint.method) \(path) cannot be read: \(error.message)"
-                )
-            }
-        }
-
-        func call(
-            _ method: String,
-            _ path: String,
-            query: [(name: String, value: String)] = [],
-            _ body: JSONValue? = nil
-        ) async throws(EmulatorError) -> JSONValue {
             let request = ReceivedRequest(
-                method: method,
+                method: endpoint.method,
                 path: path,
-                query: query,
+                query: call.query,
                 headers: [("Content-Type", "application/json")],
-                body: body?.serialized() ?? []
+                body: call.body?.serialized() ?? []
             )
             let response = await self.core.relay(request)
             guard case .bytes(let bytes) = response.body else {
-                throw EmulatorError(.refused, "A fault took the response to \(method) \(path)")
+                throw EmulatorError(.refused, "A fault took the response to \(endpoint.method) \(path)")
             }
             let json = try? JSONValue(parsing: bytes)
             guard response.status < 300 else {
@@ -264,7 +250,12 @@ extension Emulator {
                 default: throw EmulatorError(.refused, message)
                 }
             }
-            return json ?? .null
+            do { return try endpoint.output.readTolerantly(json ?? .null) } catch {
+                throw EmulatorError(
+                    .refused,
+                    "The response to \(endpoint.method) \(path) cannot be read: \(error.message)"
+                )
+            }
         }
     }
 }
@@ -281,12 +272,5 @@ extension Emulator.Cloud.Operation {
             proximityCode: operation.proximityCode,
             mobileTokenData: operation.additionalData?["mobileTokenData"]
         )
-    }
-}
-
-extension JSONValue {
-    func string(_ name: String) throws(EmulatorError) -> String {
-        guard let string = self[name]?.string else { throw EmulatorError(.refused, "The response has no \(name)") }
-        return string
     }
 }

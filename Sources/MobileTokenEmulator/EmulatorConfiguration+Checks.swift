@@ -1,3 +1,4 @@
+import APIDescriptions
 import EmulatorBackend
 
 extension Emulator.Configuration {
@@ -11,7 +12,9 @@ extension Emulator.Configuration {
             throw EmulatorError(.invalidConfiguration, "The password of the cloud API is empty")
         }
         for provider in self.oidcProviders {
-            do { try provider.check() } catch { throw EmulatorError(.invalidConfiguration, error.message) }
+            do { try provider.check() } catch {
+                throw EmulatorError(.invalidConfiguration, "The OpenID provider: \(error.message)")
+            }
         }
         guard Set(self.oidcProviders.map(\.id)).count == self.oidcProviders.count else {
             throw EmulatorError(.invalidConfiguration, "Two providers have the same identifier")

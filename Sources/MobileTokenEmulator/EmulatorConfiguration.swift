@@ -2,10 +2,10 @@ public import EmulatorBackend
 public import Foundation
 
 extension Emulator {
-    /// What the server allows.
+    /// The limits of the server.
     public typealias Limits = EmulatorLimits
 
-    /// What callers can make the server hold.
+    /// The bounds of what callers can make the server hold.
     public typealias Capacity = EmulatorCapacity
 
     /// Which versions of the protocol the server accepts.
@@ -17,14 +17,14 @@ extension Emulator {
     /// An OpenID provider that the server has built in.
     public typealias OIDCProvider = EmulatorOIDCProvider
 
-    /// How a development server is set up. Every property has a default that suits a test.
+    /// The configuration of a development server. Every property has a default that suits a test.
     public struct Configuration: Sendable {
         /// The address to bind to: an IPv4 or IPv6 address. Loopback by default. Bound anywhere else, the control
         /// plane and the console ask for ``cloudUser`` and ``cloudPassword``.
         public var host: String = "127.0.0.1"
         /// The port to bind to; 0, the default, takes a free one.
         public var port: UInt16 = 0
-        /// Whether it speaks TLS; not, by default.
+        /// Indicates whether it speaks TLS; not, by default.
         public var tls: TLS = .disabled
         /// The user of the cloud API's Basic authentication.
         public var cloudUser: String = "developer"
@@ -35,16 +35,16 @@ extension Emulator {
         public var applicationName: String = "Mobile Token Emulator"
         /// The identifier of the application that clients are configured for, `appId` in the cloud API.
         public var applicationID: String = "mobile-token"
-        /// What the server allows.
+        /// The limits of the server.
         public var limits: Limits = .init()
-        /// What a space begins with of which that is not said.
+        /// The origin of a space for which none is given.
         package var spaceOrigin: SpaceOrigin?
-        /// Whether a space whose test has failed stays until the end of the server, also when it is stopped or removed; not,
+        /// Indicates whether a space whose test has failed stays until the end of the server, also when it is stopped or removed; not,
         /// by default. See ``Emulator/markFailed(because:)``.
         public var keepsFailedSpaces = false
         /// Is told of each space whose test has failed.
         package var reportFailedSpace: (@Sendable (FailedSpace) async -> Void)?
-        /// What callers can make the server hold.
+        /// The bounds of what callers can make the server hold.
         public var capacity: Capacity = .init()
         /// Which versions of the protocol the server accepts at the start and after each reset.
         public var protocolRules: ProtocolRules = .init()
@@ -54,7 +54,7 @@ extension Emulator {
         public var templates: [String] = []
         /// The OpenID providers that a new state has: one named `emulator` by default.
         public var oidcProviders: [OIDCProvider] = [OIDCProvider()]
-        /// Where push messages go in the place of the platforms' own servers: an address of http or https, which is sent each
+        /// The receiver of push messages in the place of the platforms' own servers: an address of http or https, which is sent each
         /// of them as JSON. `nil`, the default, only keeps them: ``Emulator/pushes()``.
         public var pushURL: String?
         /// Fixes identifiers, keys and nonces, so that two servers give the same responses to the same requests. `nil`, the
@@ -84,7 +84,7 @@ extension Emulator.Configuration {
         self.cloudPassword.map { BasicCredentials(user: self.cloudUser, password: $0) }
     }
 
-    /// What the backend needs to know of it.
+    /// The part of the configuration that the backend reads.
     var backend: BackendConfiguration {
         BackendConfiguration(
             applicationID: self.applicationID,

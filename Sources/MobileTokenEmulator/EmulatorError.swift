@@ -18,7 +18,7 @@ public struct EmulatorError: Error, Sendable, CustomStringConvertible {
         public static let cannotListen = Self(base: .cannotListen)
         /// A part of the configuration, such as a template, does not decode.
         public static let invalidConfiguration = Self(base: .invalidConfiguration)
-        /// What was to be imported is not an exported state.
+        /// The document to import is not an exported state.
         public static let invalidDocument = Self(base: .invalidDocument)
         /// There is no activation of that identifier.
         public static let notFound = Self(base: .notFound)
@@ -40,7 +40,7 @@ public struct EmulatorError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of failure.
     public let code: Code
-    /// What happened, for a person.
+    /// The message for a person.
     public let message: String
 
     init(_ code: Code, _ message: String) {
@@ -53,7 +53,7 @@ public struct EmulatorError: Error, Sendable, CustomStringConvertible {
 }
 
 extension EmulatorError {
-    /// What the backend would not do.
+    /// The error for a refusal of the backend.
     init(_ refusal: Refusal) {
         switch refusal.status {
         case 404: self.init(.notFound, refusal.message)

@@ -1,6 +1,6 @@
+package import APIDescriptions
 import CloudCalls
 import EmulatorBackend
-package import EmulatorMessages
 
 // The summaries as the control API shows them.
 
@@ -85,7 +85,7 @@ extension Emulator.DeliverySummary: Described {
         .optional("callbackID", \.callbackID, .string),
         .required("url", \.url, .string),
         .required("body", \.body, .string),
-        .required("state", \.state, .string(oneOf: Outbox.Delivery.State.allCases.map(\.rawValue))),
+        .required("state", \.state, .cases()),
         .required("attempts", \.attempts, .count),
         .optional("status", \.status, .count, "That of the last response.", unit: .status),
         .optional("failure", \.failure, .string, "Why there was no response."),

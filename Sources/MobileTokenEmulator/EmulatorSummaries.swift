@@ -19,7 +19,7 @@ extension Emulator {
         public var version: String?
         /// The suite of an activation of version 4, such as `EC_P384`; also while an upgrade waits for its confirmation.
         public var suite: AlgorithmSuite?
-        /// What the status of an activation of version 4 says beside its state: `AWAITS_CONFIRMATION`,
+        /// The flags in the status of an activation of version 4 beside its state: `AWAITS_CONFIRMATION`,
         /// `UPGRADE_AWAITS_CONFIRMATION`, `SUITE_UNSUPPORTED`, `BIOMETRY_IS_ON`.
         public var flags: [String]
         /// When a block ends by itself.
@@ -27,17 +27,17 @@ extension Emulator {
         /// The eight digits that the device shows too when both sides hold the same keys: to be compared before the
         /// registration is committed. `nil` before keys were exchanged.
         public var fingerprint: String?
-        /// How often the hash counter has moved.
+        /// The number of moves of the hash counter.
         public var counter: UInt64
         /// Failed authentications in a row.
         public var failedAttempts: Int
-        /// How many of them block.
+        /// The number of failed authentications that block.
         public var maximumFailedAttempts: Int
         /// The content of the QR code that activates, `CODE#SIGNATURE`, while it can be used.
         public var activationQRCode: String?
         /// When the registration was made.
         public var created: Date
-        /// Where push messages would go: `apns`, `fcm` or `hms`, as the device registered.
+        /// The platform of its push messages: `apns`, `fcm` or `hms`, as the device registered.
         public var pushPlatform: String?
         /// The token that the device registered for push messages.
         public var pushToken: String?
@@ -51,7 +51,7 @@ extension Emulator {
         public var userID: String?
         /// The template's name.
         public var name: String
-        /// What the user is shown as the title.
+        /// The title that the user is shown.
         public var title: String
         /// The form as the user sees it, in English, with amounts written out; `nil` when the operation's template is gone.
         public var formData: JSONValue?
@@ -65,7 +65,7 @@ extension Emulator {
         public var rejectReason: String?
         /// Failed approvals.
         public var failureCount: Int
-        /// How many of them make it fail.
+        /// The number of failed approvals that make it fail.
         public var maximumFailureCount: Int
         /// When it was made.
         public var created: Date
@@ -83,11 +83,11 @@ extension Emulator {
         public var title: String
         /// The names of the placeholders, in their order.
         public var parameters: [String]
-        /// What the placeholders hold that a request leaves out.
+        /// The values of the placeholders that a request leaves out.
         public var defaults: [String: String]
-        /// How many seconds an operation can be decided, unless a request says otherwise.
+        /// The seconds for which an operation can be decided, unless a request says otherwise.
         public var lifetime: TimeInterval?
-        /// Whether operations ask for a proximity check, unless a request says otherwise.
+        /// Indicates whether operations ask for a proximity check, unless a request says otherwise.
         public var demandsProximityCheck: Bool
     }
 
@@ -105,7 +105,7 @@ extension Emulator {
         public var summary: String
         /// The whole message.
         public var body: String
-        /// Whether a client has marked it as read.
+        /// Indicates whether a client has marked it as read.
         public var isRead: Bool
         /// When it was made.
         public var created: Date

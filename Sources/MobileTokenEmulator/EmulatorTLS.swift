@@ -3,7 +3,7 @@ import Foundation
 import PowerAuthCrypto
 
 extension Emulator {
-    /// Whether the server speaks TLS, and with which certificate.
+    /// Indicates whether the server speaks TLS, and with which certificate.
     public struct TLS: Sendable, Hashable {
         enum Kind: Hashable { case disabled, selfSigned }
 
@@ -17,7 +17,7 @@ extension Emulator {
         public static let selfSigned = Self(kind: .selfSigned)
     }
 
-    /// What a client needs to trust this server and no other.
+    /// The certificate that a client needs to trust this server and no other.
     public struct Certificate: Sendable, Hashable {
         /// The certificate in PEM: self-signed, P-256, for `localhost`, `127.0.0.1`, `::1` and the address that the
         /// server is bound to; for a server bound to all addresses, for those of the machine.

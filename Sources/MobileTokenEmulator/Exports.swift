@@ -2,6 +2,7 @@
 @_exported public import struct EmulatorBackend.EmulatorCapacity
 @_exported public import struct EmulatorBackend.EmulatorLimits
 @_exported public import struct EmulatorBackend.EmulatorOIDCProvider
+@_exported public import enum EmulatorBackend.EmulatorOperationMoment
 @_exported public import struct EmulatorBackend.EmulatorProtocolRules
 @_exported public import struct EmulatorBackend.EmulatorServerProfile
 

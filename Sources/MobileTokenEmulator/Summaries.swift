@@ -17,7 +17,7 @@ struct SummaryPage<Summary: Sendable>: Sendable {
     }
 }
 
-/// What the console shows, and what ``Emulator`` tells. Lists are newest first.
+/// The summaries that the console and ``Emulator`` show. Lists are newest first.
 extension Backend {
     // MARK: Activations
 

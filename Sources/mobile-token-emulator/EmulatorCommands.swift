@@ -119,7 +119,7 @@ enum EmulatorCommands {
     /// The options that say what a space begins with.
     private static let beginnings = ["scenario", "state", "from"]
 
-    /// What a space begins with of which a test does not say it.
+    /// Returns the origin of spaces for which a test gives none.
     private static func spaceOrigin(_ invocation: Invocation) throws -> Emulator.SpaceOrigin? {
         let names = beginnings.filter { invocation[$0] != nil }
         guard invocation.has("per-test") else {
@@ -323,12 +323,12 @@ enum EmulatorCommands {
             """
     }
 
-    /// What leads to the state that all tests would share.
+    /// The variables that lead to the state that all tests would share.
     private static let sharedVariables: Set = [
         "MOBILE_TOKEN_URL", "MOBILE_TOKEN_SDK_CONFIGURATION", "MOBILE_TOKEN_CLOUD_URL", "MOBILE_TOKEN_APPLICATION_ID",
     ]
 
-    /// What would lead the command's requests, or some of them, away from this server.
+    /// The variables that would lead the command's requests, or some of them, away from this server.
     private static let waysToAnotherServer = ["MOBILE_TOKEN_POWERAUTH_URL", "MOBILE_TOKEN_PROXY"]
 
     private static func environment(_ emulator: Emulator) -> [String: String] {

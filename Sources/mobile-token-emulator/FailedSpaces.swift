@@ -4,7 +4,7 @@ import MobileTokenEmulator
 
 /// The spaces of tests that have failed: what is written of each, and what is said of them at the end.
 actor FailedSpaces {
-    /// How many are written.
+    /// The number of spaces that are written.
     private static let capacity = 100
 
     private let folder: String?
@@ -35,7 +35,7 @@ actor FailedSpaces {
 
     /// Says which have failed, and with a server that stays, where they are found.
     ///
-    /// - Returns: Whether there are any.
+    /// - Returns: `true` when there are any.
     func show(areKept: Bool) -> Bool {
         for summary in self.failed.prefix(Self.capacity) {
             let place = areKept ? "  \(summary.url)/console/" : ""

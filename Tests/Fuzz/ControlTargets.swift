@@ -38,7 +38,7 @@ let controlTargets = [
         let parameters = (try? JSONValue(parsing: reader.line())) ?? [:]
         let document = Array(reader.rest)
         let template: OperationTemplate
-        do throws(TemplateError) { template = try OperationTemplate(parsing: document) } catch {
+        do throws(DocumentMistake) { template = try OperationTemplate(parsing: document) } catch {
             let lines = 1...(1 + document.count { $0 == UInt8(ascii: "\n") })
             return hold(line(in: error.message).map(lines.contains) ?? false, "no line of it: \(error.message)")
         }

@@ -5,7 +5,7 @@ import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// What a device shows so that it may activate.
+/// The proof with which a device may activate.
 struct ActivationIdentity {
     enum Kind: String {
         case code = "CODE"
@@ -38,7 +38,7 @@ struct ActivationIdentity {
     }
 }
 
-/// What a device is granted.
+/// The grant of an activation to a device.
 enum ActivationGrant {
     /// A registration that waited for it.
     case registration(ServerActivation)
@@ -105,14 +105,10 @@ extension Backend {
         guard let provider = self.oidcProvider(try attribute("providerId")) else {
             throw .activation("there is no such provider, or it is switched off")
         }
-        do throws(OIDCGrant.Objection) {
-            let (key, grant) = try self.oidcGrant(of: code)
-            let verifier = identity.attributes["codeVerifier"]
-            try grant.check(providerID: provider.id, verifier: verifier, nonce: nonce, at: now)
-            return (key, grant.userID)
-        } catch {
-            throw .activation(error.rawValue)
-        }
+        let (key, grant) = try self.oidcGrant(of: code)
+        let verifier = identity.attributes["codeVerifier"]
+        try grant.check(providerID: provider.id, verifier: verifier, nonce: nonce, at: now)
+        return (key, grant.userID)
     }
 
     private mutating func registration(
@@ -199,7 +195,7 @@ extension ServerActivation.Description {
 }
 
 extension ServerActivation {
-    /// What the server knows of the user, as OpenID names it.
+    /// The claims about the user, as OpenID names them.
     func claims(at now: Milliseconds) -> JSONValue {
         [
             "sub": .string(self.userID),

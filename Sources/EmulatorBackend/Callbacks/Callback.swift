@@ -1,51 +1,13 @@
+package import APIDescriptions
 import Basics
 import CloudCalls
-package import EmulatorMessages
 import ExactJSON
 import Foundation
 import PowerAuthProtocol
 
 /// An address of the bank that is told when operations or activations change.
 struct Callback: Sendable, Codable, Equatable {
-    enum Kind: String, Sendable, Codable, CaseIterable {
-        case operation = "OPERATION"
-        case activation = "ACTIVATION"
-
-        /// The names of the kind where a callback is set up: by real servers, by PowerAuth Cloud, and by this one, whose
-        /// names are those in the bodies.
-        static let names: [(name: String, kind: Self)] = [
-            ("OPERATION", .operation), ("OPERATION_STATUS_CHANGE", .operation), ("ACTIVATION", .activation),
-            ("ACTIVATION_STATUS_CHANGE", .activation), ("REGISTRATION_STATUS_CHANGE", .activation),
-        ]
-
-        /// Finds a kind by one of its names.
-        init?(name: String) {
-            guard let known = Self.names.first(where: { $0.name.isExactly(name) }) else { return nil }
-            self = known.kind
-        }
-
-        /// What the bank may ask to be told beside the identifier, in the words of the real servers.
-        var attributes: [String] {
-            switch self {
-            case .operation:
-                [
-                    "userId", "applications", "operationType", "parameters", "additionalData", "activationFlag",
-                    "status",
-                    "data", "failureCount", "maxFailureCount", "signatureType", "externalId", "timestampCreated",
-                    "timestampExpires", "timestampFinalized",
-                ]
-            case .activation:
-                [
-                    "userId", "activationName", "deviceInfo", "platform", "protocol", "activationFlags",
-                    "activationStatus", "blockedReason", "applicationId",
-                ]
-            }
-        }
-
-        static var allAttributes: [String] {
-            Self.allCases.flatMap(\.attributes).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
-        }
-    }
+    typealias Kind = CallbackKind
 
     var id: String
     let applicationID: String
@@ -62,7 +24,7 @@ struct Callback: Sendable, Codable, Equatable {
     var oauth: OAuthClient?
     /// The certificate to show.
     var identity: ClientIdentity?
-    /// How often one delivery is tried.
+    /// The number of attempts for one delivery.
     var maximumAttempts: Int
 }
 
@@ -78,7 +40,7 @@ package struct CallbackMessage: Sendable, Equatable {
     /// The certificate that is shown.
     package let identity: ClientIdentity?
     package let body: [UInt8]
-    /// How often it is tried.
+    /// The number of attempts.
     package let maximumAttempts: Int
 
     package init(

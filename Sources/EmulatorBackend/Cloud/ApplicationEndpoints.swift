@@ -7,19 +7,10 @@ import PowerAuthProtocol
 /// The applications of this server.
 enum ApplicationEndpoints {
     static let routes: [Backend.Route] = [
-        .cloud("GET", "/v2/applications", "Lists applications.", gives: .applications, Self.list),
+        .cloud(CloudAPI.listApplications, Self.list),
         .cloud(CloudAPI.createApplication, adds: .application, Self.create),
         .cloud(CloudAPI.showApplication, Self.show),
-        .cloud(
-            "POST",
-            "/admin/users",
-            of: .powerAuthCloud,
-            adds: .user,
-            "Creates a user of the cloud API.",
-            takes: .required(.newCloudUser),
-            gives: .cloudUser,
-            Self.createUser
-        ),
+        .cloud(CloudAPI.createUser, adds: .user, Self.createUser),
     ]
 
     /// Another application, with keys of its own, beside those there are.
@@ -46,9 +37,13 @@ enum ApplicationEndpoints {
         }
     }
 
-    static func list(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+    private static func list(
+        _ bank: inout Backend,
+        _: Void,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> CloudAPI.Applications {
         let applications = bank.state.applications.values.sorted { $0.id < $1.id }
-        return .json(["applications": .array(applications.map(Self.presented))])
+        return CloudAPI.Applications(applications: applications.map(CloudAPI.ListedApplication.init))
     }
 
     private static func show(
@@ -61,8 +56,12 @@ enum ApplicationEndpoints {
     }
 
     /// Another user of the cloud API, with a password that this server makes up.
-    static func createUser(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let name = try context.json().string("username")
+    private static func createUser(
+        _ bank: inout Backend,
+        _ request: CloudAPI.NewUser,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> CloudAPI.User {
+        let name = request.name
         // A colon ends the name in Basic authentication.
         guard name.utf8.count <= 255, !name.utf8.contains(UInt8(ascii: ":")) else {
             throw .invalid("username", "is longer than 255 bytes, or has a colon", value: .string(name))
@@ -72,18 +71,19 @@ enum ApplicationEndpoints {
         }
         let user = CloudUser(name: name, password: Base64.encode(bank.state.randomness.bytes(18)))
         bank.state.cloudUsers[name] = user
-        return .json(["username": .string(user.name), "password": .string(user.password)])
+        return CloudAPI.User(name: user.name, password: user.password)
     }
+}
 
-    /// What a client is configured with.
-    private static func presented(_ application: ServerApplication) -> JSONValue {
-        [
-            "appId": .string(application.id),
-            "applicationKey": .string(application.key),
-            "applicationSecret": .string(application.secret.base64),
-            "masterServerPublicKey": .string(Base64.encode(application.masterKey.publicKey.uncompressed)),
-            "sdkConfiguration": .string(application.configuration.string),
-        ]
+extension CloudAPI.ListedApplication {
+    fileprivate init(_ application: ServerApplication) {
+        self.init(
+            id: application.id,
+            key: application.key,
+            secret: application.secret.base64,
+            masterPublicKey: Base64.encode(application.masterKey.publicKey.uncompressed),
+            sdkConfiguration: application.configuration.string
+        )
     }
 }
 

@@ -5,7 +5,7 @@ import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// What a bank's own endpoint asks about the headers of a request that it got from a device.
+/// The questions of a bank's own endpoint about the headers of a request that it got from a device.
 ///
 /// A header that cannot be read is refused; of one that can, the answer says whether it is right. Both count as if the device
 /// had called this server.
@@ -106,7 +106,7 @@ extension Backend {
         )
     }
 
-    /// Whether a code is looked at: there is an active activation of its application.
+    /// Indicates whether a code is looked at: there is an active activation of its application.
     fileprivate func judges(_ code: RequestCode) -> Bool {
         guard let activation = self.state.activations[code.activationID], activation.status == .active else {
             return false

@@ -27,7 +27,7 @@ enum CloudPushEndpoints {
             .map { $0.message(.message, userID, payload) }
     }
 
-    /// What devices get: the extras, and what the platform shows.
+    /// The content that devices get: the extras, and what the platform shows.
     private static func payload(of request: CloudAPI.NewPush) throws(Refusal) -> JSONObject {
         var aps: JSONObject = [:]
         if request.isSilent == true {
@@ -48,6 +48,6 @@ enum CloudPushEndpoints {
 }
 
 extension String {
-    /// Whether there is nothing in it to read.
+    /// Indicates whether there is nothing in it to read.
     var isBlank: Bool { self.unicodeScalars.allSatisfy(\.properties.isWhitespace) }
 }

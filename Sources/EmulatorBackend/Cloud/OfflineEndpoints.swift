@@ -192,7 +192,7 @@ enum OfflineEndpoints {
         return nil
     }
 
-    /// Whether a code has the form of one: groups of digits, with dashes between them.
+    /// Indicates whether a code has the form of one: groups of digits, with dashes between them.
     private static func isOfflineCode(_ code: String) -> Bool {
         let groups = code.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         return groups.allSatisfy { group in

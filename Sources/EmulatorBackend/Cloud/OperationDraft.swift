@@ -1,10 +1,11 @@
+import APIDescriptions
 import Basics
 import CloudCalls
 import EmulatorMessages
 import ExactJSON
 import PowerAuthProtocol
 
-/// What an operation is made of before it has an identifier and times.
+/// The parts of an operation before it has an identifier and times.
 struct OperationDraft {
     var content: ServerOperation.Content
     var type: String

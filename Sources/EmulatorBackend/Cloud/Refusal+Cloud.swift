@@ -1,5 +1,5 @@
+import APIDescriptions
 import CloudCalls
-import EmulatorMessages
 import ExactJSON
 
 // The codes of PowerAuth Cloud, as its documentation has them. Nothing that is not found is 404 there but a path.
@@ -51,7 +51,7 @@ extension Refusal {
 }
 
 extension Refusal {
-    /// What PowerAuth Cloud says where this server's own calls say something else.
+    /// The codes of PowerAuth Cloud, by the codes of this server's own calls.
     private static let codesOfCloud = ["INVALID_REQUEST": "ERROR_REQUEST", "ERROR_UNAUTHORIZED": "HTTP_401"]
 
     /// The refusal as PowerAuth Cloud words it.

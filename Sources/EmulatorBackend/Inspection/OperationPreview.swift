@@ -1,13 +1,22 @@
+package import APIDescriptions
 package import ExactJSON
 
 /// An operation as a device would show it.
-package struct OperationPreview: Sendable {
+package struct OperationPreview: Described {
     /// The language it is in.
     package let language: String
     /// Every language it can be shown in.
     package let languages: [String]
-    /// What the Mobile Token API would say of it.
+    /// The operation in the words of the Mobile Token API.
     package let operation: JSONValue
+
+    package static let fields = FieldTable(
+        "OperationPreview",
+        Self.init(language:languages:operation:),
+        .required("language", \.language, .string),
+        .required("languages", \.languages, .list(of: .string)),
+        .required("operation", \.operation, .json(.open()), "What a device gets.")
+    )
 }
 
 extension Backend {

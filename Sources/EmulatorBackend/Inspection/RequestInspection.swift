@@ -1,8 +1,8 @@
-import EmulatorMessages
+import APIDescriptions
 package import ExactJSON
 package import PowerAuthProtocol
 
-/// What the server found out about a request beyond its response: for the reader of the journal.
+/// The findings about a request beyond its response: for the reader of the journal.
 package struct RequestInspection: Sendable {
     /// The body as it was decrypted, the outer layer first. Secrets are masked.
     package private(set) var decryptedRequest: [JSONValue] = []
@@ -10,14 +10,14 @@ package struct RequestInspection: Sendable {
     package private(set) var decryptedResponse: [JSONValue] = []
     /// The signature or the authentication code, if one was judged.
     package var code: CodeInspection?
-    /// What happened to operations.
+    /// The notes about operations.
     package private(set) var notes: [OperationNote] = []
-    /// What of the request was ignored.
+    /// The ignored members of the request.
     package private(set) var warnings: [RequestWarning] = []
 
     package init() {}
 
-    /// How many members are told of: a request may have thousands.
+    /// The bound on the members that are told of: a request may have thousands.
     private static let ignoredMembers = 10
 
     mutating func noteIgnored(_ members: [UnknownMember]) {
@@ -62,11 +62,11 @@ package struct RequestInspection: Sendable {
     }
 }
 
-/// What of a request was ignored, as a real server ignores it without a word.
+/// An ignored member of a request, as a real server ignores it without a word.
 package struct RequestWarning: Sendable, Equatable {
     /// The name of the member.
     package let member: String
-    /// What may have been meant.
+    /// The name that may have been meant.
     package let suggestion: String?
     /// For a person.
     package let message: String
@@ -74,15 +74,17 @@ package struct RequestWarning: Sendable, Equatable {
 
 /// Something that a request did to an operation.
 package struct OperationNote: Sendable, Equatable {
-    package enum Kind: String, Sendable, CaseIterable {
-        case created, shown, opened, claimed, offlineCodeMade
-        case approved, approvalRefused, rejected, rejectionRefused, canceled, expired
-    }
+    package typealias Kind = EmulatorOperationMoment
 
     package let kind: Kind
     package let operationID: String
-    /// Why it was refused or canceled.
+    /// The reason of a refusal or a cancellation, of which the journal keeps the beginning.
     package let reason: String?
+
+    package init(kind: Kind, operationID: String, reason: String?) {
+        (self.kind, self.operationID) = (kind, operationID)
+        self.reason = reason.map { String(decoding: $0.utf8.prefix(1024), as: UTF8.self) }
+    }
 }
 
 /// A signature or an authentication code that was judged.
@@ -90,9 +92,9 @@ package struct CodeInspection: Sendable {
     /// The version of the protocol, such as `3.3`.
     package let version: String
     package let type: SignatureType
-    /// What was signed in its normalized form, without the application's secret at its end.
+    /// The signed data in their normalized form, without the application's secret at their end.
     package let signedData: [UInt8]
-    /// How often the counter had moved before.
+    /// The number of moves of the counter before.
     package let counter: UInt64
     /// `nil` for a code that is right.
     package let diagnosis: CodeDiagnosis?

@@ -164,7 +164,7 @@ extension OperationDecision {
     }
 }
 
-/// What a device sends to approve an operation.
+/// The content with which a device approves an operation.
 private struct ApprovalRequest {
     let object: JSONObject
     let id: String
@@ -191,6 +191,6 @@ private struct ApprovalRequest {
 }
 
 extension EmulatorServerProfile {
-    /// Whether servers of the release keep what a device tells of itself when it decides.
+    /// Indicates whether servers of the release keep what a device tells of itself when it decides.
     fileprivate var keepsMobileTokenData: Bool { self.release >= .v2_1 }
 }

@@ -1,3 +1,4 @@
+import APIDescriptions
 import EmulatorMessages
 import PowerAuthProtocol
 
@@ -77,6 +78,6 @@ enum PushEndpoints {
         return .ok
     }
 
-    /// What the push server stores.
+    /// The limit of the push server.
     private static var longestPushToken: Int { 255 }
 }

@@ -1,7 +1,8 @@
+import APIDescriptions
 import CloudCalls
 import EmulatorMessages
 
-// What the Mobile Token API, push registration and the inbox take and give.
+// The bodies of the Mobile Token API, push registration and the inbox.
 
 extension Schema {
     /// A body whose content stands in `requestObject`. Devices may add what is not described.

@@ -1,3 +1,4 @@
+package import APIDescriptions
 import Basics
 
 /// An OpenID provider that the server has built in, as far as a device sees it: it gives out codes for whichever user is named.
@@ -8,15 +9,15 @@ public struct EmulatorOIDCProvider: Sendable, Codable, Hashable, Identifiable {
     public var id: String
     /// The identifier of the client.
     public var clientID = "mobile-token"
-    /// What the client asks for, separated by spaces; `openid` is among them.
+    /// The scopes that the client asks for, separated by spaces; `openid` is among them.
     public var scopes = "openid"
-    /// Where the provider leads back to: an absolute URL of any scheme, without a fragment.
+    /// The address that the provider leads back to: an absolute URL of any scheme, without a fragment.
     public var redirectURL = "mtoken://oidc"
-    /// Whether the client must bind a code to a secret of its own (PKCE, RFC 7636).
+    /// Indicates whether the client must bind a code to a secret of its own (PKCE, RFC 7636).
     public var requiresPKCE = true
-    /// How many seconds a code can be used: up to a year.
+    /// The lifetime of a code in seconds: up to a year.
     public var codeLifetime: Double = 60
-    /// Whether it can be used. One that is switched off is as if it were not there.
+    /// Indicates whether it can be used. One that is switched off is as if it were not there.
     public var isEnabled = true
 
     /// Creates a provider with the defaults.
@@ -24,30 +25,34 @@ public struct EmulatorOIDCProvider: Sendable, Codable, Hashable, Identifiable {
 }
 
 extension EmulatorOIDCProvider {
-    /// - Throws: What is wrong, in the words of the property.
-    package func check() throws(EmulatorOIDCProviderError) {
-        func require(_ isRight: Bool, _ message: String) throws(EmulatorOIDCProviderError) {
-            guard isRight else { throw EmulatorOIDCProviderError(message: message) }
+    /// - Throws: The first property that is wrong.
+    package func check() throws(Schema.Objection) {
+        func require(_ isRight: Bool, _ property: String, _ hint: String) throws(Schema.Objection) {
+            guard isRight else { throw Schema.Objection(member: property, hint: hint) }
         }
         try require(
             (1...64).contains(self.id.utf8.count)
                 && self.id.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-._".utf8.contains($0) }
                 && self.id.utf8.contains { $0 != UInt8(ascii: ".") },
-            "The provider's identifier must be 1 to 64 ASCII letters, digits and '.-_'"
+            "id",
+            "must be 1 to 64 ASCII letters, digits and '.-_'"
         )
         try require(
             (1...255).contains(self.clientID.utf8.count) && self.clientID.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F },
-            "The client's identifier must be 1 to 255 printable ASCII characters"
+            "clientID",
+            "must be 1 to 255 printable ASCII characters"
         )
         try require(
             self.scopes.utf8.count <= 255 && self.scopes.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
                 && Self.names(in: self.scopes).contains("openid"),
-            "The scopes must be ASCII, and 'openid' among them"
+            "scopes",
+            "must be ASCII, and 'openid' among them"
         )
-        try require(Self.isRedirect(self.redirectURL), "The redirect URL must be absolute, without a fragment")
+        try require(Self.isRedirect(self.redirectURL), "redirectURL", "must be absolute, without a fragment")
         try require(
             (0.001...31_536_000).contains(self.codeLifetime),
-            "The codes must live for 0.001 to 31536000 seconds"
+            "codeLifetime",
+            "must be 0.001 to 31536000 seconds"
         )
     }
 
@@ -65,9 +70,4 @@ extension EmulatorOIDCProvider {
     static func names(in scopes: String) -> Set<String> {
         Set(scopes.utf8.split(separator: UInt8(ascii: " ")).map { String(Substring($0)) })
     }
-}
-
-/// Why a provider cannot be used.
-package struct EmulatorOIDCProviderError: Error {
-    package let message: String
 }

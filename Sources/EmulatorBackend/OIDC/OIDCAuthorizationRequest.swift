@@ -10,7 +10,7 @@ struct OIDCAuthorizationRequest {
     /// The user whom the client expects.
     let loginHint: String?
 
-    /// What becomes of a request that shows who is asking.
+    /// The answer to a request that shows who is asking.
     enum Reading {
         case request(OIDCAuthorizationRequest)
         /// The browser is led back with an error of RFC 6749.

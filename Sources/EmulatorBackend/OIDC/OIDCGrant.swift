@@ -2,7 +2,7 @@ import Basics
 import EmulatorMessages
 import PowerAuthCrypto
 
-/// What a code stands for that a provider gave out.
+/// The sign-in that an authorization code represents.
 struct OIDCGrant: Sendable, Codable, Equatable {
     let providerID: String
     let userID: String
@@ -22,18 +22,7 @@ struct OIDCGrant: Sendable, Codable, Equatable {
         self.expires = now + provider.codeLifetime.inMilliseconds
     }
 
-    /// Why a code is not accepted.
-    enum Objection: String, Error {
-        case unknown = "the code is unknown"
-        case used = "the code was used"
-        case expired = "the code has expired"
-        case otherProvider = "the code is of another provider"
-        case missingVerifier = "the code verifier is missing"
-        case wrongVerifier = "the code verifier is wrong"
-        case wrongNonce = "the nonce is wrong"
-    }
-
-    /// Throws unless the code can be used by this client and now.
+    /// Refuses an activation unless the code can be used by this client and now.
     ///
     /// - Parameters:
     ///   - verifier: The secret that the challenge was made of. A code that was asked for without a challenge takes no verifier.
@@ -43,23 +32,25 @@ struct OIDCGrant: Sendable, Codable, Equatable {
         verifier: String?,
         nonce: String,
         at now: Milliseconds
-    ) throws(Objection) {
-        guard self.providerID.isExactly(providerID) else { throw .otherProvider }
-        guard !self.isUsed else { throw .used }
-        guard now < self.expires else { throw .expired }
+    ) throws(Refusal) {
+        guard self.providerID.isExactly(providerID) else { throw .activation("the code is of another provider") }
+        guard !self.isUsed else { throw .activation("the code was used") }
+        guard now < self.expires else { throw .activation("the code has expired") }
         try self.check(verifier: verifier)
-        guard constantTimeEquals(Array(self.nonce.utf8), Array(nonce.utf8)) else { throw .wrongNonce }
+        guard constantTimeEquals(Array(self.nonce.utf8), Array(nonce.utf8)) else {
+            throw .activation("the nonce is wrong")
+        }
     }
 
-    private func check(verifier: String?) throws(Objection) {
+    private func check(verifier: String?) throws(Refusal) {
         guard self.challenge != nil || verifier != nil else { return }
-        guard let verifier else { throw .missingVerifier }
+        guard let verifier else { throw .activation("the code verifier is missing") }
         guard let challenge, Self.isVerifier(verifier),
             constantTimeEquals(
                 Array(Base64URL.encode(SHA256.hash(Array(verifier.utf8))).utf8),
                 Array(challenge.utf8)
             )
-        else { throw .wrongVerifier }
+        else { throw .activation("the code verifier is wrong") }
     }
 
     mutating func use() { self.isUsed = true }
@@ -71,7 +62,7 @@ struct OIDCGrant: Sendable, Codable, Equatable {
 }
 
 extension Backend {
-    /// How many codes are kept at most, and for how long after they have expired, so that a late one is refused by its own name.
+    /// The bound on kept codes, and the time for which they are kept after they have expired, so that a late one is refused by its own name.
     private static var grantCount: Int { 1000 }
     private static var grantAge: Milliseconds { 600_000 }
 
@@ -96,9 +87,9 @@ extension Backend {
     }
 
     /// Returns what a code stands for, and the key that it is kept under.
-    func oidcGrant(of code: String) throws(OIDCGrant.Objection) -> (key: String, grant: OIDCGrant) {
+    func oidcGrant(of code: String) throws(Refusal) -> (key: String, grant: OIDCGrant) {
         let key = Self.key(ofCode: code)
-        guard let grant = self.state.oidcGrants[key] else { throw .unknown }
+        guard let grant = self.state.oidcGrants[key] else { throw .activation("the code is unknown") }
         return (key, grant)
     }
 

@@ -1,4 +1,4 @@
-import EmulatorMessages
+import APIDescriptions
 
 // The query that a client asks an OpenID provider with.
 

@@ -4,15 +4,15 @@ import EmulatorMessages
 package import ExactJSON
 import PowerAuthProtocol
 
-/// What a push server would send to one device.
+/// A push message for one device.
 package struct PushMessage: Sendable, Equatable {
-    /// What a push message tells of, in the words of the Mobile Token server.
+    /// The subject of a push message, in the words of the Mobile Token server.
     package enum Kind: String, Sendable, CaseIterable {
         case operationInit = "mtoken.operationInit"
         case operationFinished = "mtoken.operationFinished"
         case inboxMessage = "mtoken.inboxMessage.new"
         case statusChange = "mtoken.statusChange"
-        /// What the bank sends by itself: its payload has no `messageType`, unless the bank puts one there.
+        /// A message that the bank sends by itself: its payload has no `messageType`, unless the bank puts one there.
         case message
     }
 
@@ -22,7 +22,7 @@ package struct PushMessage: Sendable, Equatable {
     package let platform: String
     package let token: String
     package let environment: String?
-    /// What the device gets.
+    /// The payload for the device.
     package let payload: JSONValue
 }
 
@@ -108,7 +108,7 @@ extension JSONValue {
 }
 
 extension ServerOperation.Status {
-    /// How the end of an operation is told to its devices.
+    /// The result of an operation, in the words of push messages.
     fileprivate var pushResult: String {
         switch self {
         case .approved: "authentication.success"

@@ -3,7 +3,7 @@ import EmulatorMessages
 import ExactJSON
 import PowerAuthProtocol
 
-/// What is kept of an attempt to decide an operation, under the names that real servers use in `additionalData`.
+/// The trace of an attempt to decide an operation, under the names that real servers use in `additionalData`.
 ///
 /// Of a request that failed to authenticate only where it came from is kept.
 struct DecisionTrace: Equatable {
@@ -46,7 +46,7 @@ struct DecisionTrace: Equatable {
 }
 
 extension ReceivedRequest {
-    /// Where it came from, as real servers see it: what a proxy says counts more than the connection.
+    /// The address that it came from, as real servers see it: what a proxy says counts more than the connection.
     fileprivate var clientAddress: String? {
         if let forwarded = self.header("X-Forwarded-For"), forwarded.utf8.contains(where: { $0 > 0x20 }),
             !forwarded.equalsIgnoringASCIICase("unknown")
@@ -58,7 +58,7 @@ extension ReceivedRequest {
 }
 
 extension ServerOperation {
-    /// What is kept of attempts to decide, as it is shown: with the device that the user agent tells of.
+    /// The traces of attempts to decide, as they are shown: with the device that the user agent tells of.
     var shownAdditionalData: JSONObject {
         var data = self.additionalData
         if let agent = data["userAgent"]?.value.string, let device = DeviceDescription(userAgent: agent) {

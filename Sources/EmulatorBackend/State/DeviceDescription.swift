@@ -1,11 +1,11 @@
 import ExactJSON
 
-/// What the user agent of a client of the vendor's own libraries tells of a device.
+/// The device in the user agent of a client of the vendor's own libraries.
 ///
 /// `PowerAuthNetworking/1.1.7 (en; cellular) com.example.app/2.0.0 (Apple; iOS/16.6.1; iphone12,3)`: all behind the version of
 /// the library may be missing.
 struct DeviceDescription {
-    /// What is told, under the names that real servers use.
+    /// The members, under the names that real servers use.
     let members: JSONObject
 
     /// - Returns: `nil` for other clients, and for another generation of the libraries.

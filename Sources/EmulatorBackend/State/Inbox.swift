@@ -12,7 +12,7 @@ package struct InboxMessage: Sendable, Codable, Equatable {
     package let subject: String
     package let summary: String
     package let body: String
-    /// Whether no push message goes out for it.
+    /// Indicates whether no push message goes out for it.
     let isSilent: Bool
     package let created: Milliseconds
     package var isRead = false
@@ -86,7 +86,7 @@ extension Inbox {
 
 /// A device that takes push messages.
 package struct PushDevice: Sendable, Codable, Hashable {
-    /// What a device may say that it is reached by; the last three are what older clients say.
+    /// The channels that a device may say it is reached by; the last three are what older clients say.
     package static let platforms = ["apns", "fcm", "hms", "ios", "android", "huawei"]
     /// Which of Apple's servers reach a device.
     static let environments = ["development", "production"]

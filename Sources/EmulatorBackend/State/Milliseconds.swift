@@ -5,7 +5,7 @@ package import Foundation
 package typealias Milliseconds = Int64
 
 extension Date {
-    /// What a clock of the server can show: the years that are written with four digits, and a little less.
+    /// The dates that a clock of the server can show: the years that are written with four digits, and a little less.
     package static let shownByClocks = Date.distantPast...Date(timeIntervalSince1970: 253_370_764_800)  // 9999-01-01
 
     package var milliseconds: Milliseconds {

@@ -1,4 +1,4 @@
-/// What was accepted once and must not be accepted again, for as long as its timestamp would let it pass.
+/// The tags of accepted requests, which must not be accepted again for as long as their timestamps would let them pass.
 struct ReplayCache: Sendable, Codable, Equatable {
     /// Beyond this, the entries that expire first make room. No honest client sends as much within a window.
     static let capacity = 100_000

@@ -39,9 +39,9 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     private(set) var blockedReason: String?
     /// When the block ends by itself; `nil` when only an administrator ends it.
     package private(set) var blockExpires: Milliseconds?
-    /// How many blocks in a row were for a time, because of failed authentications; `nil` for none.
+    /// The number of blocks in a row that were for a time, because of failed authentications; `nil` for none.
     private var temporaryBlocks: Int?
-    /// Whether it was blocked before the server side committed it; `nil` when it was not.
+    /// Indicates whether it was blocked before the server side committed it; `nil` when it was not.
     private var wasBlockedUncommitted: Bool?
     private(set) var otp: ActivationOTP?
     /// `nil` until keys were exchanged.
@@ -79,7 +79,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
 
     // MARK: - Beginning
 
-    /// What the device says of itself.
+    /// The device's own words about itself.
     struct Description {
         var name: String?
         var platform: String?
@@ -94,7 +94,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
         return value.map { constantTimeEquals(Array($0.utf8), Array(otp.value.utf8)) } ?? false
     }
 
-    /// Whether it is active as soon as keys were exchanged: where the activation OTP was checked by then, nothing is left
+    /// Indicates whether it is active as soon as keys were exchanged: where the activation OTP was checked by then, nothing is left
     /// to confirm.
     var commitsAtKeyExchange: Bool {
         self.commitPhase.map { $0 == .onKeyExchange } ?? (self.otp?.stage == .keyExchange)
@@ -120,11 +120,11 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     }
 
     /// Makes it active, once the server side is sure of the user.
-    package mutating func commit(externalUserID: String?, otp: String?) throws(ActivationStateError) {
+    package mutating func commit(externalUserID: String?, otp: String?) throws(Refusal) {
         guard self.status == .pendingCommit else { throw self.wrongState }
         guard self.acceptsOTP(otp, at: .commit) else {
             self.countWrongOTP()
-            throw ActivationStateError(reason: "the activation OTP is missing or wrong")
+            throw .activationState("the activation OTP is missing or wrong")
         }
         self.status = .active
         self.externalUserID = externalUserID ?? self.externalUserID
@@ -150,7 +150,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     /// The suite of an activation of version 4, also of one that is about to be.
     package var suite: AlgorithmSuite? { self.device?.version4?.suite }
 
-    /// How often the counter has moved.
+    /// The number of moves of the counter.
     package var steps: UInt64 { self.device?.keys.steps ?? 0 }
 
     mutating func rename(_ name: String) { self.name = name }
@@ -214,10 +214,10 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     /// Blocks it.
     ///
     /// - Parameter expiration: When the block ends by itself, in version 4; `nil` for never.
-    package mutating func block(reason: String, until expiration: Milliseconds? = nil) throws(ActivationStateError) {
+    package mutating func block(reason: String, until expiration: Milliseconds? = nil) throws(Refusal) {
         guard self.status == .active || self.status == .blocked else { throw self.wrongState }
         guard expiration == nil || self.device?.version == .version4 else {
-            throw ActivationStateError(reason: "only an activation of version 4 can be blocked for a time")
+            throw .activationState("only an activation of version 4 can be blocked for a time")
         }
         if self.status == .active { self.blockedReason = reason }
         self.status = .blocked
@@ -225,7 +225,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     }
 
     /// Ends a block that was for a time. One that failed authentications brought about leaves one attempt.
-    mutating func endTemporaryBlock() throws(ActivationStateError) {
+    mutating func endTemporaryBlock() throws(Refusal) {
         let (failures, blocks) = (self.failedAttempts, self.temporaryBlocks)
         let wasOfFailures = self.blockedReason == Self.tooManyFailures
         try self.unblock()
@@ -234,7 +234,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
         self.temporaryBlocks = blocks
     }
 
-    package mutating func unblock() throws(ActivationStateError) {
+    package mutating func unblock() throws(Refusal) {
         guard self.status == .blocked || self.status == .active else { throw self.wrongState }
         // A commit that was still to come is so again.
         self.status = self.wasBlockedUncommitted == true ? .pendingCommit : .active
@@ -249,14 +249,12 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
         self.status = .removed
     }
 
-    package mutating func advanceCounter(by steps: Int) throws(ActivationStateError) {
+    package mutating func advanceCounter(by steps: Int) throws(Refusal) {
         guard self.device != nil, self.status != .removed else { throw self.wrongState }
         self.device?.advance(by: steps)
     }
 
-    private var wrongState: ActivationStateError {
-        ActivationStateError(reason: "the activation is \(self.status.rawValue)")
-    }
+    private var wrongState: Refusal { .activationState("the activation is \(self.status.rawValue)") }
 }
 
 /// A one-time password that an activation asks for beside the activation code.
@@ -272,9 +270,11 @@ struct ActivationOTP: Sendable, Codable, Equatable {
     var failures = 0
 }
 
-/// Why an activation does not change as asked.
-package struct ActivationStateError: Error {
-    let reason: String
+extension Refusal {
+    /// A change that the activation's state forbids.
+    fileprivate static func activationState(_ reason: String) -> Self {
+        .invalidState("The change is not possible: \(reason)", because: reason)
+    }
 }
 
 extension ServerActivation.Status {

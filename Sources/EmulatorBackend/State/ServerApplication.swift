@@ -1,3 +1,4 @@
+import CloudCalls
 package import PowerAuthCrypto
 package import PowerAuthProtocol
 
@@ -10,10 +11,10 @@ package struct ServerApplication: Sendable {
     package let masterKey: P256PrivateKey
     /// The master keys of version 4.
     let version4Keys: Version4.MasterKeys
-    /// What the bank wants to know it by.
+    /// The roles that the bank knows it by.
     let roles: [String]
     /// Its secure configuration.
-    var configurationEntries: [ConfigurationEntry] = []
+    var configurationEntries: [CloudAPI.ConfigurationEntry] = []
 
     init(
         id: String,
@@ -38,7 +39,7 @@ package struct ServerApplication: Sendable {
         }
     }
 
-    /// What a client is configured with.
+    /// The configuration of a client.
     package var configuration: SDKConfiguration {
         SDKConfiguration(
             applicationKey: self.key,
@@ -66,7 +67,7 @@ extension ServerApplication: Codable, Identifiable {
             roles: container.decodeIfPresent([String].self, forKey: .roles) ?? []
         )
         self.configurationEntries =
-            try container.decodeIfPresent([ConfigurationEntry].self, forKey: .configuration) ?? []
+            try container.decodeIfPresent([CloudAPI.ConfigurationEntry].self, forKey: .configuration) ?? []
     }
 
     package func encode(to encoder: any Encoder) throws {

@@ -7,7 +7,7 @@ import PowerAuthProtocol
 package struct ServerOperation: Sendable, Codable, Equatable {
     package typealias Status = CloudOperationStatus
 
-    /// Where title, message and data come from.
+    /// The source of title, message and data.
     package enum Content: Sendable, Codable, Equatable {
         /// A template, filled in the language of each reader.
         case template(String)
@@ -24,11 +24,11 @@ package struct ServerOperation: Sendable, Codable, Equatable {
     /// When set, only activations with this flag see and decide it.
     var activationFlag: String?
     var externalID: String?
-    /// Where the bank wants to be told of this operation alone.
+    /// The address at which the bank wants to be told of this operation alone.
     var callbackURL: String?
     /// The language of what is pushed of it, and of its preview; `nil` leaves it to the fallback.
     package var language: String?
-    /// Whether nothing is pushed of it; `nil` for no.
+    /// Indicates whether nothing is pushed of it; `nil` for no.
     var isSilent: Bool?
     package let content: Content
     /// The `name` the device sees, `operationType` in the cloud API.
@@ -47,10 +47,10 @@ package struct ServerOperation: Sendable, Codable, Equatable {
     package private(set) var statusReason: String?
     package private(set) var failures = 0
     private(set) var finalized: Milliseconds?
-    /// What is kept of attempts to decide, by name: `activationId`, `mobileTokenData`, `rejectReason`, …
+    /// The traces of attempts to decide, by name: `activationId`, `mobileTokenData`, `rejectReason`, …
     private(set) var additionalData: [String: ExportableJSON] = [:]
 
-    /// What an attempt to approve asks of the operation.
+    /// The demands of the operation on an attempt to approve.
     struct Approval {
         var userID: String
         var applicationID: String
@@ -109,7 +109,7 @@ package struct ServerOperation: Sendable, Codable, Equatable {
         self.finish(.expired, at: now)
     }
 
-    /// What the last attempt tells replaces what those before told.
+    /// The words of the last attempt replace those of the attempts before.
     private mutating func keep(_ trace: DecisionTrace) {
         for (name, value) in trace.members { self.additionalData[name] = ExportableJSON(value) }
     }
@@ -122,7 +122,7 @@ package struct ServerOperation: Sendable, Codable, Equatable {
     /// Why its user rejected it, in the device's words.
     package var rejectReason: String? { self.additionalData["rejectReason"]?.value.string }
 
-    /// Whether an activation of the user may see it in a list.
+    /// Indicates whether an activation of the user may see it in a list.
     func isVisible(to activation: ServerActivation) -> Bool {
         (self.userID?.isExactly(activation.userID) ?? true)
             && self.applicationID.isExactly(activation.applicationID)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What of the state stands in no table.
+/// The values of the state that stand in no table.
 struct StateRoot: Sendable, Codable, Equatable {
     var defaultApplicationID: String
     var randomness: Randomness
@@ -101,7 +101,7 @@ extension BackendState {
         self.writtenRoot = root
     }
 
-    /// How the tables are reached, whatever they hold.
+    /// The access to a table, whatever it holds.
     private struct TableAccess: Sendable {
         let hasChanges: @Sendable (BackendState) -> Bool
         let takeChanges: @Sendable (inout BackendState) -> Set<String>

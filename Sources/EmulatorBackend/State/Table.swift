@@ -61,7 +61,7 @@ package struct Table<Value: Sendable & Codable>: Sendable {
 // MARK: - What the data file needs
 
 extension Table {
-    /// Whether ``takeChanges()`` would return any.
+    /// Indicates whether ``takeChanges()`` would return any.
     var hasChanges: Bool { !self.changed.isEmpty }
 
     /// The keys of entries that were added, changed or removed since this was last called.

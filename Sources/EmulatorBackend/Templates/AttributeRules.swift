@@ -1,3 +1,4 @@
+import APIDescriptions
 import Basics
 import EmulatorMessages
 import ExactJSON
@@ -15,13 +16,13 @@ enum AttributeRules {
     ]
 
     /// - Throws: The first attribute that lacks a member, with its place.
-    static func check(_ formData: JSONValue) throws(TemplateError) {
+    static func check(_ formData: JSONValue) throws(DocumentMistake) {
         guard let form = formData.object, let attributes = form["attributes"]?.array else { return }
         for (index, attribute) in attributes.enumerated() {
             let type = attribute["type"]?.string ?? ""
             let needed = Self.members.first { type.isExactly($0.key) }?.value ?? []
             for names in needed where !names.contains(where: { attribute[$0] != nil }) {
-                throw TemplateError(
+                throw DocumentMistake(
                     "'attributes[\(index)].\(names[0])' is missing: without it no device can show \(type.beginning)",
                     at: form.place(of: "attributes") + [index]
                 )

@@ -1,5 +1,5 @@
 extension OperationTemplate {
-    /// What a new server knows, from the files in `BuiltIn`. Each template has defaults for all its parameters, so that its
+    /// The templates of a new server, from the files in `BuiltIn`. Each template has defaults for all its parameters, so that its
     /// name is enough.
     static let builtIn = [
         PackageResources.login_json,

@@ -3,7 +3,7 @@ import EmulatorMessages
 import ExactJSON
 import PowerAuthProtocol
 
-/// How amounts are written in a language, as the real servers do it: the digits stay those of the operation.
+/// The notation of amounts in a language, as the real servers have it: the digits stay those of the operation.
 struct MonetaryFormat {
     private let groupSeparator: String
     private let decimalSeparator: String

@@ -2,7 +2,7 @@ import Basics
 import ExactJSON
 import PowerAuthProtocol
 
-/// What stands in the lines of an offline QR code. Strings are taken apart by scalars: to a `String`, CR and LF together are
+/// The text in the lines of an offline QR code. Strings are taken apart by scalars: to a `String`, CR and LF together are
 /// one character, and so is a letter with the mark behind it.
 enum OfflineText {
     /// Returns `string` written so that it stays in its line and, where there is one, in its field.

@@ -1,10 +1,11 @@
+package import APIDescriptions
 import Basics
 import CloudCalls
 package import EmulatorMessages
 package import ExactJSON
 import PowerAuthProtocol
 
-/// What operations of one kind are made from: a JSON document with placeholders, checked when it comes in.
+/// A template for operations of one kind: a JSON document with placeholders, checked when it comes in.
 ///
 /// ```json
 /// {"name": "login", "data": "A2", "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
@@ -35,31 +36,24 @@ package struct OperationTemplate: Sendable {
     /// Reads a template and fills it once in every language, so that a mistake shows at once and not in a request.
     ///
     /// - Throws: What is wrong, with its line.
-    package init(parsing json: some Sequence<UInt8>) throws(TemplateError) {
-        let source: SourceDocument
-        do { source = try SourceDocument(parsing: Array(json), as: .template) } catch {
-            throw TemplateError("\(error)")
-        }
-        do {
-            try self.init(source.value)
-        } catch {
-            throw TemplateError("\(source.mistake(error.message, at: error.place))")
-        }
+    package init(parsing json: some Sequence<UInt8>) throws(DocumentMistake) {
+        let source = try SourceDocument(parsing: Array(json), as: .template)
+        do { try self.init(source.value) } catch { throw source.mistake(error.message, at: error.place) }
     }
 
     /// Reads a template whose form was checked.
     ///
     /// - Throws: What is wrong, with the way to it.
-    package init(_ document: JSONValue) throws(TemplateError) {
+    package init(_ document: JSONValue) throws(DocumentMistake) {
         let object = document.object ?? [:]
         guard let name = object["name"]?.string, Self.isName(name) else {
             let rule = "letters, digits and . _ - alone, at most 64"
-            throw TemplateError("'name' is \(rule)", at: object.place(of: "name"))
+            throw DocumentMistake("'name' is \(rule)", at: object.place(of: "name"))
         }
         guard let allowed = object["allowedSignatureType"], let allowedSignature = AllowedSignature(allowed) else {
             let known = SignatureType.allCases.map(\.rawValue).joined(separator: ", ")
             let message = "'allowedSignatureType.variants' are one or more of \(known)"
-            throw TemplateError(message, at: object.place(of: "allowedSignatureType"))
+            throw DocumentMistake(message, at: object.place(of: "allowedSignatureType"))
         }
         self.name = name
         self.document = document
@@ -84,9 +78,9 @@ package struct OperationTemplate: Sendable {
             && name.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
     }
 
-    private func check(_ object: JSONObject) throws(TemplateError) {
+    private func check(_ object: JSONObject) throws(DocumentMistake) {
         guard self.texts.isEmpty || self.texts[Language.fallback] != nil else {
-            throw TemplateError("texts in '\(Language.fallback)' are missing", at: object.place(of: "texts"))
+            throw DocumentMistake("texts in '\(Language.fallback)' are missing", at: object.place(of: "texts"))
         }
         for name in ["data", "formData", "ui", "texts"] {
             guard let value = object[name] else { continue }
@@ -114,7 +108,7 @@ package struct OperationTemplate: Sendable {
     /// The languages that it has texts in.
     private var languages: [String] { self.texts.isEmpty ? [Language.fallback] : self.texts.keys.sorted() }
 
-    /// Whether an operation with these parameters can be shown in every language.
+    /// Indicates whether an operation with these parameters can be shown in every language.
     func fits(_ parameters: [String: JSONValue]) -> Bool {
         do {
             for language in self.languages {
@@ -141,24 +135,24 @@ package struct OperationTemplate: Sendable {
     }
 
     /// The data that is signed. What a parameter holds cannot end its field.
-    func filledData(parameters: [String: JSONValue]) throws(TemplateError) -> String {
+    func filledData(parameters: [String: JSONValue]) throws(DocumentMistake) -> String {
         let placeholders = Placeholders(parameters: parameters, texts: [:])
         return try placeholders.fill(self.data) { OfflineText.escaped($0, separator: "*") }
     }
 
-    /// What the user is shown.
-    func form(parameters: [String: JSONValue], language: String) throws(TemplateError) -> JSONValue {
+    /// Returns the form that the user is shown.
+    func form(parameters: [String: JSONValue], language: String) throws(DocumentMistake) -> JSONValue {
         try self.placeholders(parameters, language).fill(self.formData)
     }
 
-    /// How it is shown.
-    func filledUI(parameters: [String: JSONValue], language: String) throws(TemplateError) -> JSONValue? {
+    /// Returns the way in which it is shown.
+    func filledUI(parameters: [String: JSONValue], language: String) throws(DocumentMistake) -> JSONValue? {
         guard let ui = self.ui else { return nil }
         return try self.placeholders(parameters, language).fill(ui)
     }
 
     private func placeholders(_ parameters: [String: JSONValue], _ language: String) -> Placeholders {
-        // What a translation lacks is shown in the fallback language.
+        // Texts that a translation lacks are shown in the fallback language.
         let fallback = self.texts[Language.fallback] ?? [:]
         let texts = fallback.merging(self.texts[language] ?? [:]) { _, translated in translated }
         return Placeholders(parameters: parameters, texts: texts)
@@ -200,7 +194,7 @@ package struct AllowedSignature: Sendable, Hashable, Codable {
         ]
     }
 
-    /// Whether approving with these factors suffices: exactly one of the variants.
+    /// Indicates whether approving with these factors suffices: exactly one of the variants.
     func allows(_ type: SignatureType) -> Bool {
         self.variants.contains(type)
     }
@@ -216,7 +210,7 @@ extension JSONObject {
 }
 
 extension Schema {
-    /// What an operation template is.
+    /// The form of an operation template.
     package static let template = Self.object(
         "OperationTemplate",
         [

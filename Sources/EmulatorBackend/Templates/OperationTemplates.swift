@@ -9,13 +9,13 @@ package struct OperationTemplates: Sendable {
     private var byName: [String: OperationTemplate] = [:]
 
     /// - Parameter documents: Beside the built-in templates; one of the same name replaces it.
-    init(parsing documents: [String]) throws(TemplateError) {
+    init(parsing documents: [String]) throws(DocumentMistake) {
         self = try Self.builtIn.get()
         for (index, document) in documents.enumerated() {
             do {
                 self.insert(try OperationTemplate(parsing: document.utf8))
             } catch {
-                throw TemplateError("The template number \(index + 1) of the configuration: \(error.message)")
+                throw DocumentMistake("The template number \(index + 1) of the configuration: \(error.message)")
             }
         }
     }
@@ -23,7 +23,7 @@ package struct OperationTemplates: Sendable {
     private init() {}
 
     /// Those of every backend, read once: a server may have a thousand.
-    private static let builtIn = Result { () throws(TemplateError) -> Self in
+    private static let builtIn = Result { () throws(DocumentMistake) -> Self in
         var templates = Self()
         for document in OperationTemplate.builtIn { templates.insert(try OperationTemplate(parsing: document.utf8)) }
         return templates
@@ -61,7 +61,7 @@ package struct OperationTemplates: Sendable {
         return .object(object)
     }
 
-    /// What the user is shown, with amounts written out.
+    /// Returns the form that the user is shown, with amounts written out.
     func content(
         of operation: ServerOperation,
         acceptLanguage: String?

@@ -1,3 +1,4 @@
+import APIDescriptions
 import EmulatorMessages
 import ExactJSON
 import PowerAuthProtocol
@@ -33,13 +34,13 @@ package struct Placeholders {
     }
 
     /// - Throws: When a placeholder begins in a string and does not end.
-    static func checkEnds(in value: JSONValue) throws(TemplateError) {
+    static func checkEnds(in value: JSONValue) throws(DocumentMistake) {
         switch value {
         case .string(let string):
-            // What begins and ends is no literal.
+            // A placeholder that ends is no literal.
             guard case .literal(let rest)? = self.parts(of: string).last else { return }
             for sign in ["${", "@{"] where rest.utf8.contains(sequence: sign.utf8) {
-                throw TemplateError("'\(sign)' begins a placeholder that has no '}'")
+                throw DocumentMistake("'\(sign)' begins a placeholder that has no '}'")
             }
         case .array(let elements):
             for (index, element) in elements.enumerated() {
@@ -84,7 +85,7 @@ package struct Placeholders {
     var texts: [String: String]
 
     /// Fills a whole value.
-    func fill(_ value: JSONValue) throws(TemplateError) -> JSONValue {
+    func fill(_ value: JSONValue) throws(DocumentMistake) -> JSONValue {
         switch value {
         case .string(let template):
             let parts = Self.parts(of: template)
@@ -113,11 +114,11 @@ package struct Placeholders {
     /// Fills a string.
     ///
     /// - Parameter escape: What to do to a parameter's value before it goes in.
-    func fill(_ template: String, escape: (String) -> String = { $0 }) throws(TemplateError) -> String {
+    func fill(_ template: String, escape: (String) -> String = { $0 }) throws(DocumentMistake) -> String {
         try self.fill(Self.parts(of: template), escape: escape)
     }
 
-    private func fill(_ parts: [Part], escape: (String) -> String) throws(TemplateError) -> String {
+    private func fill(_ parts: [Part], escape: (String) -> String) throws(DocumentMistake) -> String {
         var filled = ""
         for part in parts {
             switch part {
@@ -126,7 +127,7 @@ package struct Placeholders {
             case .parameter(let name):
                 filled += escape(try self.string(ofParameter: Self.plainName(name)))
             case .text(let name):
-                guard let text = self.texts[name] else { throw TemplateError("There is no text '\(name)'") }
+                guard let text = self.texts[name] else { throw DocumentMistake("There is no text '\(name)'") }
                 // One level: a text with texts in it would only hide a mistake.
                 filled += try Self(parameters: self.parameters, texts: [:]).fill(text, escape: escape)
             }
@@ -134,39 +135,22 @@ package struct Placeholders {
         return filled
     }
 
-    private func string(ofParameter name: String) throws(TemplateError) -> String {
+    private func string(ofParameter name: String) throws(DocumentMistake) -> String {
         switch self.parameters[name] {
         case .string(let string): return string
         case .number(let number): return number.literal
         case .bool(let flag): return flag ? "true" : "false"
-        case .null, nil: throw TemplateError("The parameter '\(name)' is missing")
-        case .array, .object: throw TemplateError("The parameter '\(name)' is not a string")
+        case .null, nil: throw DocumentMistake("The parameter '\(name)' is missing")
+        case .array, .object: throw DocumentMistake("The parameter '\(name)' is not a string")
         }
     }
 
-    private func number(_ name: String) throws(TemplateError) -> JSONNumber {
+    private func number(_ name: String) throws(DocumentMistake) -> JSONNumber {
         guard let number = JSONNumber(literal: try self.string(ofParameter: name)) else {
-            throw TemplateError("The parameter '\(name)' is not a number")
+            throw DocumentMistake("The parameter '\(name)' is not a number")
         }
         return number
     }
-}
-
-/// Why a template cannot be used, or not with these parameters.
-package struct TemplateError: Error, Equatable, CustomStringConvertible {
-    package var message: String
-    /// The way to what is wrong: the number of the element or member at each level.
-    package var place: [Int]
-
-    init(_ message: String, at place: [Int] = []) {
-        self.message = message
-        self.place = place
-    }
-
-    package var description: String { self.message }
-
-    /// The same of a value that stands inside another one.
-    func inside(_ place: [Int]) -> Self { Self(self.message, at: place + self.place) }
 }
 
 extension Collection<UInt8> {

@@ -5,7 +5,7 @@ package import PowerAuthProtocol
 package struct SignatureVerifier: Sendable {
     /// A counter under which a signature is valid.
     package struct Match: Sendable, Equatable {
-        /// How far the client's counter was ahead of the server's.
+        /// The number of steps by which the client's counter was ahead of the server's.
         package let offset: Int
         /// The counter after the match, which the server stores.
         package let nextCounter: HashCounter

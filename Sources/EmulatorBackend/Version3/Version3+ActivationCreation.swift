@@ -1,10 +1,11 @@
+import APIDescriptions
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
 
 extension Version3 {
-    /// How an activation begins: the exchange of keys, and what a device must show for it.
+    /// The beginning of an activation: the exchange of keys, and the proof that a device must show for it.
     enum ActivationCreation {
         static let routes: [Backend.Route] = [
             .device(
@@ -122,7 +123,7 @@ extension Version3 {
         }
     }
 
-    /// What a device asks for when it activates.
+    /// The request with which a device activates.
     private struct ActivationRequest {
         let identity: ActivationIdentity
         let customAttributes: JSONObject?

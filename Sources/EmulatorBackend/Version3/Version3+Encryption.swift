@@ -12,7 +12,7 @@ extension Version3 {
         let application: ServerApplication
         let activation: ServerActivation?
         let version: ProtocolVersion
-        /// What tells this request from every other, and until when it would be accepted again.
+        /// The tag that tells this request from every other, and the time until which it would be accepted again.
         fileprivate let use: (name: String, expiration: Milliseconds)
 
         /// The plaintext as JSON; nothing is an empty object.

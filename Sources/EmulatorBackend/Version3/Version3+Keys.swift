@@ -3,7 +3,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 
 extension Version3 {
-    /// What the exchange of keys left on the server: its half of the keys, and the counter.
+    /// The server's half of the exchanged keys, and the counter.
     struct Keys: Sendable {
         /// The version the device activated with.
         let version: ProtocolVersion

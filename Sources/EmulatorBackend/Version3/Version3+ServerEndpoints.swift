@@ -1,3 +1,4 @@
+import APIDescriptions
 import CloudCalls
 import EmulatorMessages
 import ExactJSON
@@ -5,7 +6,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 
 extension Version3 {
-    /// What the server tells anyone who knows an application.
+    /// The calls for anyone who knows an application.
     enum ServerEndpoints {
         static let routes: [Backend.Route] = [
             .device(

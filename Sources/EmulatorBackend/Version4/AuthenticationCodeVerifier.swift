@@ -16,11 +16,11 @@ extension Version4 {
 
         /// A counter under which a code is valid, and what the server stores afterwards.
         package struct Match: Sendable, Equatable {
-            /// How far the client's counter was ahead of the server's.
+            /// The number of steps by which the client's counter was ahead of the server's.
             package let offset: Int
             /// The counter after the match.
             package let nextCounter: HashCounter
-            /// Whether the pending key of the factor made the code.
+            /// Indicates whether the pending key of the factor made the code.
             package let usedPendingKey: Bool
             /// The keys, with the one used as the only one of its factor.
             package let keys: ServerFactorKeys

@@ -17,7 +17,7 @@ extension Version4 {
             self.pending = current == nil ? nil : pending
         }
 
-        /// Whether codes can be made with the factor.
+        /// Indicates whether codes can be made with the factor.
         package var isOn: Bool { self.current != nil }
 
         /// Sets a key that was agreed on: as the current one when there is none, else as the pending one.

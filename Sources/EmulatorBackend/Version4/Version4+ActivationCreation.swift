@@ -1,3 +1,4 @@
+import APIDescriptions
 import Basics
 import EmulatorMessages
 import ExactJSON
@@ -5,7 +6,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 
 extension Version4 {
-    /// How an activation begins: the exchange of keys, and what a device must show for it.
+    /// The beginning of an activation: the exchange of keys, and the proof that a device must show for it.
     enum ActivationCreation {
         static let routes: [Backend.Route] = [
             .device(

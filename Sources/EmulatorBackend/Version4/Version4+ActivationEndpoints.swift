@@ -1,3 +1,4 @@
+import APIDescriptions
 import CloudCalls
 import EmulatorMessages
 import ExactJSON
@@ -116,7 +117,7 @@ extension Admission {
 }
 
 extension ServerActivation {
-    /// What the status says beside the state.
+    /// The flags of the status beside the state.
     func statusFlags(_ rules: EmulatorProtocolRules) -> ActivationStatusBlob.Flags {
         guard let device = self.device, let keys = device.version4 else { return [] }
         var flags: ActivationStatusBlob.Flags = []

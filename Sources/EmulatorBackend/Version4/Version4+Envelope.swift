@@ -17,7 +17,7 @@ extension Version4 {
         let temporaryKeyID: String
         let plaintext: [UInt8]
         private var exchange: ServerExchange
-        /// What tells this request from every other, and until when it would be accepted again.
+        /// The tag that tells this request from every other, and the time until which it would be accepted again.
         fileprivate let use: (name: String, expiration: Milliseconds)
 
         /// Opens an envelope. Nothing is remembered.
@@ -117,7 +117,7 @@ extension JSONObject {
 }
 
 extension JSONValue {
-    /// Whether any object in it gives a member twice: its meaning would depend on the reader.
+    /// Indicates whether any object in it gives a member twice: its meaning would depend on the reader.
     fileprivate var hasRepeatedMembers: Bool {
         switch self {
         case .object(let object):

@@ -3,7 +3,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 
 extension Version4 {
-    /// What the exchange of keys left on the server: its half of the keys, those of the factors, and the counter.
+    /// The server's half of the exchanged keys, those of the factors, and the counter.
     struct Keys: Sendable {
         let serverKeys: SigningPrivateKeys
         let deviceKeys: SigningPublicKeys
@@ -17,7 +17,7 @@ extension Version4 {
         private(set) var steps: UInt64
         /// For the explanation of a code that is behind; lost with the process.
         private var past = PastCounters<HashCounter>()
-        /// Whether the device has yet to confirm the activation.
+        /// Indicates whether the device has yet to confirm the activation.
         var awaitsConfirmation: Bool
 
         /// The suite of the activation, which it keeps for life.

@@ -36,7 +36,7 @@ extension Version4: ServedVersion {
         )
     }
 
-    /// Whether a field of a header names this version.
+    /// Indicates whether a field of a header names this version.
     private static func isNamed(in header: String, _ field: String) -> Bool {
         HeaderFields(parsing: header)[field].map { $0.isExactly(Self.name) } ?? false
     }

@@ -1,10 +1,11 @@
+import APIDescriptions
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
 
 extension Version4 {
-    /// What the server tells anyone who knows an application.
+    /// The calls for anyone who knows an application.
     enum ServerEndpoints {
         static let routes: [Backend.Route] = [
             .device(
@@ -64,7 +65,7 @@ extension Version4 {
             }
         }
 
-        /// Who signs the response, and with which key the request must be signed.
+        /// The signer of the response, and the key with which the request must be signed.
         private struct Signer {
             let application: ServerApplication
             /// `nil` in application scope.

@@ -1,10 +1,11 @@
+import APIDescriptions
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
 
 extension Version4 {
-    /// How an activation of version 3 becomes one of version 4, in two steps and for good.
+    /// The upgrade of an activation of version 3 to version 4, in two steps and for good.
     enum UpgradeEndpoints {
         static let routes: [Backend.Route] = [
             .device(

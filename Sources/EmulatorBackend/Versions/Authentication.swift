@@ -23,7 +23,7 @@ struct TokenUse {
 extension Set<SignatureType> {
     /// Password or biometry beside possession.
     static let twoFactors: Self = [.possessionKnowledge, .possessionBiometry]
-    /// What the standard endpoints take, unless they are pickier.
+    /// The types that the standard endpoints take, unless they are pickier.
     static let onlineFactors: Self = [.possession, .possessionKnowledge, .possessionBiometry]
 }
 

@@ -5,7 +5,7 @@ package import PowerAuthProtocol
 /// The reason why a signature or a code is wrong, for the reader of the journal: which counters and keys were tried, and
 /// which factor's component did not match.
 package struct CodeDiagnosis: Sendable, Equatable {
-    /// How far beyond the look-ahead a lost client is looked for.
+    /// The number of steps beyond the look-ahead in which a lost client is looked for.
     private static let searchedBeyond = 64
 
     /// Keys that may have made the code.
@@ -18,23 +18,23 @@ package struct CodeDiagnosis: Sendable, Equatable {
 
     /// A counter and keys, and what of the code they made.
     package struct Comparison: Sendable, Equatable {
-        /// How far the counter is ahead of the server's; negative when it is behind.
+        /// The number of steps by which the counter is ahead of the server's; negative when it is behind.
         package let stepsAhead: Int
         package let keyName: String?
-        /// Whether the component of each factor is right, in their order.
+        /// Indicates whether the component of each factor is right, in their order.
         package let matches: [Bool]
 
         fileprivate var rightCount: Int { self.matches.count { $0 } }
     }
 
     package let factors: [SignatureFactor]
-    /// How many counters a code may be ahead, and is still right.
+    /// The number of steps by which a code may be ahead and still be right.
     package let lookAhead: Int
-    /// What comes closest to the code; `nil` when no component matches anywhere.
+    /// The attempt that comes closest to the code; `nil` when no component matches anywhere.
     package let nearest: Comparison?
-    /// What would have made the code right that is no matter of keys and counters.
+    /// The other data for which the code would be right, apart from keys and counters.
     package var hint: String?
-    /// What the version calls it.
+    /// The version's name for the code.
     private let noun: String
     private let keyNames: [String]
 

@@ -24,7 +24,7 @@ extension Backend {
         return "it is right for \(advice) (URI identifier \(uriID))"
     }
 
-    /// What a client signs that signs and encrypts in the other order, and a word on that.
+    /// The data that a client signs which signs and encrypts in the other order, and a word on that.
     private func otherOrder(
         _ cover: CodeCover,
         _ context: inout RequestContext

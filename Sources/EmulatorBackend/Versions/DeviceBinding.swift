@@ -47,7 +47,7 @@ enum DeviceBinding: Sendable {
         }
     }
 
-    /// Whether requests with the keys of a version are admitted.
+    /// Indicates whether requests with the keys of a version are admitted.
     func admits(_ version: MajorVersion, _ admission: Admission) -> Bool {
         version == self.version || admission.belongsToUpgrade && self.keys(of: version) != nil
     }
@@ -119,7 +119,7 @@ enum DeviceBinding: Sendable {
 protocol DeviceKeys: Sendable {
     /// The version as headers name it.
     var versionName: String { get }
-    /// How often the counter has moved. The wire knows it modulo 256; the journal shows it whole.
+    /// The number of moves of the counter. The wire knows it modulo 256; the journal shows it whole.
     var steps: UInt64 { get }
 
     /// Returns the eight digits that the device shows as well.

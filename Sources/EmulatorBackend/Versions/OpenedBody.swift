@@ -8,7 +8,7 @@ enum OpenedBody {
     case version3(Version3.OpenedEnvelope)
     case version4(Version4.OpenedEnvelope)
 
-    /// What was found in the envelope.
+    /// The content of the envelope.
     var plaintext: [UInt8] {
         switch self {
         case .version3(let envelope): envelope.plaintext

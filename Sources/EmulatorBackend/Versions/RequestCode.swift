@@ -50,15 +50,15 @@ struct RequestToken {
 struct CodeDemand {
     /// Names the endpoint in the data that is signed.
     let uriID: String
-    /// What it takes; one of another type is refused before the code is looked at.
+    /// The accepted types; a code of another type is refused before it is looked at.
     let types: Set<SignatureType>
     /// The version of the endpoint; `nil` for one that devices of every version call. It is judged after the code.
     var version: MajorVersion?
     var admission = Admission()
-    /// Whether a wrong type is called so. Most endpoints only say that the code is invalid.
+    /// Indicates whether a wrong type is called so. Most endpoints only say that the code is invalid.
     var namesWrongType = false
 
-    /// What the endpoint takes in a generation of servers.
+    /// Returns the types that the endpoint takes in a generation of servers.
     func types(in profile: EmulatorServerProfile) -> Set<SignatureType> { Self.types(self.types, in: profile) }
 
     /// Adds the type with three factors where it is still accepted beside both of those with two.
@@ -68,9 +68,9 @@ struct CodeDemand {
     }
 }
 
-/// What the code of a request covers.
+/// The data that the code of a request covers.
 struct CodeCover {
-    /// What was found in the envelope, in place of the body.
+    /// The content of the envelope, in place of the body.
     var plaintext: [UInt8]?
     /// Looks into an envelope that is opened only after the code was judged: to find out for which bytes a wrong code is
     /// right.
@@ -80,10 +80,10 @@ struct CodeCover {
 /// Which activations an endpoint admits.
 struct Admission {
     var states: Set<ServerActivation.Status> = [.active]
-    /// Whether the endpoint belongs to an upgrade: it admits the keys of both versions while one is under way, and version 3
+    /// Indicates whether the endpoint belongs to an upgrade: it admits the keys of both versions while one is under way, and version 3
     /// even where the server demands version 4.
     var belongsToUpgrade = false
-    /// Whether one that is not committed yet is admitted while its device has not confirmed it.
+    /// Indicates whether one that is not committed yet is admitted while its device has not confirmed it.
     var includesUnconfirmed = false
 
     func admits(_ activation: ServerActivation) -> Bool {

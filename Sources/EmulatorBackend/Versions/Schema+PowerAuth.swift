@@ -1,6 +1,7 @@
+import APIDescriptions
 import EmulatorMessages
 
-// What the standard endpoints of PowerAuth take and give. What is encrypted is described as far as it can be seen.
+// The bodies of the standard endpoints of PowerAuth. Encrypted ones are described as far as they can be seen.
 
 extension Schema {
     static let envelope3 = Self.named(

@@ -1,5 +1,5 @@
+import APIDescriptions
 import CloudCalls
-import EmulatorMessages
 
 extension CloudClient {
     /// Creates an operation.

@@ -1,6 +1,6 @@
+import APIDescriptions
 import Basics
 package import CloudCalls
-import EmulatorMessages
 public import ExactJSON
 public import Foundation
 

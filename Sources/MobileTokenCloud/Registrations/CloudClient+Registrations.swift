@@ -1,6 +1,6 @@
+import APIDescriptions
 import Basics
 import CloudCalls
-import EmulatorMessages
 
 extension CloudClient {
     /// Registers a device for a user.

@@ -1,6 +1,6 @@
+import APIDescriptions
 import Basics
 import CloudCalls
-import EmulatorMessages
 public import Foundation
 
 extension CloudClient {

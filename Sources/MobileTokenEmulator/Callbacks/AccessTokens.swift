@@ -6,7 +6,7 @@ import HTTPClientTransport
 
 /// The access tokens that callbacks are authorized with: kept until they expire on the server's clock.
 actor AccessTokens {
-    /// What a token endpoint gave.
+    /// A token of a token endpoint.
     struct Token: Sendable, Equatable {
         let value: String
         let expires: Milliseconds
@@ -26,19 +26,16 @@ actor AccessTokens {
         }
     }
 
-    /// Why there is no token.
-    struct Failure: Error { let reason: String }
-
     private var known: [OAuthClient: Token] = [:]
     /// Deliveries that need the same token at once share one request for it.
-    private var fetching: [OAuthClient: Task<Result<Token, Failure>, Never>] = [:]
+    private var fetching: [OAuthClient: Task<Result<Token, EmulatorError>, Never>] = [:]
 
     /// Returns the token of a client that has not expired, or what `fetch` returns.
     func token(
         of client: OAuthClient,
         at now: Milliseconds,
-        fetch: @escaping @Sendable () async -> Result<Token, Failure>
-    ) async throws(Failure) -> Token {
+        fetch: @escaping @Sendable () async -> Result<Token, EmulatorError>
+    ) async throws(EmulatorError) -> Token {
         if let token = self.known[client], now < token.expires { return token }
         let task = self.fetching[client] ?? Task { await fetch() }
         self.fetching[client] = task

@@ -1,6 +1,6 @@
+import APIDescriptions
+import CloudCalls
 import EmulatorBackend
-import EmulatorMessages
-import ExactJSON
 
 /// The pause of a callback, for which nothing is sent meanwhile.
 struct CallbackPause: Described {
@@ -13,19 +13,42 @@ struct CallbackPause: Described {
     )
 }
 
+/// A callback, and whether it is paused.
+struct CallbackState: Described {
+    var callback: CloudAPI.Callback
+    var isPaused: Bool
+
+    static let fields = FieldTable(
+        "CallbackState",
+        Self.init(callback:isPaused:),
+        .required("callback", \.callback, .described),
+        .required("isPaused", \.isPaused, .boolean)
+    )
+}
+
+/// All callbacks, oldest first.
+struct CallbackStates: Described {
+    var items: [CallbackState]
+
+    static let fields = FieldTable(
+        "CallbackStates",
+        Self.init(items:),
+        .required("items", \.items, .list(of: CallbackState.fields.inlined))
+    )
+}
+
 extension ControlAPI {
     static let callbackRoutes: [Route] = [
-        Route("GET", "/callbacks", "Lists callbacks, and whether they are paused.", gives: .json(.callbackStates)) {
-            control,
-            _,
-            _ in
+        Route(
+            .control("GET", "/callbacks", "Lists callbacks, and whether they are paused.", gives: CallbackStates.form)
+        ) { control, _ in
             let (backend, now) = await control.core.snapshot
             let outbox = control.core.mailroom.outbox
-            let items = backend.shownCallbacks.map { id, callback -> JSONValue in
-                let isPaused = outbox.pause(ofCallback: id, at: now.milliseconds) != nil
-                return ["callback": callback, "isPaused": .bool(isPaused)]
+            let states = backend.shownCallbacks.map { callback in
+                let isPaused = outbox.pause(ofCallback: callback.id, at: now.milliseconds) != nil
+                return CallbackState(callback: callback, isPaused: isPaused)
             }
-            return .json(["items": .array(items)])
+            return CallbackStates(items: states)
         },
         Route(
             .control(
@@ -48,16 +71,4 @@ extension ControlAPI {
             }
         },
     ]
-}
-
-extension Schema {
-    fileprivate static let callbackStates = Self.object(
-        "CallbackStates",
-        [
-            .required(
-                "items",
-                .list(of: .object([.required("callback", .callback), .required("isPaused", .boolean)]))
-            )
-        ]
-    )
 }

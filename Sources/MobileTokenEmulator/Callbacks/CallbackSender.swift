@@ -14,7 +14,7 @@ struct CallbackSender: Sendable {
         self.transport = transport
     }
 
-    /// What became of an attempt.
+    /// The result of an attempt.
     struct Attempt {
         var outcome: Outbox.Outcome
         /// Of the response.
@@ -39,7 +39,7 @@ struct CallbackSender: Sendable {
             let fresh = try await self.token(of: client, for: delivery.id)
             return await self.send(delivery.message, authorization: "Bearer " + fresh.value)
         } catch {
-            return .failed("there is no access token: \(error.reason)")
+            return .failed("there is no access token: \(error.message)")
         }
     }
 
@@ -86,19 +86,19 @@ struct CallbackSender: Sendable {
 
     // MARK: Access tokens
 
-    private func token(of client: OAuthClient, for deliveryID: UInt64) async throws(AccessTokens.Failure)
+    private func token(of client: OAuthClient, for deliveryID: UInt64) async throws(EmulatorError)
         -> AccessTokens.Token
     {
         let now = await self.core.now.milliseconds
         return try await self.tokens.token(of: client, at: now) { [core, transport] in
             let reply: Reply
-            var result = Result<AccessTokens.Token, AccessTokens.Failure>.failure(.init(reason: ""))
+            var result = Result<AccessTokens.Token, EmulatorError>.failure(EmulatorError(.refused, ""))
             do {
                 let response = try await transport.send(client.tokenRequest.outgoing)
                 result = AccessTokens.Token.read(response, at: now)
                 reply = Reply(status: response.status, verdict: result.verdict)
             } catch {
-                result = .failure(.init(reason: "\(error)"))
+                result = .failure(EmulatorError(.refused, "\(error)"))
                 reply = Reply(status: 0, verdict: result.verdict)
             }
             await core.noteTokenRequest(client.tokenRequest, reply, deliveryID)
@@ -111,20 +111,20 @@ extension AccessTokens.Token {
     fileprivate static func read(
         _ response: HTTPResponse,
         at now: Milliseconds
-    ) -> Result<Self, AccessTokens.Failure> {
+    ) -> Result<Self, EmulatorError> {
         guard (200..<300).contains(response.status) else {
-            return .failure(.init(reason: "its endpoint answered \(response.status)"))
+            return .failure(EmulatorError(.refused, "its endpoint answered \(response.status)"))
         }
         guard let token = Self(parsing: response.body, at: now) else {
-            return .failure(.init(reason: "its endpoint's response holds no bearer token"))
+            return .failure(EmulatorError(.refused, "its endpoint's response holds no bearer token"))
         }
         return .success(token)
     }
 }
 
-extension Result<AccessTokens.Token, AccessTokens.Failure> {
+extension Result<AccessTokens.Token, EmulatorError> {
     fileprivate var verdict: Verdict {
-        if case .failure(let failure) = self { .refused(reason: failure.reason) } else { .accepted }
+        if case .failure(let failure) = self { .refused(reason: failure.message) } else { .accepted }
     }
 }
 

@@ -4,17 +4,29 @@ public import Foundation
 extension Emulator {
     /// One message to the bank: a callback, and what became of it.
     public struct DeliverySummary: Sendable, Codable, Hashable, Identifiable {
+        /// The state of a delivery.
+        public enum State: String, Sendable, Codable, CaseIterable {
+            /// It waits for its first attempt, or for the next.
+            case waiting
+            /// An attempt is being made.
+            case underWay
+            /// The bank took it.
+            case delivered
+            /// No attempt is left.
+            case failed
+        }
+
         /// Its number, from 1.
         public var id: UInt64
         /// The callback it is of; `nil` for the address that an operation brought along.
         public var callbackID: String?
         /// The address it goes to.
         public var url: String
-        /// What is sent.
+        /// The body.
         public var body: String
-        /// `waiting`, `underWay`, `delivered` or `failed`.
-        public var state: String
-        /// How many attempts have ended.
+        /// Its state.
+        public var state: State
+        /// The number of attempts that have ended.
         public var attempts: Int
         /// The status of the last response.
         public var status: Int?
@@ -33,7 +45,7 @@ extension Emulator.DeliverySummary {
         self.callbackID = delivery.message.callbackID
         self.url = delivery.message.url
         self.body = String(decoding: delivery.message.body, as: UTF8.self)
-        self.state = delivery.state.rawValue
+        self.state = delivery.state
         self.attempts = delivery.attempts
         self.created = Date(milliseconds: delivery.created)
         self.due = delivery.due.map(Date.init(milliseconds:))

@@ -1,10 +1,10 @@
+import CloudCalls
 import EmulatorBackend
-import ExactJSON
 
 extension Emulator {
     /// An address that is told when operations or activations change.
     public struct Callback: Sendable {
-        /// What is told of.
+        /// The subject of the callback.
         public enum Subject: String, Sendable, Hashable {
             /// Operations that are made, that an attempt to approve failed for, or whose status changes.
             case operations = "OPERATION_STATUS_CHANGE"
@@ -14,15 +14,15 @@ extension Emulator {
 
         /// A name for people.
         public var name: String
-        /// What is told of.
+        /// The subject.
         public var subject: Subject
-        /// Where to: an address of `http` or `https`.
+        /// The address: one of `http` or `https`.
         public var url: String
-        /// What is told beside the type and the identifier, such as `status`.
+        /// The attributes that are sent beside the type and the identifier, such as `status`.
         public var attributes: [String]
-        /// How it shows who sends it; any number of ways that fit together.
+        /// The ways in which it shows who sends it; any number that fit together.
         public var authentication: [Authentication]
-        /// How often one delivery is tried.
+        /// The number of attempts for one delivery.
         public var maximumAttempts: Int
 
         /// Creates a callback that nobody is told of yet; ``Emulator/Cloud/createCallback(_:)`` sets it up.
@@ -44,12 +44,13 @@ extension Emulator {
 
         /// A way in which a callback shows who sends it. Its description and its mirror tell no secret.
         public struct Authentication: Sendable, CustomStringConvertible, CustomReflectable {
-            let name: String
-            let members: JSONObject
+            private let name: String
+            /// Adds it to what a new callback authenticates itself with.
+            let add: @Sendable (inout CloudAPI.NewCallbackAuthentication) -> Void
 
             /// Basic authentication.
             public static func basic(user: String, password: String) -> Self {
-                Self(name: "httpBasic", members: ["username": .string(user), "password": .string(password)])
+                Self(name: "httpBasic") { $0.basic = .init(user: user, password: password) }
             }
 
             /// OAuth 2.0 with a client's own credentials: an access token is fetched, kept until it expires, and fetched once
@@ -60,12 +61,9 @@ extension Emulator {
                 clientSecret: String,
                 scope: String? = nil
             ) -> Self {
-                var members: JSONObject = [
-                    "tokenUri": .string(tokenURL), "clientId": .string(clientID),
-                    "clientSecret": .string(clientSecret),
-                ]
-                members["scope"] = scope.map { .string($0) }
-                return Self(name: "oAuth2", members: members)
+                Self(name: "oAuth2") {
+                    $0.oauth = .init(tokenURL: tokenURL, clientID: clientID, clientSecret: clientSecret, scope: scope)
+                }
             }
 
             /// A client certificate, for a server of `https` that asks for one. All documents are PEM.
@@ -81,10 +79,14 @@ extension Emulator {
                 privateKeyPassword: String? = nil,
                 trustedCertificates: String? = nil
             ) -> Self {
-                var members: JSONObject = ["certificate": .string(certificate), "privateKey": .string(privateKey)]
-                members["privateKeyPassword"] = privateKeyPassword.map { .string($0) }
-                members["trustedCertificates"] = trustedCertificates.map { .string($0) }
-                return Self(name: "certificate", members: members)
+                Self(name: "certificate") {
+                    $0.certificate = .init(
+                        certificate: certificate,
+                        privateKey: privateKey,
+                        privateKeyPassword: privateKeyPassword,
+                        trustedCertificates: trustedCertificates
+                    )
+                }
             }
 
             /// The kind of authentication.
@@ -101,20 +103,21 @@ extension Emulator.Cloud {
     /// - Returns: The callback's identifier.
     @discardableResult
     public func createCallback(_ callback: Emulator.Callback) async throws(EmulatorError) -> String {
-        var body: JSONObject = [
-            "name": .string(callback.name), "type": .string(callback.subject.rawValue),
-            "callbackUrl": .string(callback.url), "attributes": .array(callback.attributes.map { .string($0) }),
-            "maxAttempts": .number(JSONNumber(callback.maximumAttempts)),
-        ]
-        if !callback.authentication.isEmpty {
-            let ways = callback.authentication.map { JSONObject.Member(key: $0.name, value: .object($0.members)) }
-            body["authentication"] = .object(JSONObject(ways))
-        }
-        return try await self.call("POST", "/v2/callbacks", .object(body)).string("callbackId")
+        var authentication = CloudAPI.NewCallbackAuthentication()
+        for way in callback.authentication { way.add(&authentication) }
+        let request = CloudAPI.NewCallback(
+            name: callback.name,
+            type: callback.subject.rawValue,
+            url: callback.url,
+            attributes: callback.attributes,
+            authentication: callback.authentication.isEmpty ? nil : authentication,
+            maximumAttempts: callback.maximumAttempts
+        )
+        return try await self.call(CloudAPI.createCallback, request).id
     }
 
     /// Removes a callback; what is under way still arrives.
     public func removeCallback(_ id: String) async throws(EmulatorError) {
-        _ = try await self.call("DELETE", "/v2/callbacks/\(id)")
+        try await self.call(CloudAPI.removeCallback, id)
     }
 }

@@ -1,16 +1,14 @@
 import Coordination
 import EmulatorBackend
 
-/// What the bank is to be told: deliveries that wait, those under way, and the last that ended.
+/// The queue of deliveries to the bank: those that wait, those under way, and the last that ended.
 ///
 /// It decides and does nothing: the owner sends what ``takeDue(at:)`` returns and reports what became of it. Times are those
 /// of the server's clock.
 struct Outbox: Sendable {
     /// One message on its way to the bank.
     struct Delivery: Sendable, Equatable {
-        enum State: String, Sendable, CaseIterable {
-            case waiting, underWay, delivered, failed
-        }
+        typealias State = Emulator.DeliverySummary.State
 
         let id: UInt64
         let message: CallbackMessage
@@ -20,7 +18,7 @@ struct Outbox: Sendable {
         fileprivate(set) var attempts = 0
         /// Attempts since it was made or sent again.
         fileprivate var attemptsInARow = 0
-        /// What became of the last attempt.
+        /// The result of the last attempt.
         fileprivate(set) var outcome: Outcome?
         /// When it is tried next, while it waits.
         fileprivate(set) var due: Milliseconds?
@@ -30,7 +28,7 @@ struct Outbox: Sendable {
         var isOpen: Bool { self.state == .waiting || self.state == .underWay }
     }
 
-    /// What became of an attempt.
+    /// The result of an attempt.
     enum Outcome: Sendable, Equatable {
         case response(status: Int)
         case noResponse(reason: String)
@@ -55,7 +53,7 @@ struct Outbox: Sendable {
         }
     }
 
-    /// How much it holds.
+    /// The bounds of the queue.
     struct Capacity: Sendable {
         /// Deliveries that have not ended.
         var open = 10_000
@@ -124,7 +122,7 @@ struct Outbox: Sendable {
 
     /// Sends a delivery once more that has ended.
     ///
-    /// - Returns: Whether there is one.
+    /// - Returns: `true` when there is one.
     mutating func replay(_ id: UInt64, at now: Milliseconds) -> Bool {
         guard let index = self.ended.firstIndex(of: id) else { return false }
         self.ended.remove(at: index)
@@ -244,7 +242,7 @@ struct Outbox: Sendable {
     }
 }
 
-/// How long is waited between the attempts of one delivery.
+/// The pauses between the attempts of one delivery.
 enum RetrySchedule {
     /// Two seconds after the first attempt, half as much again after each one more, 32 seconds at most.
     static func pause(afterAttempt attempt: Int) -> Milliseconds {
@@ -254,7 +252,7 @@ enum RetrySchedule {
     }
 }
 
-/// Whether a callback is left alone for a while, since it keeps failing.
+/// Indicates whether a callback is left alone for a while, since it keeps failing.
 struct FailurePause: Sendable {
     private static let threshold = 200
     private static let length: Milliseconds = 60_000

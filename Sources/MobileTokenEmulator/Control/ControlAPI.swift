@@ -9,7 +9,7 @@ struct ControlAPI: Sendable {
     let core: EmulatorCore
     let address: ServerAddress
     let certificate: Emulator.Certificate?
-    /// Whether the request showed the credentials.
+    /// Indicates whether the request showed the credentials.
     let isAuthenticated: Bool
     /// Those of the server; `nil` within a space.
     let spaces: SpaceDirectory?
@@ -85,34 +85,5 @@ struct ControlAPI: Sendable {
             throw Refusal(404, "ERROR_NOT_FOUND", "There is no such message")
         }
         return message
-    }
-}
-
-/// What a client is configured with.
-struct ServerConfiguration: Encodable {
-    var baseURL: String
-    var sdkConfiguration: String
-    var applicationId: String
-    var applicationKey: String
-    var applicationSecret: String
-    var masterServerPublicKey: String
-    var cloudUser: String
-    var cloudPassword: String
-    /// In PEM, when the server speaks TLS; and the pin of its key.
-    var certificate: String?
-    var publicKeyPin: String?
-
-    init(_ core: EmulatorCore, _ address: ServerAddress, _ certificate: Emulator.Certificate?) {
-        let application = core.application
-        self.baseURL = address.origin + "/enrollment-server"
-        self.sdkConfiguration = application.sdkConfiguration
-        self.applicationId = application.id
-        self.applicationKey = application.key
-        self.applicationSecret = application.secret
-        self.masterServerPublicKey = application.masterServerPublicKey
-        self.cloudUser = core.configuration.cloudUser
-        self.cloudPassword = core.configuration.cloudPassword ?? ""
-        self.certificate = certificate?.pem
-        self.publicKeyPin = certificate?.publicKeyPin
     }
 }

@@ -38,7 +38,7 @@ struct ControlAccess: Sendable {
         return response
     }
 
-    /// Whether a browser says that a page of another site, or of another port, has sent it.
+    /// Indicates whether a browser says that a page of another site, or of another port, has sent it.
     ///
     /// To follow a link here from elsewhere is allowed: the other page does not see where it leads.
     private static func isFromElsewhere(_ request: ReceivedRequest, host: String) -> Bool {
@@ -62,7 +62,7 @@ struct ControlAccess: Sendable {
         return numbers.count == 4 && numbers[0] == 127 && numbers.allSatisfy { $0 != nil }
     }
 
-    /// Whether a request shows the credentials.
+    /// Indicates whether a request shows the credentials.
     func isAuthenticated(_ request: ReceivedRequest) -> Bool {
         self.credentials?.areShown(by: request) ?? false
     }

@@ -1,3 +1,4 @@
+import APIDescriptions
 import EmulatorBackend
 import EmulatorHTTP
 import EmulatorMessages
@@ -63,7 +64,7 @@ extension ReceivedRequest {
         var call = Call(arguments: endpoint.arguments(arguments), query: self.query)
         if let body = endpoint.description.request, body.isRequired || !self.body.isEmpty {
             try self.requireJSON()
-            // How long it may be is the server's to say.
+            // The server has bounded the length already.
             let limits = JSONLimits(maximumByteCount: self.body.count)
             guard let value = try? JSONValue(parsing: self.body, limits: limits) else {
                 throw .invalidRequest("The body is not JSON")

@@ -1,3 +1,4 @@
+import APIDescriptions
 import Basics
 import EmulatorBackend
 import EmulatorMessages
@@ -11,7 +12,7 @@ extension ControlAPI {
 
         let method: String
         let path: String
-        /// Whether it asks for the credentials on loopback too: what is read there holds keys or passwords.
+        /// Indicates whether it asks for the credentials on loopback too: what is read there holds keys or passwords.
         let needsCredentials: Bool
         let description: RouteDescription
         let handler: Handler

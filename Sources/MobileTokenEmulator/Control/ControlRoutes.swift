@@ -1,3 +1,4 @@
+import APIDescriptions
 import EmulatorBackend
 import EmulatorMessages
 import Foundation
@@ -30,21 +31,18 @@ extension ControlAPI {
             guard request.method == "GET" else { throw Refusal.wrongControlMethod(allowed: ["GET"]) }
             return try control.eventStream()
         },
-        Route("GET", "/access", "Tells whether the request showed the credentials.", gives: .json(.access)) {
-            control,
-            _,
-            _ in
-            .encoding(["isAuthenticated": control.isAuthenticated])
-        },
         Route(
-            "GET",
-            "/configuration",
-            needsCredentials: true,
-            "Tells what clients are configured with.",
-            gives: .json(.configuration)
-        ) { control, _, _ in
-            .encoding(ServerConfiguration(control.core, control.address, control.certificate))
-        },
+            .control("GET", "/access", "Tells whether the request showed the credentials.", gives: ShownAccess.form)
+        ) { control, _ in ShownAccess(isAuthenticated: control.isAuthenticated) },
+        Route(
+            .control(
+                "GET",
+                "/configuration",
+                needsCredentials: true,
+                "Tells what clients are configured with.",
+                gives: ServerConfiguration.form
+            )
+        ) { control, _ in ServerConfiguration(control.core, control.address, control.certificate) },
         Route("GET", "/qr", "Draws a QR code.", asks: [.text], gives: .other(type: "image/svg+xml")) { _, request, _ in
             try QRCode.response(to: request)
         },

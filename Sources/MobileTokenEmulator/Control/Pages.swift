@@ -1,4 +1,4 @@
-import EmulatorMessages
+import APIDescriptions
 
 /// The part of a list that is asked for.
 struct PageBounds: Described {

@@ -1,7 +1,7 @@
 import EmulatorBackend
 import PowerAuthProtocol
 
-// What a server starts with.
+// The state that a server starts with.
 extension Backend {
     init(document: [UInt8], _ configuration: Emulator.Configuration) throws(EmulatorError) {
         do { try self.init(importing: document, configuration: configuration.backend) } catch {

@@ -3,7 +3,7 @@ import EmulatorBackend
 import EmulatorMessages
 import Foundation
 
-// What the core tells others: the readers of its events, the bank, the devices.
+// The announcements of the core: to the readers of its events, the bank, the devices.
 extension EmulatorCore {
     // MARK: Callbacks
 

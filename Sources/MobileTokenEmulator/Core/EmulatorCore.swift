@@ -8,9 +8,9 @@ import Synchronization
 
 /// The development server's state and everything that may change it, one change at a time.
 actor EmulatorCore {
-    // What the extensions in other files change, too, is not private; nothing else may.
+    // Properties that the extensions in other files change, too, are not private; nothing else may change them.
     var backend: Backend
-    /// What a reset goes back to.
+    /// The state that a reset goes back to.
     var initial: WholeState
     var time: VirtualTime {
         didSet { self.publishedTime.withLock { $0 = self.time } }
@@ -32,13 +32,13 @@ actor EmulatorCore {
     var durableVersion: UInt64 = 0
     var isWriting = false
     let configuration: Emulator.Configuration
-    /// What delays and dripping bodies wait on.
+    /// The clock of delays and dripping bodies.
     nonisolated let clock: any Clock<Duration>
     nonisolated let events = Broadcast(startingWith: EventQueue())
-    /// What the bank is to be told.
+    /// The queue of messages to the bank.
     nonisolated let mailroom: Mailroom
     nonisolated let devices: DeviceRoom
-    /// What a push server would have sent.
+    /// The messages that a push server would have sent.
     var pushes: PushLog
     /// The status of each activation, as the bank and the device were last told of it.
     var toldStatuses: [String: String] = [:]
@@ -192,7 +192,7 @@ actor EmulatorCore {
     var now: Date { self.time.now() }
     var timeMode: VirtualTime.Mode { self.time.mode }
 
-    /// - Returns: Whether the clock can show what it was set to; if not, it stays as it was.
+    /// - Returns: `false` when the clock cannot show what it was set to; it then stays as it was.
     @discardableResult
     func changeTime(_ change: @Sendable (inout VirtualTime) -> Void) async -> Bool {
         var changed = self.time
@@ -209,7 +209,7 @@ actor EmulatorCore {
         self.mailroom.wakeIfDue(at: self.now.milliseconds)
         self.devices.wakeIfDue(at: self.now.milliseconds)
         guard let deadline = self.backend.nextDeadline, deadline <= self.now else { return }
-        // What cannot be written is due again the next time.
+        // A change that cannot be written is due again the next time.
         try? await self.commit(self.backend.settle(at: self.now))
     }
 
@@ -227,7 +227,7 @@ actor EmulatorCore {
         self.send(.faults)
     }
 
-    /// - Returns: Whether it was added: not when there are so many already.
+    /// - Returns: `false` when there are so many already; nothing is added then.
     @discardableResult
     func addFault(_ rule: FaultRule, unlessThereAre count: Int = .max) -> Bool {
         guard self.faults.rules.count < count else { return false }

@@ -1,4 +1,4 @@
-/// How much of what has passed a core keeps.
+/// The part of the past that a core keeps.
 struct Retention: Sendable {
     var journalEntries = Journal.capacity
     var journalBytes = Journal.totalCapacity

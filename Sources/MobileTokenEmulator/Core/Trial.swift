@@ -5,7 +5,7 @@ import Synchronization
 
 /// A change of a server that takes time, tried out on a copy: nobody sees it half done, and one that fails has changed nothing.
 final class Trial: Sendable {
-    /// What was changed, and what is to be told of it.
+    /// The changed state, and the events to tell of.
     struct Content: Sendable {
         var state: EmulatorCore.Changeable
         var events: [BackendEvent] = []
@@ -48,7 +48,7 @@ extension EmulatorCore {
             let changed = trial.content
             guard self.revision == revision, self.devices.room >= changed.state.made.count else { continue }
             return try await self.change { state in
-                // How often each rule has struck meanwhile stays.
+                // The counts of strikes stay as they are meanwhile.
                 var faults = state.faults
                 for rule in changed.state.faults.rules.dropFirst(ruleCount) { faults.append(rule) }
                 state = changed.state

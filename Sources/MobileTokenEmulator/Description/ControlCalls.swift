@@ -1,4 +1,5 @@
-package import EmulatorMessages
+package import APIDescriptions
+import EmulatorMessages
 
 /// The calls of the control API, described: for programs that drive a server by its descriptions.
 package enum ControlCalls {

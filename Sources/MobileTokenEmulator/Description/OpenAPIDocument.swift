@@ -1,3 +1,4 @@
+import APIDescriptions
 import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
@@ -5,9 +6,9 @@ import ExactJSON
 /// The description of the server in OpenAPI 3.1, made of its routes and of nothing else.
 struct OpenAPIDocument {
     let routes: [any DescribedRoute]
-    /// Where the server is found.
+    /// The address of the server.
     let server: String
-    /// What the server behaves as.
+    /// The server's profile.
     let profile: EmulatorServerProfile
 
     var json: JSONValue {

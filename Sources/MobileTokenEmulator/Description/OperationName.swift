@@ -1,4 +1,4 @@
-import EmulatorMessages
+import APIDescriptions
 
 /// The name of a call in the description: what the functions of generated clients are called.
 ///
@@ -80,7 +80,7 @@ struct OperationName {
         let endsWithArgument = segments.last.map(isArgument) ?? false
         if let verb = words.last, Self.verbs.contains(verb) {
             words.removeLast()
-            // Where several methods do the same, GET and the like need names of their own.
+            // Methods that do the same, such as GET and the like, need names of their own.
             let how = method == "POST" ? "" : "By" + method.prefix(1) + method.dropFirst().lowercased()
             return verb + Self.noun(words.map(Self.singular)) + how
         }

@@ -2,7 +2,7 @@
 struct RouteArea: Sendable {
     let name: String
     let summary: String
-    /// How the paths begin.
+    /// The beginning of the paths.
     private let prefix: String
 
     /// More special ones first.

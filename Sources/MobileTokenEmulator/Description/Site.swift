@@ -1,14 +1,15 @@
+import APIDescriptions
 import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
 
-/// What the server says of itself, and the pages for people: everything beside the APIs.
+/// The pages for people, and the server's words about itself: everything beside the APIs.
 struct Site: Sendable {
     /// One address.
     struct Route: DescribedRoute {
         let method = "GET"
         let path: String
-        /// Whether only those may see it who may use the control API.
+        /// Indicates whether only those may see it who may use the control API.
         let isGuarded: Bool
         let description: RouteDescription
         let respond: @Sendable (Site, ReceivedRequest) -> ServerResponse
@@ -37,9 +38,9 @@ struct Site: Sendable {
 
     /// `HEAD` is treated as `GET`.
     static let routes = RouteTable([
-        Route("/", "Lists what there is.", gives: .json(.index)) { site, _ in .json(site.index) },
-        Route("/health", "Says that the server is ready.", gives: .json(.health)) { _, _ in
-            .json(["status": "READY"])
+        Route("/", "Lists what there is.", gives: .json(Index.schema)) { site, _ in .json(site.index.json) },
+        Route("/health", "Says that the server is ready.", gives: .json(Health.schema)) { _, _ in
+            .json(Health().json)
         },
         Route("/openapi.json", "Describes all of it, in OpenAPI 3.1.", gives: .json(.open())) { site, _ in
             .json(site.openAPI.json)
@@ -73,10 +74,10 @@ struct Site: Sendable {
 
     private static let html = RouteDescription.Content.other(type: "text/html; charset=utf-8")
 
-    /// Where the server is found.
+    /// The address of the server.
     let origin: String
     let access: ControlAccess
-    /// What the backend behaves as.
+    /// The profile that the backend behaves as.
     let profile: EmulatorServerProfile
 
     /// Responds to a request that is for none of the APIs; `nil` for one that is.
@@ -100,44 +101,62 @@ struct Site: Sendable {
         OpenAPIDocument(routes: Self.allRoutes(of: self.profile), server: self.origin, profile: self.profile)
     }
 
-    private var index: JSONValue {
-        [
-            "name": "Mobile Token Emulator",
-            "purpose": "A strict development server for push approval. Keep real secrets away.",
-            "server": .string(self.profile.summary),
-            "console": "console/",
-            "documentation": "docs",
-            "openAPI": "openapi.json",
-            "health": "health",
-            "routes": .array(
-                Self.allRoutes(of: self.profile).map { route in
-                    [
-                        "method": .string(route.method), "path": .string(route.path),
-                        "summary": .string(route.description.summary),
-                    ]
-                }
-            ),
-        ]
+    private var index: Index {
+        Index(
+            server: self.profile.summary,
+            routes: Self.allRoutes(of: self.profile).map {
+                Index.Entry(method: $0.method, path: $0.path, summary: $0.description.summary)
+            }
+        )
     }
 }
 
-extension Schema {
-    fileprivate static let health = Self.object("Health", [.required("status", .oneOf(["READY"]))])
+/// The statement that a server is ready.
+private struct Health: Described {
+    var status = "READY"
 
-    fileprivate static let index = Self.object(
-        "Index",
-        [
-            .required("name", .string), .required("purpose", .string), .required("server", .string),
-            .required("console", .string),
-            .required("documentation", .string), .required("openAPI", .string), .required("health", .string),
-            .required(
-                "routes",
-                .list(
-                    of: .object([
-                        .required("method", .string), .required("path", .string), .required("summary", .string),
-                    ])
-                )
-            ),
-        ]
+    static let fields = FieldTable(
+        "Health",
+        Self.init(status:),
+        .required("status", \.status, .string(oneOf: ["READY"]))
     )
+}
+
+/// The list of what there is.
+private struct Index: Described {
+    var name = "Mobile Token Emulator"
+    var purpose = "A strict development server for push approval. Keep real secrets away."
+    var server: String
+    var console = "console/"
+    var documentation = "docs"
+    var openAPI = "openapi.json"
+    var health = "health"
+    var routes: [Entry]
+
+    static let fields = FieldTable(
+        "Index",
+        Self.init,
+        .required("name", \.name, .string),
+        .required("purpose", \.purpose, .string),
+        .required("server", \.server, .string),
+        .required("console", \.console, .string),
+        .required("documentation", \.documentation, .string),
+        .required("openAPI", \.openAPI, .string),
+        .required("health", \.health, .string),
+        .required("routes", \.routes, .list(of: Entry.fields.inlined))
+    )
+
+    struct Entry: Described {
+        var method: String
+        var path: String
+        var summary: String
+
+        static let fields = FieldTable(
+            "IndexEntry",
+            Self.init(method:path:summary:),
+            .required("method", \.method, .string),
+            .required("path", \.path, .string),
+            .required("summary", \.summary, .string)
+        )
+    }
 }

@@ -1,5 +1,5 @@
+import APIDescriptions
 import EmulatorBackend
-import EmulatorMessages
 import ExactJSON
 
 /// A request that the server makes: to an address of a callback, of an operation, or of the configuration.
@@ -62,20 +62,6 @@ extension Schema {
             .required("platform", .oneOf(PushDevice.platforms), example: "fcm"),
             .required("token", .string, "That of the device at the platform."), .optional("environment", .string),
             .required("payload", .open([.optional("messageType", .string)]), "What the device would get."),
-        ]
-    )
-}
-
-extension Emulator.Event {
-    /// As the stream of events writes it.
-    static let schema = Schema.object(
-        "Event",
-        [
-            .required("number", .count, "From 1.", unit: .number),
-            .required("kind", .oneOf(Emulator.Event.Kind.allNames), "What has changed.", example: "operation"),
-            .optional("id", .string, "That of what has changed.", example: "0f038bac-6c94-45eb-b3a9-f92e809e8ea4"),
-            .optional("status", .string, "Its status now, if it has one.", example: "APPROVED"),
-            .required("time", .date, "By the server's clock."),
         ]
     )
 }

@@ -1,8 +1,8 @@
-package import EmulatorMessages
+package import APIDescriptions
 public import Foundation
 import MobileToken
 
-// What a device does when somebody asks, beside its decisions.
+// The acts of a device that somebody asks for, beside its decisions.
 extension Emulator {
     /// The inbox as a virtual device is shown it.
     public struct DeviceInbox: Sendable, Codable, Hashable {

@@ -16,7 +16,7 @@ struct DeviceClock: Clock {
 
     /// The server's time.
     let date: @Sendable () -> Date
-    /// What delays wait on, by the machine's time.
+    /// The clock of delays, by the machine's time.
     let base: any Clock<Duration>
 
     var now: Instant { Instant(time: Duration(boundedSeconds: self.date().timeIntervalSince1970)) }

@@ -34,7 +34,7 @@ struct DeviceOperator: Sendable {
             let now = await self.core.now.milliseconds
             self.core.devices.finish(work) { $0.finish(task.operationID, of: id, failure, at: now) }
         }
-        // What cannot be written is written with the next change.
+        // A change that cannot be written is written with the next one.
         try? await self.core.commitDevice(id)
     }
 }

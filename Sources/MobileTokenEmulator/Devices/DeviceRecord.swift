@@ -6,7 +6,7 @@ import PowerAuthProtocol
 
 /// A virtual device in the form in which the data file and exported states keep it.
 struct DeviceRecord: Codable {
-    /// What it has to decide, and has decided.
+    /// Its tasks, open and done.
     let device: DeviceRoster.Device
     let keys: DeviceKeys
 }

@@ -117,7 +117,7 @@ final class DeviceRoom: Sendable {
         self.work.raise()
     }
 
-    /// - Returns: Whether there was one.
+    /// - Returns: `true` when there was one.
     func remove(_ id: String) -> Bool {
         self.state.withLock { state in
             (state.keys[id], state.sessions[id], state.keptTags[id]) = (nil, nil, nil)

@@ -7,16 +7,14 @@ import EmulatorBackend
 struct DeviceRoster: Sendable {
     /// One operation that a device has to decide, or has decided.
     struct Task: Sendable, Equatable, Codable {
-        enum State: String, Sendable, CaseIterable, Codable {
-            case waiting, underWay, done, failed
-        }
+        typealias State = Emulator.VirtualDevice.Task.State
 
         let operationID: String
         let decision: Emulator.DeviceDecision
         let reason: String
         /// The one-time code that the user has typed in or scanned.
         let proximityCode: String?
-        /// Whether a person asked for it, and not the rule.
+        /// Indicates whether a person asked for it, and not the rule.
         let isByHand: Bool
         fileprivate let generation: Int
         fileprivate(set) var state = State.waiting
@@ -45,17 +43,17 @@ struct DeviceRoster: Sendable {
         fileprivate var generation = 0
     }
 
-    /// What a device is to do now.
+    /// The next job of a device.
     enum Job: Sendable, Equatable {
         case look(deviceID: String)
         case decide(deviceID: String, Task)
     }
 
-    /// How many decided operations are kept of each device.
+    /// The number of decided operations that are kept of each device.
     static let keptTasks = 100
-    /// How many operations a device may have to decide at a time.
+    /// The number of operations that a device may have to decide at a time.
     static let openTasks = 1_000
-    /// How long a device waits before it tries again what got no response.
+    /// The pause before a device tries again what got no response.
     static let retryPause: Milliseconds = 10_000
     static let maximumAttempts = 5
 
@@ -135,7 +133,7 @@ struct DeviceRoster: Sendable {
 
     /// Lets a device decide an operation now, whatever its rule says.
     ///
-    /// - Returns: Whether it will: not when it is about to decide that operation, or has too much to decide.
+    /// - Returns: `false` when it is about to decide that operation, or has too much to decide.
     mutating func decide(
         _ operationID: String,
         _ decision: Emulator.DeviceDecision,
@@ -190,7 +188,7 @@ struct DeviceRoster: Sendable {
 
     // MARK: Jobs
 
-    /// Whether ``takeJobs(at:)`` would return any.
+    /// Indicates whether ``takeJobs(at:)`` would return any.
     func hasJobs(at now: Milliseconds) -> Bool {
         self.devices.values.contains { !$0.isBusy && $0.nextJob(at: now) != nil }
     }
@@ -286,7 +284,7 @@ extension DeviceRoster.Device {
         return due.min { $0.due < $1.due }.map { .decide(deviceID: self.id, $0) }
     }
 
-    /// Whether the rule applies to an operation: neither is it to be decided already, nor did this rule decide it.
+    /// Indicates whether the rule applies to an operation: neither is it to be decided already, nor did this rule decide it.
     fileprivate func mayDecide(_ operation: String) -> Bool {
         guard self.openTaskCount < DeviceRoster.openTasks else { return false }
         return !self.tasks.contains { task in

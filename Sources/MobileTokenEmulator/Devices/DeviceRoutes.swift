@@ -1,5 +1,5 @@
+import APIDescriptions
 import EmulatorBackend
-import EmulatorMessages
 import ExactJSON
 
 extension ControlAPI {

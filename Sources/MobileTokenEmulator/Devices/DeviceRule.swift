@@ -1,8 +1,8 @@
-package import EmulatorMessages
+package import APIDescriptions
 import ExactJSON
 
 extension Emulator {
-    /// What a virtual device does about an operation. A struct, so that adding one breaks no `switch`.
+    /// The decision of a virtual device about an operation. A struct, so that adding one breaks no `switch`.
     public struct DeviceDecision: Sendable, Codable, Hashable, CustomStringConvertible {
         enum Base: String, Codable, Sendable, CaseIterable {
             case approve, reject, wrongPassword, never
@@ -36,11 +36,11 @@ extension Emulator {
         public var description: String { self.base.rawValue }
     }
 
-    /// How a virtual device decides the operations that it is shown.
+    /// The rule by which a virtual device decides the operations that it is shown.
     public struct DeviceRule: Sendable, Codable, Hashable {
-        /// What it does.
+        /// The decision.
         public var decision: DeviceDecision
-        /// How many seconds after it was first shown the operation, by the server's clock: 0, the default, to a day.
+        /// The delay in seconds after it was first shown the operation, by the server's clock: 0, the default, to a day.
         public var after: Double
         /// The reason of a rejection.
         public var reason: String

@@ -59,7 +59,7 @@ actor DeviceSession {
         self.opened = opened
     }
 
-    /// What it keeps at this moment.
+    /// Returns the record of the device at this moment.
     nonisolated var keys: DeviceKeys {
         let (unlocked, isRegistered) = self.memory.withLock { ($0.unlocked, $0.isRegistered) }
         return DeviceKeys(

@@ -8,7 +8,7 @@ struct MadeDevice: Sendable {
     let keys: DeviceKeys
     let name: String
     let rule: Emulator.DeviceRule
-    /// What it goes on with, if it has activated at the server that it now works for.
+    /// Returns the record that it goes on with, if it has activated at the server that it now works for.
     let session: DeviceSession?
 
     init(_ request: Emulator.NewDevice, _ keys: DeviceKeys, _ session: DeviceSession? = nil) {

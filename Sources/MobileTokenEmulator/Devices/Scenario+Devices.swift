@@ -1,3 +1,4 @@
+import APIDescriptions
 import Coordination
 import EmulatorBackend
 import EmulatorMessages
@@ -80,7 +81,7 @@ extension Scenario {
 }
 
 extension Trial.Content {
-    /// What happens at once to an activation is told once: as it is afterwards.
+    /// Changes of an activation that follow at once are told once: as it is afterwards.
     fileprivate mutating func tellOnce(ofActivation id: String, after earlier: Int) {
         let last = self.events.lastIndex { $0.isOfActivation(id) }
         self.events = self.events.indices.filter { index in

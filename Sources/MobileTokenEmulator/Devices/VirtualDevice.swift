@@ -1,6 +1,6 @@
+package import APIDescriptions
 import CloudCalls
 import EmulatorBackend
-package import EmulatorMessages
 import ExactJSON
 public import Foundation
 public import PowerAuthProtocol
@@ -11,16 +11,28 @@ extension Emulator {
     /// It speaks the protocol as every client does: its requests are in the journal under its name, faults strike them, and
     /// the server counts its mistakes.
     public struct VirtualDevice: Sendable, Codable, Hashable, Identifiable {
-        /// What became of one operation.
+        /// The device's work on one operation.
         public struct Task: Sendable, Codable, Hashable {
+            /// The state of a task.
+            public enum State: String, Sendable, Codable, CaseIterable {
+                /// It waits for its time, or for another attempt.
+                case waiting
+                /// The device is at it.
+                case underWay
+                /// The server took the decision.
+                case done
+                /// The server refused it, or no attempt is left.
+                case failed
+            }
+
             /// The operation.
             public var operationID: String
-            /// What the device does about it.
+            /// The decision of the device.
             public var decision: DeviceDecision
-            /// Whether a person has asked for it, and not the rule.
+            /// Indicates whether a person has asked for it, and not the rule.
             public var isByHand: Bool
-            /// `waiting`, `underWay`, `done` or `failed`.
-            public var state: String
+            /// Its state.
+            public var state: State
             /// When the device decides, or has decided.
             public var due: Date
             /// Why it failed, or failed the last time: what the server said, or that there was no response.
@@ -29,7 +41,7 @@ extension Emulator {
 
         /// The identifier of its activation.
         public var id: String
-        /// What the device calls itself.
+        /// The device's own name.
         public var name: String
         /// The version of the protocol that it speaks, such as `3.3`.
         public var version: String
@@ -39,7 +51,7 @@ extension Emulator {
         public var userID: String?
         /// The status of its activation, as in ``ActivationSummary/status``.
         public var status: String?
-        /// How it decides.
+        /// The rule by which it decides.
         public var rule: DeviceRule
         /// When it was made.
         public var created: Date
@@ -57,7 +69,7 @@ extension Emulator.VirtualDevice.Task: Described {
         .required("operationID", \.operationID, .string),
         .required("decision", \.decision, .decision()),
         .required("isByHand", \.isByHand, .boolean),
-        .required("state", \.state, .string(oneOf: DeviceRoster.Task.State.allCases.map(\.rawValue))),
+        .required("state", \.state, .cases()),
         .required("due", \.due, .date, "When it decides, or has decided."),
         .optional("failure", \.failure, .string, "What the server said, or that there was no response.")
     )
@@ -103,7 +115,7 @@ extension Emulator.VirtualDevice {
                     operationID: task.operationID,
                     decision: task.decision,
                     isByHand: task.isByHand,
-                    state: task.state.rawValue,
+                    state: task.state,
                     due: Date(milliseconds: task.due),
                     failure: task.failure
                 )
@@ -113,7 +125,7 @@ extension Emulator.VirtualDevice {
 }
 
 extension Emulator {
-    /// What a device is made with.
+    /// The request for a device.
     struct NewDevice: Sendable {
         enum Origin: Sendable {
             case user(String)
@@ -158,7 +170,7 @@ extension Emulator {
         }
     }
 
-    /// What a person lets a device do.
+    /// A decision by hand.
     struct DecisionRequest: Sendable {
         var operationID: String
         var decision: DeviceDecision

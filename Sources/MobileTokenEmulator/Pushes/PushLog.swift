@@ -3,9 +3,9 @@ import Foundation
 
 /// The last push messages that would have been sent, so many that they fit the bounds.
 struct PushLog: Sendable {
-    /// How many a server keeps.
+    /// The number of messages that a server keeps.
     static let capacity = 1_000
-    /// How many bytes of payloads a server keeps.
+    /// The number of bytes of payloads that a server keeps.
     static let totalCapacity = 8 << 20
 
     private var log: RecentLog<Emulator.PushSummary>

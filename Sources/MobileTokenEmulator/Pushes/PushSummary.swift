@@ -7,7 +7,7 @@ extension Emulator {
     public struct PushSummary: Sendable, Codable, Hashable, Identifiable {
         /// Its number, from 1.
         public var id: UInt64
-        /// What it tells of: `mtoken.operationInit`, `mtoken.operationFinished`, `mtoken.inboxMessage.new` or
+        /// The subject: `mtoken.operationInit`, `mtoken.operationFinished`, `mtoken.inboxMessage.new` or
         /// `mtoken.statusChange`; `message` for one that the bank sent by itself.
         public var type: String
         /// The activation of the device.
@@ -20,7 +20,7 @@ extension Emulator {
         public var token: String
         /// The environment that the device registered, if it named one.
         public var environment: String?
-        /// What the device gets, as JSON.
+        /// The payload for the device, as JSON.
         public var payload: String
         /// When it was made.
         public var created: Date

@@ -1,5 +1,5 @@
+import APIDescriptions
 import EmulatorBackend
-import EmulatorMessages
 
 extension ControlAPI {
     static let snapshotRoutes: [Route] = [

@@ -1,4 +1,4 @@
-package import EmulatorMessages
+package import APIDescriptions
 public import Foundation
 
 extension Emulator {

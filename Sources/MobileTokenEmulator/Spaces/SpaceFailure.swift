@@ -1,11 +1,11 @@
-import EmulatorMessages
+import APIDescriptions
 import ExactJSON
 
 extension Emulator {
     /// A space whose test has failed, as it was at that moment.
     package struct FailedSpace: Sendable {
         package let summary: SpaceSummary
-        /// What a person looks at afterwards, by the names of files.
+        /// The documents that a person looks at afterwards, by the names of files.
         package let documents: [(name: String, content: [UInt8])]
     }
 
@@ -14,7 +14,7 @@ extension Emulator {
     /// A server of ``Configuration/keepsFailedSpaces`` then keeps the space: ``stop()`` leaves it as it is.
     ///
     /// - Parameter reason: Why, for a person.
-    /// - Returns: Whether the space stays.
+    /// - Returns: `true` when the space stays.
     /// - Throws: ``EmulatorError`` of code `notFound` when the space is gone, or `refused` when this is none.
     @discardableResult
     public func markFailed(because reason: String? = nil) async throws(EmulatorError) -> Bool {
@@ -40,7 +40,7 @@ extension EmulatorCore {
     fileprivate func documents(of summary: Emulator.SpaceSummary) -> [(name: String, content: [UInt8])] {
         [
             ("summary.json", summary.json.serialized()), ("state.json", (try? self.exported()) ?? []),
-            ("journal.json", (try? ControlJSON.encode(self.journal(since: 0).entries)) ?? []),
+            ("journal.json", JSONValue.array(self.journal(since: 0).entries.map(\.json)).serialized()),
         ]
     }
 }

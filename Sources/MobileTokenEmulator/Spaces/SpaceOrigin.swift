@@ -2,7 +2,7 @@ import EmulatorBackend
 public import Foundation
 
 extension Emulator {
-    /// What a space begins with, in the place of nothing. A reset of the space goes back to it.
+    /// The beginning of a space, in the place of an empty one. A reset of the space goes back to it.
     public struct SpaceOrigin: Sendable {
         enum Base: Sendable {
             case scenario(Result<Scenario, Refusal>)
@@ -17,7 +17,7 @@ extension Emulator {
 
         init(_ base: Base) { self.base = base }
 
-        /// What a scenario makes, as ``Emulator/play(scenario:)`` does: with identifiers and keys of its own.
+        /// The content of a scenario, made as by ``Emulator/play(scenario:)``: with identifiers and keys of its own.
         public static func scenario(_ document: Data) -> Self {
             Self(.scenario(Result { () throws(Refusal) in try Scenario(parsing: Array(document)) }))
         }
@@ -31,7 +31,7 @@ extension Emulator {
         /// All that the server holds that the space is in.
         package static var server: Self { Self(.server) }
 
-        /// Whether it brings the source of its randomness along.
+        /// Indicates whether it brings the source of its randomness along.
         var hasRandomness: Bool {
             if case .scenario = self.base { false } else { true }
         }

@@ -1,6 +1,6 @@
+import APIDescriptions
 import EmulatorBackend
 import EmulatorHTTP
-import EmulatorMessages
 import ExactJSON
 
 extension ControlAPI {
@@ -72,7 +72,7 @@ extension ControlAPI {
     }
 }
 
-/// What a space is made with.
+/// The request for a space.
 struct NewSpace: Described {
     var name: String?
     var seed: UInt64?
@@ -92,7 +92,7 @@ struct NewSpace: Described {
     )
 }
 
-/// What a space begins with: one of these.
+/// The origin of a space: one of these.
 struct SpaceBeginning: Described {
     var scenario: JSONValue?
     var state: JSONValue?

@@ -1,4 +1,4 @@
-package import EmulatorMessages
+package import APIDescriptions
 public import Foundation
 
 extension Emulator {
@@ -6,11 +6,11 @@ extension Emulator {
     public struct SpaceSummary: Sendable, Codable, Hashable, Identifiable {
         /// The identifier, which is part of its address.
         public var id: String
-        /// What its maker called it.
+        /// The name that its maker gave it.
         public var name: String?
-        /// Where its cloud API, its control API and its console are: what ``Emulator/cloudURL`` is to a server.
+        /// The address of its cloud API, its control API and its console: what ``Emulator/cloudURL`` is to a server.
         public var url: String
-        /// Where its clients find it: what ``Emulator/baseURL`` is to a server.
+        /// The address for its clients: what ``Emulator/baseURL`` is to a server.
         public var baseURL: String
         /// When it was made, by the server's clock.
         public var created: Date

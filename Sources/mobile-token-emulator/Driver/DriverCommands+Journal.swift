@@ -1,5 +1,5 @@
+import APIDescriptions
 import CommandLineSupport
-import EmulatorMessages
 import ExactJSON
 import MobileToken
 import MobileTokenEmulator

@@ -1,6 +1,6 @@
+import APIDescriptions
 import Basics
 import CommandLineSupport
-import EmulatorMessages
 import ExactJSON
 import Foundation
 import HTTPClientTransport
@@ -173,7 +173,7 @@ private struct Parameter: Sendable {
 }
 
 extension Schema {
-    /// Whether a word can stand for a value of it.
+    /// Indicates whether a word can stand for a value of it.
     fileprivate var isSimple: Bool {
         switch self.strict {
         case .string, .integer, .number, .boolean, .timestamp: true
@@ -233,7 +233,7 @@ extension String {
     /// A sentence within a line of the help.
     fileprivate var asRemark: String {
         let sentence = self.utf8.last == UInt8(ascii: ".") ? String(self.dropLast()) : self
-        // What begins with capitals is a name.
+        // A word that begins with capitals is a name.
         guard sentence.dropFirst().first?.isUppercase == false else { return sentence }
         return sentence.prefix(1).lowercased() + sentence.dropFirst()
     }

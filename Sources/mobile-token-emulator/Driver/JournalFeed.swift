@@ -51,7 +51,7 @@ struct JournalFeed: Sendable {
 
     private mutating func note(_ page: JSONValue) { self.run = page["run"]?.string ?? self.run }
 
-    /// Whether it ends when the server is back.
+    /// Indicates whether it ends when the server is back.
     private static func isPassing(_ error: MobileTokenError) -> Bool {
         switch error.code {
         case .noConnection, .connectionLost, .timeout, .serverError: true

@@ -1,3 +1,4 @@
+import EmulatorMessages
 import PowerAuthProtocol
 import Testing
 
@@ -33,7 +34,7 @@ import Testing
     @Test(arguments: ["${missing}", "@{missing}", "${list}", "${text:number}"])
     func whatCannotBeFilledIsAnError(template: String) {
         let placeholders = Placeholders(parameters: ["list": [1], "text": "x"], texts: [:])
-        #expect(throws: TemplateError.self) { try placeholders.fill(.string(template)) }
+        #expect(throws: DocumentMistake.self) { try placeholders.fill(.string(template)) }
     }
 
     @Test func templatesOfTheConfigurationJoinAndReplaceTheBuiltInOnes() throws {
@@ -61,7 +62,7 @@ import Testing
         #"{"name":"x","data":"A1","expiresIn":0,"allowedSignatureType":{"type":"1FA","variants":["possession"]},"formData":{"title":"t","message":"m"}}"#,
     ])
     func brokenTemplatesStopTheServerFromStarting(text: String) {
-        #expect(throws: TemplateError.self) { try BackendFixture { $0.templates = [text] } }
+        #expect(throws: DocumentMistake.self) { try BackendFixture { $0.templates = [text] } }
     }
 
     @Test(arguments: [

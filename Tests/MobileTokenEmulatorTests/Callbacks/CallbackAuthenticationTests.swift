@@ -199,9 +199,9 @@ extension Emulator {
             try await emulator.cloud.createOperation("login", userID: "alice")
             let events = emulator.events()
             if isShown { #expect(await bank.answerOnce(to: "POST /hook HTTP/1.1")) }
-            let state = isShown ? "delivered" : "failed"
+            let state: Emulator.DeliverySummary.State = isShown ? .delivered : .failed
             if emulator.deliveries().first?.state != state {
-                for await event in events where event.kind == .delivery && event.status == state { break }
+                for await event in events where event.kind == .delivery && event.status == state.rawValue { break }
             }
             #expect(emulator.deliveries().first?.state == state)
             try await emulator.cloud.removeCallback(id)

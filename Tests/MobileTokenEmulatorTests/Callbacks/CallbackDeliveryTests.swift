@@ -77,7 +77,7 @@ extension Emulator {
             #expect(entry.path == url && entry.status == 200 && entry.isAccepted)
             #expect(entry.responseBody == #"{"noted":true}"#)
             #expect(entry.headers.contains { $0.name == "Authorization" && $0.value == "Basic …" })
-            #expect(emulator.deliveries().map(\.state) == ["delivered", "delivered"])
+            #expect(emulator.deliveries().map(\.state) == [.delivered, .delivered])
         }
     }
 

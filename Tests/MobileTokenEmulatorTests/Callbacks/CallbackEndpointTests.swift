@@ -1,3 +1,4 @@
+import CloudCalls
 import ExactJSON
 import MobileToken
 import Testing

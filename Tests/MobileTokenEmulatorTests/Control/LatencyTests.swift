@@ -1,3 +1,4 @@
+import APIDescriptions
 import Basics
 import EmulatorBackend
 import EmulatorMessages

@@ -26,7 +26,7 @@ import Testing
             let id = try await emulator.cloud.createOperation("login", userID: "alice").id
             #expect(try await emulator.settle(within: .seconds(60)) == [])
             #expect(try await emulator.cloud.operation(id).status == "APPROVED")
-            #expect(emulator.deliveries().map(\.state) == ["failed", "failed"])
+            #expect(emulator.deliveries().map(\.state) == [.failed, .failed])
         }
     }
 

@@ -1,3 +1,5 @@
+import APIDescriptions
+import CloudCalls
 import EmulatorMessages
 import ExactJSON
 import Foundation
@@ -120,7 +122,7 @@ import WireFacts
                 clockSkew: 1
             )
         )
-        let json = try JSONValue(parsing: ControlJSON.encode(rule))
+        let json = try JSONValue(parsing: Array(JSONEncoder().encode(rule)))
         #expect(FaultRule.schema.objection(to: json) == nil)
         let names = try #require(json.object).members.flatMap { [$0.key] + ($0.value.object?.keys ?? []) }
         #expect(names.count == 3 + 6 + 8)
@@ -251,7 +253,7 @@ import WireFacts
             let events = emulator.events()
             try await emulator.cloud.createOperation("login", userID: "alice")
             for await event in events {
-                let json = try JSONValue(parsing: ControlJSON.encode(event))
+                let json = event.json
                 #expect(Emulator.Event.schema.objection(to: json) == nil, "\(json)")
                 if event.kind == .operation { break }
             }

@@ -38,7 +38,7 @@ import Testing
     private func expectUsable(_ emulator: Emulator, _ device: Emulator.VirtualDevice) async throws {
         #expect(await emulator.devices() == [device])
         let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
-        #expect(try await emulator.decide(operation, .approve, byDevice: device.id).tasks.last?.state == "done")
+        #expect(try await emulator.decide(operation, .approve, byDevice: device.id).tasks.last?.state == .done)
         #expect(try await emulator.cloud.operation(operation).status == "APPROVED")
         #expect(await emulator.pushes().contains { $0.activationID == device.id })
         // It neither lacks steps nor has too many.
@@ -88,7 +88,7 @@ import Testing
             }
             try await withEmulator(configuration) { emulator in
                 let device = try #require(await emulator.devices().first)
-                #expect(device.tasks.map(\.operationID) == [mistyped] && device.tasks.map(\.state) == ["failed"])
+                #expect(device.tasks.map(\.operationID) == [mistyped] && device.tasks.map(\.state) == [.failed])
                 try await emulator.settle(within: .seconds(60))
                 #expect(try await emulator.cloud.operation(mistyped).failureCount == 1)
                 try await emulator.decide(waiting, .approve, byDevice: device.id)

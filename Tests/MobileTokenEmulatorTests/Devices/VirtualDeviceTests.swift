@@ -74,7 +74,7 @@ import Testing
                 let events = emulator.events()
                 let operation = try await emulator.cloud.createOperation("login", userID: "alice")
                 let task = try await self.task(of: device.id, emulator, events) { task in
-                    task.operationID == operation.id && task.state == "failed"
+                    task.operationID == operation.id && task.state == .failed
                 }
                 #expect(task.failure?.hasPrefix("401 ") == true)
                 #expect(try await emulator.cloud.operation(operation.id).failureCount == 1)
@@ -111,6 +111,20 @@ import Testing
         }
     }
 
+    /// The delay begins when the device was shown the operation, not when that was made.
+    @Test func theExampleOfItsPageIsDecided() async throws {
+        try await withEmulator { emulator in
+            await emulator.clock.freeze()
+            try await emulator.makeDevice(userID: "alice", rule: .init(.approve, after: 3))
+            let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
+            try await emulator.settle()
+            #expect(try await emulator.cloud.operation(operation.id).status == "PENDING")
+            await emulator.clock.advance(by: .seconds(3))
+            let decided = try await emulator.operation(operation.id, until: .final, within: .seconds(5))
+            #expect(decided.status == "APPROVED")
+        }
+    }
+
     @Test func anotherUsersOperationsAreNotItsOwn() async throws {
         try await withEmulator { emulator in
             let device = try await emulator.makeDevice(userID: "alice")
@@ -130,10 +144,10 @@ import Testing
             let device = try await self.makeDevice(emulator, version, .init(.never))
             let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
             let wrong = try await emulator.decide(operation, .wrongPassword, byDevice: device.id)
-            #expect(wrong.tasks.last?.state == "failed" && wrong.tasks.last?.isByHand == true)
+            #expect(wrong.tasks.last?.state == .failed && wrong.tasks.last?.isByHand == true)
             #expect(try await emulator.cloud.operation(operation).failureCount == 1)
             let right = try await emulator.decide(operation, .approve, byDevice: device.id)
-            #expect(right.tasks.map(\.state) == ["failed", "done"])
+            #expect(right.tasks.map(\.state) == [.failed, .done])
             #expect(try await emulator.cloud.operation(operation).status == "APPROVED")
         }
     }
@@ -147,10 +161,10 @@ import Testing
                 demandsProximityCheck: true
             )
             let without = try await emulator.decide(operation.id, .approve, byDevice: device.id)
-            #expect(without.tasks.last?.state == "failed")
+            #expect(without.tasks.last?.state == .failed)
             let code = try #require(operation.proximityCode)
             let with = try await emulator.decide(operation.id, .approve, proximityCode: code, byDevice: device.id)
-            #expect(with.tasks.last?.state == "done")
+            #expect(with.tasks.last?.state == .done)
         }
     }
 
@@ -161,9 +175,9 @@ import Testing
             let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
             await emulator.faults.add(FaultRule(match: .init(path: "/api/**/authorize"), effect: .init(delay: 0.5)))
             async let decided = emulator.decide(operation, .approve, byDevice: id)
-            while try await emulator.device(id).tasks.last?.state != "underWay" { await Task.yield() }
+            while try await emulator.device(id).tasks.last?.state != .underWay { await Task.yield() }
             await emulator.core.flood()
-            #expect(try await decided.tasks.last?.state == "done")
+            #expect(try await decided.tasks.last?.state == .done)
         }
     }
 
@@ -290,7 +304,7 @@ import Testing
                 await emulator.faults.set([FaultRule(match: .init(path: "/api/**/authorize"), effect: effect)])
                 let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
                 _ = try await self.task(of: device.id, emulator, events) { task in
-                    task.operationID == operation && task.state == "waiting" && task.failure != nil
+                    task.operationID == operation && task.state == .waiting && task.failure != nil
                 }
                 await emulator.faults.removeAll()
                 await emulator.clock.advance(by: .seconds(10))

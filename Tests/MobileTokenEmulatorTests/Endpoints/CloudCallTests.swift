@@ -1,3 +1,4 @@
+import APIDescriptions
 import CloudCalls
 import EmulatorMessages
 import ExactJSON

@@ -1,4 +1,4 @@
-import EmulatorMessages
+import APIDescriptions
 import ExactJSON
 import Foundation
 import Testing

@@ -1,3 +1,4 @@
+import APIDescriptions
 import EmulatorMessages
 import ExactJSON
 import MobileTokenTesting
@@ -163,7 +164,7 @@ import Testing
         var provider = EmulatorOIDCProvider()
         try provider.check()
         change(&provider)
-        #expect(throws: EmulatorOIDCProviderError.self) { try provider.check() }
+        #expect(throws: Schema.Objection.self) { try provider.check() }
     }
 
     @Test func aConfigurationThatCannotWorkIsRefusedAtTheStart() async {

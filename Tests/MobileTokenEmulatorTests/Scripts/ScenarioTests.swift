@@ -208,7 +208,7 @@ import Testing
             let id = try #require(try self.devices(made).first?["id"]?.string)
             let operation = try #require(await emulator.operations().first)
             let decided = try await emulator.decide(operation.id, .approve, byDevice: id)
-            #expect(decided.tasks.map(\.state) == ["done"])
+            #expect(decided.tasks.map(\.state) == [.done])
             #expect(try await emulator.cloud.operation(operation.id).status == "APPROVED")
         }
     }

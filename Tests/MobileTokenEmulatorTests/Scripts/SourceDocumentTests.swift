@@ -1,3 +1,4 @@
+import APIDescriptions
 import EmulatorMessages
 import ExactJSON
 import Testing
@@ -30,7 +31,7 @@ import Testing
         #expect {
             _ = try SourceDocument(parsing: Array(text.utf8), as: Self.schema)
         } throws: { error in
-            (error as? SourceDocument.Mistake)?.description == message
+            (error as? DocumentMistake)?.description == message
         }
     }
 

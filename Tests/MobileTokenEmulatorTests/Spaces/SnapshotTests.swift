@@ -1,3 +1,4 @@
+import APIDescriptions
 import EmulatorMessages
 import ExactJSON
 import Foundation
@@ -97,17 +98,17 @@ extension Emulator {
             for _ in 0..<2 {
                 try await emulator.decide(second, .approve, byDevice: device.id)
                 try await emulator.restore(snapshot.id)
-                #expect(try await emulator.device(device.id).tasks.map(\.state) == ["done"])
+                #expect(try await emulator.device(device.id).tasks.map(\.state) == [.done])
                 await #expect(throws: EmulatorError.self) { try await emulator.cloud.operation(second) }
             }
             #expect(await emulator.journal().compactMap { $0.code?.stepsBehind } == [])
             // A server whose counter went ahead is followed.
             try await emulator.advanceCounter(ofActivation: device.id, by: 3)
             let third = try await emulator.cloud.createOperation("login", userID: "alice").id
-            #expect(try await emulator.decide(third, .approve, byDevice: device.id).tasks.last?.state == "done")
+            #expect(try await emulator.decide(third, .approve, byDevice: device.id).tasks.last?.state == .done)
             try await emulator.restore(snapshot.id)
             let fourth = try await emulator.cloud.createOperation("login", userID: "alice").id
-            #expect(try await emulator.decide(fourth, .approve, byDevice: device.id).tasks.last?.state == "done")
+            #expect(try await emulator.decide(fourth, .approve, byDevice: device.id).tasks.last?.state == .done)
         }
     }
 

@@ -17,6 +17,8 @@ let types: [Any.Type] = [
     Emulator.DeviceDecision.self,
     Emulator.Cloud.Registration.self, Emulator.Cloud.Operation.self, Emulator.Cloud.OfflineVerdict.self,
     Emulator.JournalEntry.Code.self, Emulator.JournalEntry.Code.Component.self, Emulator.OperationMoment.self,
+    Emulator.OperationMoment.Kind.self, EmulatorOperationMoment.self, Emulator.DeliverySummary.State.self,
+    Emulator.VirtualDevice.Task.State.self, Emulator.PendingWork.Kind.self,
     Emulator.JournalEntry.self, Emulator.JournalEntry.Header.self, Emulator.Event.self, Emulator.Event.Kind.self,
     FaultRule.self, FaultRule.Match.self, FaultRule.Effect.self,
     FaultRule.Effect.Reset.self,

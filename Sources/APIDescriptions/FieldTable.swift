@@ -1,0 +1,128 @@
+import Basics
+package import ExactJSON
+
+/// A struct that has a table of its fields.
+package protocol Described: Sendable {
+    static var fields: FieldTable<Self> { get }
+}
+
+/// All members of a struct: reading, refusal, JSON and the description of the API follow from it.
+///
+/// ```swift
+/// static let fields = FieldTable(
+///     "TemporaryBlock",
+///     TemporaryBlock.init(seconds:),
+///     .optional("seconds", \.seconds, .number, "After how many the block ends by itself.")
+/// )
+/// ```
+package struct FieldTable<Root: Sendable>: Sendable {
+    /// The name in the description of the API.
+    package let name: String
+    package let members: [Schema.Member]
+    private var isTolerant = false
+    private var rules: [Schema.MemberRule] = []
+    private var make: @Sendable (JSONObject, Schema.Place) throws(Schema.Objection) -> Root
+    private let write: @Sendable (Root) -> JSONObject
+
+    /// - Parameters:
+    ///   - name: The name in the description of the API.
+    ///   - make: Makes a value of its members, in the order of `fields`; objects to those that do not go together.
+    ///   - fields: All members.
+    package init<each Value: Sendable>(
+        _ name: String,
+        _ make: @escaping @Sendable (repeat each Value) throws(Schema.Objection) -> Root,
+        _ fields: repeat Field<Root, each Value>
+    ) {
+        self.name = name
+        var members: [Schema.Member] = []
+        for field in repeat each fields { members.append(field.member) }
+        self.members = members
+        self.make = { (object, place) throws(Schema.Objection) in
+            func value<Member>(_ field: Field<Root, Member>) throws(Schema.Objection) -> Member {
+                let name = field.member.name
+                guard let index = object.members.firstIndex(where: { $0.key.isExactly(name) }) else {
+                    return try field.read(nil, place.member(name, 0))
+                }
+                // Its meaning would depend on the reader.
+                guard index == object.members.lastIndex(where: { $0.key.isExactly(name) }) else {
+                    throw place.member(name, index).objection("is given twice", nil)
+                }
+                guard !object.members[index].value.isNull else { return try field.read(nil, place.member(name, index)) }
+                return try field.read(object.members[index].value, place.member(name, index))
+            }
+            let values = (repeat try value(each fields))
+            do throws(Schema.Objection) { return try make(repeat each values) } catch { throw place.objection(error) }
+        }
+        self.write = { root in
+            var members: [JSONObject.Member] = []
+            for field in repeat each fields {
+                guard let value = field.write(root[keyPath: field.path]) else { continue }
+                members.append(.init(key: field.member.name, value: value))
+            }
+            return JSONObject(members)
+        }
+    }
+
+    /// The same table, which refuses what no single member shows to be wrong.
+    package func refusing(_ objection: @escaping @Sendable (Root) -> Schema.Objection?) -> Self {
+        var table = self
+        table.make = { [make = self.make] (object, place) throws(Schema.Objection) in
+            let root = try make(object, place)
+            if let objection = objection(root) { throw place.objection(objection) }
+            return root
+        }
+        return table
+    }
+
+    /// The same table, whose members follow rules together.
+    package func stating(_ rules: Schema.MemberRule...) -> Self {
+        var table = self
+        table.rules += rules
+        return table
+    }
+
+    /// The same table, of a struct whose readers ignore members that they do not know.
+    package var tolerant: Self {
+        var table = self
+        table.isTolerant = true
+        return table
+    }
+
+    /// The form of the struct, which the description of the API shows once, under its name.
+    package var form: Form<Root> { self.form(.named(self.name, self.schema)) }
+
+    /// The form of a struct that the description of the API shows where it stands.
+    package var inlined: Form<Root> { self.form(self.schema) }
+
+    private var schema: Schema {
+        let object = Schema.object(self.members)
+        let ruled = self.rules.isEmpty ? object : .ruled(object, self.rules)
+        return self.isTolerant ? .tolerant(ruled) : ruled
+    }
+
+    private func form(_ schema: Schema) -> Form<Root> {
+        Form(
+            schema,
+            read: { (value, place) throws(Schema.Objection) in
+                guard let object = value.object else { throw place.objection("is not an object", value) }
+                return try self.make(object, place)
+            },
+            write: { .object(self.write($0)) }
+        )
+    }
+}
+
+extension Form where Value: Described {
+    /// The form that the table of a struct's fields says.
+    package static var described: Self { Value.fields.form }
+}
+
+extension Described {
+    package static var form: Form<Self> { Self.fields.form }
+
+    package static var schema: Schema { Self.form.schema }
+
+    package init(json: JSONValue) throws(Schema.Objection) { self = try Self.form.read(json) }
+
+    package var json: JSONValue { Self.form.json(self) }
+}

@@ -1,0 +1,387 @@
+package import APIDescriptions
+
+extension CloudAPI {
+    package static let listCallbacks = Self.endpoint(
+        "GET",
+        "/v2/callbacks",
+        isOurs: true,
+        "Lists callbacks.",
+        gives: Callbacks.form
+    )
+
+    package static let createCallback = Self.endpoint(
+        "POST",
+        "/v2/callbacks",
+        isOurs: true,
+        fills: true,
+        "Creates a callback: an address that is told when operations or activations change.",
+        takes: Call.body(NewCallback.form),
+        gives: Callback.form
+    )
+
+    package static let removeCallback = Self.endpoint(
+        "DELETE",
+        "/v2/callbacks/{id}",
+        isOurs: true,
+        "Removes a callback.",
+        takes: Call.segment("id"),
+        gives: Form.done
+    )
+
+    package static let showCallback = Self.endpoint(
+        "GET",
+        "/v2/callbacks/{id}",
+        isOurs: true,
+        "Shows a callback.",
+        takes: Call.segment("id"),
+        gives: Callback.form
+    )
+
+    package static let replaceCallback = Self.endpoint(
+        "PUT",
+        "/v2/callbacks/{id}",
+        isOurs: true,
+        fills: true,
+        "Replaces a callback.",
+        takes: Call.segment("id"),
+        Call.body(NewCallback.form),
+        gives: Callback.form
+    )
+}
+
+/// The changes that a callback tells of.
+package enum CallbackKind: String, Sendable, Codable, CaseIterable {
+    case operation = "OPERATION"
+    case activation = "ACTIVATION"
+
+    /// The names of the kind where a callback is set up: by real servers, by PowerAuth Cloud, and by this one, whose names are
+    /// those in the bodies.
+    package static let names: [(name: String, kind: Self)] = [
+        ("OPERATION", .operation), ("OPERATION_STATUS_CHANGE", .operation), ("ACTIVATION", .activation),
+        ("ACTIVATION_STATUS_CHANGE", .activation), ("REGISTRATION_STATUS_CHANGE", .activation),
+    ]
+
+    /// Finds a kind by one of its names.
+    package init?(name: String) {
+        guard let known = Self.names.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) else { return nil }
+        self = known.kind
+    }
+
+    /// The optional attributes of a callback, named as in real servers.
+    package var attributes: [String] {
+        switch self {
+        case .operation:
+            [
+                "userId", "applications", "operationType", "parameters", "additionalData", "activationFlag", "status",
+                "data", "failureCount", "maxFailureCount", "signatureType", "externalId", "timestampCreated",
+                "timestampExpires", "timestampFinalized",
+            ]
+        case .activation:
+            [
+                "userId", "activationName", "deviceInfo", "platform", "protocol", "activationFlags",
+                "activationStatus", "blockedReason", "applicationId",
+            ]
+        }
+    }
+
+    fileprivate static var allAttributes: [String] {
+        Self.allCases.flatMap(\.attributes).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
+    fileprivate static var name: Form<String> { .string(oneOf: Self.names.map(\.name)) }
+}
+
+extension CloudAPI {
+    /// A callback that a bank asks for.
+    package struct NewCallback: Described {
+        package var name: String
+        package var applicationID: String?
+        /// One of the names of its kind.
+        package var type: String
+        package var url: String
+        package var attributes: [String] = []
+        package var authentication: NewCallbackAuthentication?
+        package var maximumAttempts = 1
+
+        package static let fields = FieldTable(
+            "NewCallback",
+            Self.init,
+            .required("name", \.name, .word),
+            .optional("appId", \.applicationID, .string, "The application; the server's own if left out."),
+            .required("type", \.type, CallbackKind.name, "Whether operations or activations are told of."),
+            .required("callbackUrl", \.url, .word, "Where to: an address of http or https."),
+            .preset(
+                "attributes",
+                \.attributes,
+                .list(of: .string(oneOf: CallbackKind.allAttributes)),
+                or: [],
+                "What is told beside the type and the identifier; each type has its own."
+            ),
+            .optional("authentication", \.authentication, .described),
+            .preset(
+                "maxAttempts",
+                \.maximumAttempts,
+                .integer(1...100),
+                or: 1,
+                "How often one delivery is tried; once by default."
+            )
+        ).refusing { callback in
+            guard let kind = CallbackKind(name: callback.type),
+                !callback.attributes.allSatisfy(kind.attributes.contains)
+            else { return nil }
+            let known = kind.attributes.joined(separator: ", ")
+            return .init(member: "attributes", hint: "of \(kind.rawValue) are \(known)")
+        }
+
+        package init(
+            name: String,
+            applicationID: String? = nil,
+            type: String,
+            url: String,
+            attributes: [String] = [],
+            authentication: NewCallbackAuthentication? = nil,
+            maximumAttempts: Int = 1
+        ) {
+            (self.name, self.applicationID, self.type, self.url) = (name, applicationID, type, url)
+            (self.attributes, self.authentication) = (attributes, authentication)
+            self.maximumAttempts = maximumAttempts
+        }
+    }
+
+    /// The ways in which a new callback shows who sends it. One that is not enabled is as if it were not there.
+    package struct NewCallbackAuthentication: Described {
+        package var basic: Basic?
+        package var oauth: OAuth?
+        package var certificate: Certificate?
+
+        package static let fields = FieldTable(
+            "NewCallbackAuthentication",
+            Self.init(basic:oauth:certificate:),
+            .optional("httpBasic", \.basic, Basic.fields.inlined),
+            .optional(
+                "oAuth2",
+                \.oauth,
+                OAuth.fields.inlined,
+                "A token is fetched with the client's own credentials, kept until it expires, and fetched anew after a 401."
+            ),
+            .optional(
+                "certificate",
+                \.certificate,
+                Certificate.fields.inlined,
+                "For an address of https whose server asks for a certificate."
+            )
+        ).refusing {
+            $0.basic?.isEnabled == true && $0.oauth?.isEnabled == true
+                ? .init(member: "", hint: "is either Basic or OAuth 2.0") : nil
+        }
+
+        package init(basic: Basic? = nil, oauth: OAuth? = nil, certificate: Certificate? = nil) {
+            (self.basic, self.oauth, self.certificate) = (basic, oauth, certificate)
+        }
+
+        package struct Basic: Described {
+            package var isEnabled = true
+            package var user: String
+            package var password: String
+
+            package static let fields = FieldTable(
+                "HTTPBasic",
+                Self.init,
+                .enabled(\.isEnabled),
+                .required("username", \.user, .word),
+                .required("password", \.password, .word)
+            )
+
+            package init(isEnabled: Bool = true, user: String, password: String) {
+                (self.isEnabled, self.user, self.password) = (isEnabled, user, password)
+            }
+        }
+
+        package struct OAuth: Described {
+            package var isEnabled = true
+            package var tokenURL: String
+            package var clientID: String
+            package var clientSecret: String
+            package var scope: String?
+
+            package static let fields = FieldTable(
+                "OAuth2",
+                Self.init,
+                .enabled(\.isEnabled),
+                .required("tokenUri", \.tokenURL, .word, "Where access tokens are to be had."),
+                .required("clientId", \.clientID, .word),
+                .required("clientSecret", \.clientSecret, .word),
+                .optional("scope", \.scope, .string)
+            )
+
+            package init(
+                isEnabled: Bool = true,
+                tokenURL: String,
+                clientID: String,
+                clientSecret: String,
+                scope: String? = nil
+            ) {
+                (self.isEnabled, self.tokenURL, self.clientID) = (isEnabled, tokenURL, clientID)
+                (self.clientSecret, self.scope) = (clientSecret, scope)
+            }
+        }
+
+        package struct Certificate: Described {
+            package var isEnabled = true
+            package var certificate: String
+            package var privateKey: String
+            package var privateKeyPassword: String?
+            package var trustedCertificates: String?
+
+            package static let fields = FieldTable(
+                "ClientCertificate",
+                Self.init,
+                .enabled(\.isEnabled),
+                .required("certificate", \.certificate, .word, "PEM, with any intermediate ones."),
+                .required("privateKey", \.privateKey, .word, "PEM."),
+                .optional("privateKeyPassword", \.privateKeyPassword, .string),
+                .optional(
+                    "trustedCertificates",
+                    \.trustedCertificates,
+                    .string,
+                    "PEM of what vouches for the bank; the system's if left out."
+                )
+            )
+
+            package init(
+                isEnabled: Bool = true,
+                certificate: String,
+                privateKey: String,
+                privateKeyPassword: String? = nil,
+                trustedCertificates: String? = nil
+            ) {
+                (self.isEnabled, self.certificate, self.privateKey) = (isEnabled, certificate, privateKey)
+                (self.privateKeyPassword, self.trustedCertificates) = (privateKeyPassword, trustedCertificates)
+            }
+        }
+    }
+
+    /// A callback, without its secrets.
+    package struct Callback: Described {
+        package var id: String
+        package var name: String
+        package var applicationID: String
+        package var type: String
+        package var url: String
+        package var attributes: [String]
+        package var maximumAttempts: Int
+        package var authentication: CallbackAuthentication?
+
+        package static let fields = FieldTable(
+            "Callback",
+            Self.init,
+            .required("callbackId", \.id, .string),
+            .required("name", \.name, .string),
+            .required("appId", \.applicationID, .string),
+            .required("type", \.type, CallbackKind.name),
+            .required("callbackUrl", \.url, .string),
+            .required("attributes", \.attributes, .list(of: .string)),
+            .required("maxAttempts", \.maximumAttempts, .count),
+            .optional("authentication", \.authentication, .described, "Without the secrets.")
+        )
+
+        package init(
+            id: String,
+            name: String,
+            applicationID: String,
+            type: String,
+            url: String,
+            attributes: [String],
+            maximumAttempts: Int,
+            authentication: CallbackAuthentication?
+        ) {
+            (self.id, self.name, self.applicationID, self.type) = (id, name, applicationID, type)
+            (self.url, self.attributes, self.maximumAttempts) = (url, attributes, maximumAttempts)
+            self.authentication = authentication
+        }
+    }
+
+    /// The ways in which a callback shows who sends it, without the secrets.
+    package struct CallbackAuthentication: Described {
+        package var basic: Basic?
+        package var oauth: OAuth?
+        package var certificate: Certificate?
+
+        package static let fields = FieldTable(
+            "CallbackAuthentication",
+            Self.init(basic:oauth:certificate:),
+            .optional("httpBasic", \.basic, Basic.fields.inlined),
+            .optional("oAuth2", \.oauth, OAuth.fields.inlined),
+            .optional("certificate", \.certificate, Certificate.fields.inlined)
+        )
+
+        package init(basic: Basic?, oauth: OAuth?, certificate: Certificate?) {
+            (self.basic, self.oauth, self.certificate) = (basic, oauth, certificate)
+        }
+
+        package struct Basic: Described {
+            package var user: String
+
+            package static let fields = FieldTable(
+                "ShownHTTPBasic",
+                Self.init(user:),
+                .required("username", \.user, .string)
+            )
+
+            package init(user: String) { self.user = user }
+        }
+
+        package struct OAuth: Described {
+            package var tokenURL: String
+            package var clientID: String
+            package var scope: String?
+
+            package static let fields = FieldTable(
+                "ShownOAuth2",
+                Self.init(tokenURL:clientID:scope:),
+                .required("tokenUri", \.tokenURL, .string),
+                .required("clientId", \.clientID, .string),
+                .optional("scope", \.scope, .string)
+            )
+
+            package init(tokenURL: String, clientID: String, scope: String?) {
+                (self.tokenURL, self.clientID, self.scope) = (tokenURL, clientID, scope)
+            }
+        }
+
+        package struct Certificate: Described {
+            package var certificate: String
+            package var trustedCertificates: String?
+
+            package static let fields = FieldTable(
+                "ShownClientCertificate",
+                Self.init(certificate:trustedCertificates:),
+                .required("certificate", \.certificate, .string),
+                .optional("trustedCertificates", \.trustedCertificates, .string)
+            )
+
+            package init(certificate: String, trustedCertificates: String?) {
+                (self.certificate, self.trustedCertificates) = (certificate, trustedCertificates)
+            }
+        }
+    }
+
+    /// All callbacks, oldest first.
+    package struct Callbacks: Described {
+        package var callbacks: [Callback]
+
+        package static let fields = FieldTable(
+            "Callbacks",
+            Self.init(callbacks:),
+            .required("callbacks", \.callbacks, .list(of: .described))
+        )
+
+        package init(callbacks: [Callback]) { self.callbacks = callbacks }
+    }
+}
+
+extension Field where Value == Bool {
+    fileprivate static func enabled(_ path: Path<Bool>) -> Self {
+        .preset("enabled", path, .boolean, or: true, "True if left out.")
+    }
+}

@@ -1,0 +1,131 @@
+import APIDescriptions
+import EmulatorBackend
+import ExactJSON
+import PowerAuthProtocol
+
+/// The rules of the protocol, and what they come to.
+struct ProtocolState: Described {
+    var minimumVersion: Int
+    /// As configured; empty for all.
+    var allowedSuites: [String]
+    /// The suites that a new activation may have.
+    var offeredSuites: [String]
+    var upgradeOffers: [String]
+    var allowsRemovalByPossession: Bool
+    var documentedAnswersOnly: Bool
+    /// The release of real servers that the server behaves as, and whether strictly. They stay as long as it runs.
+    var server: EmulatorServerProfile.Release
+    var isStrict: Bool
+
+    static let fields = FieldTable(
+        "ProtocolRules",
+        ProtocolState.init,
+        .required("minimumVersion", \.minimumVersion, .count, unit: .version),
+        .required("allowedSuites", \.allowedSuites, .list(of: .string)),
+        .required("offeredSuites", \.offeredSuites, .list(of: .string)),
+        .required("upgradeOffers", \.upgradeOffers, .list(of: .string)),
+        .required("allowsRemovalByPossession", \.allowsRemovalByPossession, .boolean),
+        .required("documentedAnswersOnly", \.documentedAnswersOnly, .boolean),
+        .required("server", \.server, .cases(), "The release of real servers that it behaves as."),
+        .required("isStrict", \.isStrict, .boolean, "Whether it does so where another way would help more.")
+    )
+}
+
+/// A change of the rules; what is left out stays.
+struct ProtocolChange: Described {
+    var minimumVersion: Int?
+    var allowedSuites: Set<AlgorithmSuite>?
+    var upgradeOffers: Set<String>?
+    var allowsRemovalByPossession: Bool?
+    var documentedAnswersOnly: Bool?
+
+    static let fields = FieldTable(
+        "ProtocolChange",
+        ProtocolChange.init(
+            minimumVersion:
+            allowedSuites:
+            upgradeOffers:
+            allowsRemovalByPossession:
+            documentedAnswersOnly:
+        ),
+        .optional("minimumVersion", \.minimumVersion, .integer(3...4), example: 4, unit: .version),
+        .optional(
+            "allowedSuites",
+            \.allowedSuites,
+            .set(of: .cases()),
+            "None allows all.",
+            example: Set([AlgorithmSuite.p384])
+        ),
+        .optional(
+            "upgradeOffers",
+            \.upgradeOffers,
+            .set(of: .string),
+            "The applications whose activations are offered version 4."
+        ),
+        .optional(
+            "allowsRemovalByPossession",
+            \.allowsRemovalByPossession,
+            .boolean,
+            "Whether a device goes with one factor.",
+            example: true
+        ),
+        .optional(
+            "documentedAnswersOnly",
+            \.documentedAnswersOnly,
+            .boolean,
+            "Whether the cloud API answers with what PowerAuth Cloud documents, and nothing else."
+        )
+    )
+
+    func apply(to rules: inout EmulatorProtocolRules) {
+        rules.minimumVersion = self.minimumVersion ?? rules.minimumVersion
+        rules.allowedSuites = self.allowedSuites ?? rules.allowedSuites
+        rules.upgradeOffers = self.upgradeOffers ?? rules.upgradeOffers
+        rules.allowsRemovalByPossession = self.allowsRemovalByPossession ?? rules.allowsRemovalByPossession
+        rules.documentedAnswersOnly = self.documentedAnswersOnly ?? rules.documentedAnswersOnly
+    }
+}
+
+extension ControlAPI {
+    static let protocolRoutes = [
+        Route(
+            .control(
+                "GET",
+                "/protocol",
+                "Tells which versions of the protocol are accepted.",
+                gives: ProtocolState.form
+            )
+        ) { control, _ in await control.protocolRules },
+        Route(
+            .control(
+                "PUT",
+                "/protocol",
+                "Changes which versions of the protocol are accepted.",
+                takes: Call.body(ProtocolChange.form),
+                gives: ProtocolState.form
+            )
+        ) { control, change in
+            var rules = await control.core.protocolRules
+            change.apply(to: &rules)
+            try await control.core.setProtocolRules(rules)
+            return await control.protocolRules
+        },
+    ]
+
+    private var protocolRules: ProtocolState {
+        get async {
+            let rules = await self.core.protocolRules
+            let profile = self.core.configuration.profile
+            return ProtocolState(
+                minimumVersion: rules.minimumVersion,
+                allowedSuites: rules.allowedSuites.map(\.rawValue).sorted(),
+                offeredSuites: rules.offeredSuites.map(\.rawValue),
+                upgradeOffers: rules.upgradeOffers.sorted(),
+                allowsRemovalByPossession: rules.allowsRemovalByPossession,
+                documentedAnswersOnly: rules.documentedAnswersOnly,
+                server: profile.release,
+                isStrict: profile.isStrict
+            )
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import APIDescriptions
+import Basics
+import EmulatorMessages
+
+// A rule that never strikes, or strikes and does nothing, hides a mistake; so does a filter that finds nothing.
+
+/// Refusals of a method or a path that no request has.
+enum RequestPattern {
+    private static let methods = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
+
+    static func objection(toMethod method: String) -> Schema.Objection? {
+        guard !Self.methods.contains(where: method.equalsIgnoringASCIICase) else { return nil }
+        let hint = Suggestion.closest(to: method.uppercased(), among: Self.methods)
+        return .init(member: "method", hint: "is none of HTTP's" + (hint.map { "; did you mean '\($0)'?" } ?? ""))
+    }
+
+    /// - Parameter ofControlAPI: What is not done to the requests of the control API.
+    static func objection(toPath path: String, _ ofControlAPI: String) -> Schema.Objection? {
+        guard ["/", "*", "?", "http://", "https://"].contains(where: { path.utf8.starts(with: $0.utf8) }) else {
+            return .init(member: "path", hint: "begins with neither a slash nor * nor **, as '\(path)' does not")
+        }
+        guard path.utf8.starts(with: "/_emulator".utf8) else { return nil }
+        return .init(member: "path", hint: "is one of the control API, which \(ofControlAPI)")
+    }
+}
+
+extension FaultRule.Match {
+    /// The reason why no request can be struck; `nil` when one can.
+    var objection: Schema.Objection? {
+        if let objection = self.method.flatMap(RequestPattern.objection(toMethod:)) { return objection }
+        if let objection = self.path.flatMap({ RequestPattern.objection(toPath: $0, "is never struck") }) {
+            return objection
+        }
+        if let nth, let first, nth > first {
+            return .init(member: "nth", hint: "is \(nth), which is never among the first \(first)")
+        }
+        guard self.probability == 0 else { return nil }
+        return .init(member: "probability", hint: "is 0: no request would be struck")
+    }
+}
+
+extension FaultRule.Effect {
+    /// The reason why the rule, or a part of it, does nothing; `nil` when all of it does something.
+    var objection: Schema.Objection? {
+        if self.latency != nil, self.delay != nil { return .init(member: "latency", hint: "is given beside 'delay'") }
+        if self.code != nil, self.status == nil { return .init(member: "code", hint: "needs a 'status'") }
+        let spoiled = [
+            ("retryAfter", self.retryAfter != nil), ("body", self.body != nil),
+            ("contentType", self.contentType != nil),
+            ("drip", self.drip != nil),
+        ].first { $0.1 }?.0
+        if self.reset != nil, let lost = self.status != nil ? "status" : spoiled {
+            return .init(member: lost, hint: "does nothing where the connection is reset")
+        }
+        let isHandled = self.status == nil && self.reset != .before
+        if self.clockSkew != nil, !isHandled {
+            return .init(member: "clockSkew", hint: "does nothing where the request is not looked at")
+        }
+        let isDelayed = self.delay != nil || self.latency != nil
+        let isEmpty = !isDelayed && self.reset == nil && self.status == nil && self.clockSkew == nil
+        return isEmpty && spoiled == nil ? .init(member: "", hint: "does nothing") : nil
+    }
+}

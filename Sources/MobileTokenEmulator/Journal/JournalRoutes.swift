@@ -1,0 +1,123 @@
+import APIDescriptions
+import EmulatorBackend
+import EmulatorMessages
+import ExactJSON
+
+/// The part of the journal that is asked for: before an entry, or after one.
+struct JournalBounds: Described {
+    var since: UInt64?
+    var run: String?
+    var wait: Int?
+    var before: UInt64?
+    var limit: Int
+
+    static let fields = FieldTable(
+        "JournalBounds",
+        JournalBounds.init,
+        .optional("since", \.since, .count, "The entries after the one of this number, oldest first.", unit: .number),
+        .optional(
+            "run",
+            \.run,
+            .string,
+            "The run of the server that `since` is of; another one tells all that it has, at once."
+        ),
+        .optional("wait", \.wait, .integer(0...60), "For how many seconds to wait until there is one.", unit: .seconds),
+        .optional(
+            "before",
+            \.before,
+            .count,
+            "The entries before the one of this number, newest first.",
+            unit: .number
+        ),
+        .preset("limit", \.limit, .integer(1...10_000), or: 1000, "How many entries at most; 1000 by default.")
+    ).refusing { bounds in
+        guard bounds.before != nil, bounds.isFeed else { return nil }
+        return .init(member: "before", hint: "is given beside 'since', 'run' or 'wait', which lead the other way")
+    }
+
+    /// Indicates whether a program follows the journal, so that the oldest entries come first.
+    var isFeed: Bool { self.since != nil || self.run != nil || self.wait != nil }
+}
+
+/// A part of the journal.
+struct JournalPage: Described {
+    var entries: [Emulator.JournalEntry]
+    /// The number of the newest entry there is, for the next `since`.
+    var last: UInt64
+    /// The run of the server that has numbered them.
+    var run: String
+
+    static let fields = FieldTable(
+        "Journal",
+        JournalPage.init(entries:last:run:),
+        .required("entries", \.entries, .list(of: .described)),
+        .required("last", \.last, .count, "The number of the newest entry, for the next `since`.", unit: .number),
+        .required("run", \.run, .string, "Which run of the server has numbered them.")
+    )
+}
+
+/// A number of entries.
+struct JournalCount: Described {
+    var count: Int
+
+    static let fields = FieldTable("JournalCount", JournalCount.init(count:), .required("count", \.count, .count))
+}
+
+extension ControlAPI {
+    static let journalRoutes = [
+        Route(
+            .control(
+                "GET",
+                "/journal",
+                "Tells what was received, and why it was refused: the newest first, or with since, run or wait the oldest first.",
+                takes: Call.query(Emulator.JournalFilter.fields, JournalBounds.fields),
+                gives: JournalPage.form
+            )
+        ) { control, asked in try await control.journal(asked.0, asked.1) },
+        // A call of its own: whoever follows the journal asks often, and would have it counted every time.
+        Route(
+            .control(
+                "GET",
+                "/journal/count",
+                "Counts what was received.",
+                takes: Call.query(Emulator.JournalFilter.fields),
+                gives: JournalCount.form
+            )
+        ) { control, filter in JournalCount(count: await control.core.journalCount(filter)) },
+        Route(
+            .control(
+                "GET",
+                "/journal/{id}",
+                "Tells of one request.",
+                takes: Call.segment("id"),
+                gives: Emulator.JournalEntry.form
+            )
+        ) { control, id in
+            guard let number = UInt64(id), let entry = await control.core.journalEntry(number) else {
+                throw Refusal(404, "ERROR_NOT_FOUND", "There is no such request, or it is forgotten")
+            }
+            return entry
+        },
+    ]
+
+    private func journal(_ filter: Emulator.JournalFilter, _ bounds: JournalBounds) async throws -> JournalPage {
+        let run = self.core.mailroom.runID
+        guard bounds.isFeed else {
+            let page = await self.core.journal(before: bounds.before ?? .max, limit: bounds.limit, filter)
+            return JournalPage(entries: page.entries, last: page.lastID, run: run)
+        }
+        let isOfThisRun = bounds.run.map { $0 == run } ?? true
+        let since = isOfThisRun ? bounds.since ?? 0 : 0
+        return try await self.core.waiting(
+            .seconds(bounds.wait ?? 0),
+            for: [.request],
+            unlessThereAre: self.capacity.eventStreams
+        ) {
+            let page = await self.core.journal(since: since, limit: bounds.limit, filter)
+            // A program that speaks of what this server has never told learns it at once: it may have arrangements of the lost
+            // run to make anew.
+            let isNews = !page.entries.isEmpty || !isOfThisRun || page.lastID < since
+            return (JournalPage(entries: page.entries, last: page.lastID, run: run), isNews)
+        }
+    }
+}
