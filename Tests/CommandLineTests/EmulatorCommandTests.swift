@@ -360,6 +360,37 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: file))
     }
 
+    /// Ctrl-C on a terminal reaches the command by itself: it is not told a second time, by the same signal or another.
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3")))
+    func theCommandGetsOneSignalOfATerminal() async throws {
+        let home = try TemporaryFolder()
+        let terminal = """
+            from os import execv, read, waitpid, waitstatus_to_exitcode, write
+            from pty import fork
+            from sys import argv, exit
+            process, terminal = fork()
+            if process == 0: execv(argv[1], argv[1:])
+            output = b""
+            while b"ready" not in output: output += read(terminal, 1000)
+            write(terminal, b"\\x03")
+            try:
+                while chunk := read(terminal, 1000): output += chunk
+            except OSError: pass
+            print(output.decode())
+            exit(waitstatus_to_exitcode(waitpid(process, 0)[1]))
+            """
+        // Longer than a program that does nothing is given.
+        let script = "trap 'echo interrupted' INT; trap 'echo ended' TERM; echo ready; sleep 60; sleep 1.5; exit 7"
+        let program = try ChildProcess.besideTests("mobile-token-emulator")
+        let outcome = try await ChildProcess(
+            "/usr/bin/python3",
+            ["-c", terminal, program, "exec", "--", "sh", "-c", script],
+            environment: ["HOME": home.path, "MOBILE_TOKEN_HOME": home.path, "PATH": "/usr/bin:/bin"]
+        ).outcome()
+        #expect(outcome.exitCode == 7, "\(outcome.output) \(outcome.errors)")
+        #expect(outcome.output.split(separator: "interrupted").count == 2 && !outcome.output.contains("ended"))
+    }
+
     @Test func whatItWritesIsItsOwnersAloneWhateverTheUmask() async throws {
         let home = try TemporaryFolder()
         let (data, export) = (home.file("state"), home.file("export.json"))

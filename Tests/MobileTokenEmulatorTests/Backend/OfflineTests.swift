@@ -171,6 +171,12 @@ import WireFacts
         #expect(try fixture.exportedState() == state)
     }
 
+    /// In quadratic time it would be half an hour.
+    @Test(.timeLimit(.minutes(1))) func dataOfNothingButSeparatorsAreRefusedInLinearTime() {
+        let data = "A1" + String(repeating: "*", count: 5_000_000)
+        #expect(OfflineText.objection(toData: data) == "the data have more than five fields")
+    }
+
     @Test func textsKeepTheirLineBreaksInOneLine() throws {
         var fixture = try BackendFixture()
         let device = try fixture.activeDevice()
