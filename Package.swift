@@ -29,6 +29,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
 
         // Foundations: numbers, durations and strings from outside, which must neither trap nor deceive; JSON without loss.
@@ -135,11 +136,19 @@ let package = Package(
                 "ExactJSON",
             ]
         ),
+        // The commands of who asks. A program gives them the ledgers that it can open.
+        .target(
+            name: "AskCommands",
+            dependencies: [
+                "CommandLineSupport", "MobileTokenApprovals", "MobileTokenCloud", "PowerAuth",
+                "PowerAuthCrypto", "HTTPClientTransport", "CLinux", "Basics", "ExactJSON",
+            ]
+        ),
         .executableTarget(
             name: "mobile-token",
             dependencies: [
-                "CommandLineSupport", "MobileToken", "MobileTokenReceipts", "PowerAuthProtocol", "PowerAuthCrypto",
-                "HTTPClientTransport", "Coordination", "Basics",
+                "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenReceipts", "PowerAuthProtocol",
+                "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics",
             ]
         ),
         .executableTarget(

@@ -12,11 +12,14 @@ package enum ChildProcess {
     ///   - environment: What is added to this program's.
     ///   - removed: The names of what the command gets none of, whatever this program has.
     ///   - input: Its standard input, if that is not this program's.
+    ///   - descriptors: The descriptors of this program that it gets under the same numbers.
+    /// - Throws: ``UsageError`` when it was not started.
     package static func run(
         _ words: [String],
         environment: [String: String] = [:],
         removing removed: Set<String> = [],
-        input: FileHandle? = nil
+        input: FileHandle? = nil,
+        sharing descriptors: [CInt] = []
     ) async throws -> ExitCode {
         self.keepDescriptors()
         let inherited = ProcessInfo.processInfo.environment.filter { !removed.contains($0.key) }
@@ -26,7 +29,8 @@ package enum ChildProcess {
             identifier = try Spawn.start(
                 words,
                 environment: merged.map { "\($0.key)=\($0.value)" },
-                descriptors: input.map { [(own: $0.fileDescriptor, its: STDIN_FILENO)] } ?? []
+                descriptors: (input.map { [(own: $0.fileDescriptor, its: STDIN_FILENO)] } ?? [])
+                    + descriptors.map { (own: $0, its: $0) }
             )
         } catch {
             throw UsageError(message: "cannot start '\(words.first ?? "")': \(error.description)")

@@ -21,6 +21,14 @@ package struct ExitCode: Sendable, Hashable {
     package static let doubtful = Self(rawValue: 12)
     package static let differing = Self(rawValue: 13)
     package static let configuration = Self(rawValue: 78)
+    package static let rejected = Self(rawValue: 80)
+    package static let expired = Self(rawValue: 81)
+    package static let canceled = Self(rawValue: 82)
+    package static let askingFailed = Self(rawValue: 83)
+    package static let performedBefore = Self(rawValue: 84)
+    package static let askedBefore = Self(rawValue: 85)
+    package static let unverified = Self(rawValue: 86)
+    package static let unknownOutcome = Self(rawValue: 87)
     package static let interrupted = Self(rawValue: 130)
 
     /// The meaning of each, for the help page and the manual.
@@ -40,6 +48,14 @@ package struct ExitCode: Sendable, Hashable {
         (.doubtful, "the operation leaves doubts that --accept does not name; nothing was signed"),
         (.differing, "the receipts and the bank's history differ, or a decision is open"),
         (.configuration, "a setting is wrong: the sealing key, or a profile that cannot be read"),
+        (.rejected, "ask: a person said no"),
+        (.expired, "ask: nobody decided in time, or the approval was too old to be used"),
+        (.canceled, "ask: the question was withdrawn, or canceled at the server"),
+        (.askingFailed, "ask: nobody can approve it any more, or there is no device that may"),
+        (.performedBefore, "ask: the approval was used before"),
+        (.askedBefore, "ask: other content was asked under this name before"),
+        (.unverified, "ask: the server, or a file, has something else than what was asked, or it cannot be verified"),
+        (.unknownOutcome, "ask: it was begun before, and nobody knows how far it came: see 'ask settle'"),
         (.interrupted, "interrupted"),
     ]
 }

@@ -2,21 +2,30 @@ import Basics
 import ExactJSON
 import MobileToken
 
-/// The failure of a command: a message for people, a name for programs, and the exit code.
-struct Failure {
+/// An error of a command that names itself, and the exit code.
+package protocol CommandFailure: Error {
     /// The name of the kind of failure, by which a program tells it from others.
-    let code: String
-    let message: String
+    var code: String { get }
+    /// A sentence for a person.
+    var message: String { get }
+    var exitCode: ExitCode { get }
+}
+
+/// The failure of a command: a message for people, a name for programs, and the exit code.
+package struct Failure {
+    /// The name of the kind of failure, by which a program tells it from others.
+    package let code: String
+    package let message: String
     /// The options to look at, which follow the message; empty when there is none.
     let hint: String
-    let exitCode: ExitCode
+    package let exitCode: ExitCode
     private let error: MobileTokenError?
     private let doubts: [OperationReview.Doubt]
 
     /// Describes the error that ended a command.
     ///
     /// - Parameter sealingKeyOptions: The names of the command's options that name a sealing key.
-    init(_ error: any Error, sealingKeyOptions: [String] = []) {
+    package init(_ error: any Error, sealingKeyOptions: [String] = []) {
         self.error = error as? MobileTokenError
         self.doubts = (error as? UnacceptedDoubts)?.doubts ?? []
         switch error {
@@ -27,6 +36,8 @@ struct Failure {
             (self.code, self.message, self.exitCode) = ("doubts", error.message, .doubtful)
         case let error as ConfigurationError:
             (self.code, self.message, self.exitCode) = ("configuration", error.message, .configuration)
+        case let error as any CommandFailure:
+            (self.code, self.message, self.exitCode) = (error.code, error.message, error.exitCode)
         case is CancellationError:
             (self.code, self.message, self.exitCode) = ("interrupted", "interrupted", .interrupted)
         case let error as MobileTokenError:

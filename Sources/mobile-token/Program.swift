@@ -1,3 +1,4 @@
+import AskCommands
 import CommandLineSupport
 import MobileToken
 import PowerAuthCrypto
@@ -12,10 +13,11 @@ enum Program {
             commands: ActivationCommands.all + ServerSideCommands.all + DeviceKeyCommands.all + OperationCommands.all
                 + InboxCommands.all
                 + AgentCommands.all
+                + AskCommands().all
                 + ReceiptCommands.all + ProfileCommands.all + BackupCommand.all + self.sharedStores
                 + self.developmentServer,
             commonOptions: Session.options,
-            environment: Session.environment,
+            environment: Session.environment + AskCommands.environment,
             cleanUp: PasswordSource.showAgain
         ).main()
     }

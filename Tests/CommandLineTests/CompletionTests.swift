@@ -19,6 +19,10 @@ import Testing
         #expect(try await self.words("list", "--ca-file", "") == [])
         #expect(try await self.words("list", "--", "--ur") == [])
         #expect(try await self.words("nothing", "") == [])
+        #expect(try await self.words("ask", "--bi") == ["--bind"])
+        #expect(try await Set(self.words("ask", "")).isSuperset(of: ["show", "settle", "withdraw", "configure"]))
+        #expect(try await self.words("ask", "-p", "") == [])
+        #expect(try await self.words("ask", "--", "--bi") == [])
         // Commands of the program beside this one are asked of it.
         #expect(try await self.words("emulator", "--offer") == ["--offer-upgrade"])
         #expect(try await self.words("emulator", "exec", "--offer") == ["--offer-upgrade"])

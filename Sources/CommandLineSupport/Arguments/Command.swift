@@ -1,3 +1,5 @@
+import Basics
+
 /// A command: its arguments, its help page and its action.
 package struct Command: Sendable {
     /// The words that select it, such as `["inbox", "list"]`; empty for the action of a program without a command.
@@ -46,11 +48,33 @@ package struct Command: Sendable {
         /// The placeholder of the value; `nil` for a flag.
         let value: String?
         let help: String
+        /// The letter that stands for the name after a single dash; `nil` when none does.
+        let letter: Character?
+        let isRepeatable: Bool
 
-        package init(_ name: String, _ value: String? = nil, _ help: String) {
+        /// Describes an option.
+        ///
+        /// - Parameters:
+        ///   - letter: A letter that stands for the name after a single dash.
+        ///   - isRepeatable: Lets it stand any number of times.
+        package init(
+            _ name: String,
+            _ value: String? = nil,
+            _ help: String,
+            letter: Character? = nil,
+            isRepeatable: Bool = false
+        ) {
             self.name = name
             self.value = value
-            self.help = help
+            self.letter = letter
+            self.isRepeatable = isRepeatable
+            let notes = [letter.map { "also -\($0)" }, isRepeatable ? "may stand several times" : nil].compactMap { $0 }
+            self.help = help + (notes.isEmpty ? "" : " (\(notes.joined(separator: "; ")))")
+        }
+
+        /// Returns whether a word is the option itself, without a value.
+        func isNamed(_ word: String) -> Bool {
+            "--\(self.name)".isExactly(word) || self.letter.map { "-\($0)".isExactly(word) } ?? false
         }
     }
 
@@ -115,6 +139,8 @@ package struct UsageError: Error {
 /// The error for a setting that is kept in a file, and is no argument.
 package struct ConfigurationError: Error {
     let message: String
+
+    package init(message: String) { self.message = message }
 }
 
 /// The error for something that the server does not have.

@@ -83,10 +83,6 @@ extension Completion {
     }
 }
 
-extension Command.Option {
-    fileprivate func isNamed(_ word: String) -> Bool { "--\(self.name)".isExactly(word) }
-}
-
 extension String {
     fileprivate var isOption: Bool { self.utf8.first == UInt8(ascii: "-") }
 }

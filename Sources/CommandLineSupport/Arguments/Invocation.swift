@@ -4,9 +4,11 @@ import Foundation
 /// A command with the arguments it was called with.
 package struct Invocation: Sendable {
     package let command: Command
-    private var values: [String: String] = [:]
+    private var values: [String: [String]] = [:]
     private var flags: Set<String> = []
     package private(set) var operands: [String] = []
+    /// The words after `--`; `nil` without one. They are among the operands.
+    package private(set) var wordsAfterSeparator: [String]?
 
     /// Parses the words after the command's own.
     ///
@@ -19,7 +21,12 @@ package struct Invocation: Sendable {
         while let word = words.popFirst() {
             if word == "--" {
                 self.operands += words
+                self.wordsAfterSeparator = Array(words)
                 break
+            }
+            if let option = options.first(where: { $0.letter != nil && $0.isNamed(word) }), !word.isLongOption {
+                try self.take(option, nil, &words)
+                continue
             }
             guard word.isLongOption else {
                 self.operands.append(word)
@@ -36,24 +43,34 @@ package struct Invocation: Sendable {
                 let hint = Suggestion.closest(to: name, among: options.map(\.name)).map { "; did you mean --\($0)?" }
                 throw UsageError(message: "unknown option --\(name)\(hint ?? "")", command: command)
             }
-            guard self.values[name] == nil, !self.flags.contains(name) else {
-                throw UsageError(message: "--\(name) stands twice", command: command)
-            }
-            if let placeholder = option.value {
-                // A word that looks like the next option is no value; `--name=--value` makes it one.
-                let isForgotten = words.first?.isLongOption ?? true
-                guard let value = parts.count == 2 ? parts[1] : isForgotten ? nil : words.popFirst() else {
-                    throw UsageError(message: "--\(name) needs a value: \(placeholder)", command: command)
-                }
-                self.values[name] = value
-            } else {
-                guard parts.count == 1 else {
-                    throw UsageError(message: "--\(name) takes no value", command: command)
-                }
-                self.flags.insert(name)
-            }
+            try self.take(option, parts.count == 2 ? parts[1] : nil, &words)
         }
         try self.checkOperands()
+    }
+
+    /// Takes an option, with the value that stands beside its name or is the next word.
+    private mutating func take(
+        _ option: Command.Option,
+        _ adjoined: String?,
+        _ words: inout ArraySlice<String>
+    ) throws {
+        let name = option.name
+        guard option.isRepeatable || self.values[name] == nil && !self.flags.contains(name) else {
+            throw UsageError(message: "--\(name) stands twice", command: self.command)
+        }
+        guard let placeholder = option.value else {
+            guard adjoined == nil else {
+                throw UsageError(message: "--\(name) takes no value", command: self.command)
+            }
+            self.flags.insert(name)
+            return
+        }
+        // A word that looks like the next option is no value; `--name=--value` makes it one.
+        let isForgotten = words.first?.isLongOption ?? true
+        guard let value = adjoined ?? (isForgotten ? nil : words.popFirst()) else {
+            throw UsageError(message: "--\(name) needs a value: \(placeholder)", command: self.command)
+        }
+        self.values[name, default: []].append(value)
     }
 
     private func checkOperands() throws {
@@ -73,7 +90,10 @@ package struct Invocation: Sendable {
     package func has(_ flag: String) -> Bool { self.flags.contains(flag) }
 
     /// The value of an option, if it was given.
-    package subscript(_ option: String) -> String? { self.values[option] }
+    package subscript(_ option: String) -> String? { self.values[option]?.last }
+
+    /// Returns the values of an option that may stand several times, in their order.
+    package func all(_ option: String) -> [String] { self.values[option] ?? [] }
 
     /// Returns the operand at a position, if it was given.
     package func operand(_ index: Int) -> String? { self.operands.indices.contains(index) ? self.operands[index] : nil }
@@ -105,6 +125,20 @@ package struct Invocation: Sendable {
             throw UsageError(message: "--\(option) takes seconds, more than 0", command: self.command)
         }
         return .milliseconds(Int64((seconds * 1000).rounded()))
+    }
+
+    /// Returns the value of an option as a duration of whole seconds, such as `90`, `90s`, `5m`, `2h` or `7d`.
+    package func duration(_ option: String) throws -> Duration? {
+        guard let value = self[option] else { return nil }
+        let units: [UInt8: Int64] = [
+            UInt8(ascii: "s"): 1, UInt8(ascii: "m"): 60, UInt8(ascii: "h"): 3_600, UInt8(ascii: "d"): 86_400,
+        ]
+        let unit = value.utf8.last.flatMap { units[$0] }
+        let digits = unit == nil ? Substring(value) : value.dropLast()
+        guard let number = Int64(digits), (0...1 << 32).contains(number) else {
+            throw UsageError(message: "--\(option) takes a time such as 90s, 5m or 2h", command: self.command)
+        }
+        return .seconds(number * (unit ?? 1))
     }
 }
 

@@ -22,11 +22,26 @@ package struct Profile: Codable, Sendable {
     package struct Trust: Codable, Sendable {
         /// The absolute path of a file of certificate authorities.
         package var caFile: String?
+        /// A public key, or several with `;` between them, such as that of now and the next one.
         package var pin: String?
         /// Allows plain `http` to another machine.
         package var allowsInsecureHTTP: Bool?
 
         package init() {}
+
+        /// Returns the settings of requests to the server.
+        package func transport(through proxy: ProxyChoice?) -> CurlTransport.Configuration {
+            var configuration = CurlTransport.Configuration()
+            if let proxy { configuration.proxy = proxy.setting }
+            if let caFile { configuration.tls.validation = .certificateAuthority(file: caFile) }
+            if let pin {
+                // An empty part is no pin, and refused as such: nothing may be taken for "no pins".
+                configuration.tls.pinnedPublicKeys = pin.split(separator: ";", omittingEmptySubsequences: false).map {
+                    String($0)
+                }
+            }
+            return configuration
+        }
     }
 
     package init(url: String, sdkConfiguration: String) {
@@ -37,13 +52,7 @@ package struct Profile: Codable, Sendable {
 
 extension Profile {
     /// The settings of requests to the server: proxy and trust.
-    package var transport: CurlTransport.Configuration {
-        var configuration = CurlTransport.Configuration()
-        if let proxy { configuration.proxy = proxy.setting }
-        if let file = self.trust?.caFile { configuration.tls.validation = .certificateAuthority(file: file) }
-        if let pin = self.trust?.pin { configuration.tls.pinnedPublicKeys = [pin] }
-        return configuration
-    }
+    package var transport: CurlTransport.Configuration { (self.trust ?? Trust()).transport(through: self.proxy) }
 
     /// Returns a client of the profile's server.
     ///

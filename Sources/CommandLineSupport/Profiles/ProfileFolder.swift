@@ -1,13 +1,21 @@
 package import Foundation
 import MobileToken
 
-/// The folder of a profile, with its settings and the store.
+/// The folder of a profile: the settings of an activation with its store, those of who asks with a ledger, or both.
 package struct ProfileFolder: Sendable {
     package let name: String
     package let url: URL
 
     /// Tells if the profile has been saved.
-    package var exists: Bool { FileManager.default.fileExists(atPath: self.file.path) }
+    package var exists: Bool { [self.file, self.askingFile].contains { Self.isThere($0) } }
+
+    /// The settings of who asks for approvals.
+    package var askingFile: URL { self.url.appending(path: "asking.json") }
+
+    /// The path of the ledger of what was asked, unless the settings name another place.
+    package var ledger: String { self.url.appending(path: "approvals.sqlite").path }
+
+    private static func isThere(_ file: URL) -> Bool { FileManager.default.fileExists(atPath: file.path) }
 
     private var file: URL { self.url.appending(path: "profile.json") }
 
@@ -15,12 +23,15 @@ package struct ProfileFolder: Sendable {
     package var database: String { self.url.appending(path: "activations.sqlite").path }
 
     /// Returns the profile, if there is one.
-    package func load() throws -> Profile? {
-        guard self.exists else { return nil }
+    package func load() throws -> Profile? { try self.load(Profile.self, self.file) }
+
+    /// Returns the settings in a file of the folder, if it is there.
+    package func load<Settings: Decodable>(_ type: Settings.Type, _ file: URL) throws -> Settings? {
+        guard Self.isThere(file) else { return nil }
         do {
-            return try JSONDecoder().decode(Profile.self, from: Data(contentsOf: self.file))
+            return try JSONDecoder().decode(type, from: Data(contentsOf: file))
         } catch {
-            throw ConfigurationError(message: "the profile '\(self.file.path)' cannot be read")
+            throw ConfigurationError(message: "the profile '\(file.path)' cannot be read")
         }
     }
 
@@ -28,19 +39,29 @@ package struct ProfileFolder: Sendable {
     ///
     /// - Throws: ``MobileTokenError`` when there is none.
     package func existing() throws -> Profile {
-        guard let profile = try self.load() else {
-            throw MobileTokenError(.unknownActivation, "there is no profile '\(self.name)'")
-        }
+        guard let profile = try self.load() else { throw self.missing }
         return profile
     }
 
+    /// Refuses a profile that is not there.
+    ///
+    /// - Throws: ``MobileTokenError`` when there is none.
+    package func requireExistence() throws { guard self.exists else { throw self.missing } }
+
+    private var missing: MobileTokenError {
+        MobileTokenError(.unknownActivation, "there is no profile '\(self.name)'")
+    }
+
     /// Writes the profile, whole or not at all, readable by its owner only.
-    package func save(_ profile: Profile) throws {
+    package func save(_ profile: Profile) throws { try self.save(profile, to: self.file) }
+
+    /// Writes settings to a file of the folder, whole or not at all, readable by its owner only.
+    package func save(_ settings: some Encodable, to file: URL) throws {
         try self.create()
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        try encoder.encode(profile).write(to: self.file, options: .atomic)
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: self.file.path)
+        try encoder.encode(settings).write(to: file, options: .atomic)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
     }
 
     /// Puts back earlier settings; `nil` deletes them.

@@ -26,6 +26,9 @@ public struct ApprovalTemplate: Sendable, Hashable, Codable {
         self.operationType = operationType
     }
 
+    /// Refuses a form that no request could use.
+    package func checkForm() throws(ApprovalError) { try self.check(parameters: self.placeholders()) }
+
     /// Refuses a form that cannot be compared, or does not sign the binding.
     func check(parameters: some Sequence<String>) throws(ApprovalError) {
         guard (1...255).contains(self.name.utf8.count), self.name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {

@@ -1,3 +1,4 @@
+import AskCommands
 import CommandLineSupport
 import Foundation
 import MobileToken
@@ -14,12 +15,19 @@ enum ProfileCommands {
         summary: "Show the profiles, with their servers and activations."
     ) { invocation in
         let home = ProfileHome(invocation)
-        var table = TextTable(header: "", "NAME", "SERVER", "ACTIVATION")
+        var table = TextTable(header: "", "NAME", "SERVER", "ACTIVATION", "ASKS FOR")
         var documents: [JSONValue] = []
         for folder in try home.profiles {
             let profile = try folder.load()
+            let asking = try AskSettings.load(folder)
             let isDefault = folder.name == home.defaultName
-            table.add(isDefault ? "*" : "", folder.name, profile?.url ?? "", profile?.activationID ?? "none")
+            table.add(
+                isDefault ? "*" : "",
+                folder.name,
+                profile?.url ?? "",
+                profile?.activationID ?? "none",
+                asking?.audience ?? ""
+            )
             documents.append([
                 "name": .string(folder.name),
                 "isDefault": .bool(isDefault),
@@ -28,6 +36,7 @@ enum ProfileCommands {
                 "proxy": .optional(profile?.proxy?.description),
                 "activationId": .optional(profile?.activationID),
                 "sealingKey": .optional(profile?.sealingKey),
+                "audience": .optional(asking?.audience),
             ])
         }
         Output(isJSON: invocation.has("json")).result(
@@ -45,7 +54,7 @@ enum ProfileCommands {
     ) { invocation in
         let home = ProfileHome(invocation)
         let profile = try home.profile(try invocation.required(0))
-        _ = try profile.existing()
+        try profile.requireExistence()
         try home.makeDefault(profile)
         Output(isJSON: invocation.has("json")).outcome(
             ["default": .string(profile.name)],
@@ -112,16 +121,26 @@ enum ProfileCommands {
         summary: "Delete a profile from this machine.",
         discussion: """
             An activation in it cannot be used any more, but stays on the server: use 'remove' first. Its receipts are
-            deleted too.
+            deleted too. A ledger in it knows which approvals were used: without it, everything can be asked and done again.
             """,
         operands: [name],
-        options: [.init("discard-activation", nil, "delete it though it has an activation")]
+        options: [
+            .init("discard-activation", nil, "delete it though it has an activation"),
+            .init("discard-ledger", nil, "delete it though it has a ledger of what was asked"),
+        ]
     ) { invocation in
         let home = ProfileHome(invocation)
         let profile = try home.profile(try invocation.required(0))
-        guard try profile.existing().activationID == nil || invocation.has("discard-activation") else {
+        try profile.requireExistence()
+        guard try profile.load()?.activationID == nil || invocation.has("discard-activation") else {
             throw UsageError(
                 message: "the profile has an activation; 'remove' it, or use --discard-activation",
+                command: invocation.command
+            )
+        }
+        guard !FileManager.default.fileExists(atPath: profile.ledger) || invocation.has("discard-ledger") else {
+            throw UsageError(
+                message: "the profile has a ledger of what was asked; keep it, or use --discard-ledger",
                 command: invocation.command
             )
         }

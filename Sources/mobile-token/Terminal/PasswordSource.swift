@@ -38,26 +38,10 @@ struct PasswordSource: Sendable {
     func read(prompt: String) throws -> SecretBytes {
         switch self.place {
         case .terminal: return try Self.ask(prompt)
-        case .standardInput: return try Self.firstLine(of: FileHandle.standardInput.fileDescriptor)
+        case .standardInput: return try SecretFile.firstLine(of: STDIN_FILENO, naming: "password")
         case .file(let path):
-            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else {
-                throw UsageError(message: "cannot read the password file: \(String(cString: strerror(errno)))")
-            }
-            defer { close(descriptor) }
-            Self.warn(ofOthersUsing: descriptor, path)
-            return try Self.firstLine(of: descriptor)
+            return try SecretFile.firstLine(ofFile: path, naming: "password")
         }
-    }
-
-    /// Says so when others can read the password. The group may: service managers hand secrets over so.
-    private static func warn(ofOthersUsing descriptor: CInt, _ path: String) {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o037 != 0 else {
-            return
-        }
-        let mode = String(status.st_mode & 0o777, radix: 8)
-        Output.note("mobile-token: others may use \(TextTable.printable(path)), whose mode is 0\(mode)")
     }
 
     /// Reads a new password. On a terminal it must be typed twice, so that a typing mistake locks nobody out.
@@ -94,7 +78,7 @@ struct PasswordSource: Sendable {
             Self.write("\n", to: terminal)
         }
         Self.write(prompt, to: terminal)
-        return try Self.firstLine(of: terminal, interruptByte: interrupt)
+        return try SecretFile.firstLine(of: terminal, naming: "password", interruptByte: interrupt)
     }
 
     /// The settings of the terminal before the prompt.
@@ -112,40 +96,5 @@ struct PasswordSource: Sendable {
     private static func write(_ string: String, to descriptor: CInt) {
         let bytes = Array(string.utf8)
         _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-    }
-
-    /// Reads the bytes up to the first line break, one at a time so that nothing after it is consumed.
-    ///
-    /// - Throws: `CancellationError` when `interruptByte` comes first.
-    private static func firstLine(of descriptor: CInt, interruptByte: UInt8? = nil) throws -> SecretBytes {
-        let limit = 1024
-        var count = 0
-        var isInterrupted = false
-        var failure: CInt = 0
-        let buffer = SecretBytes(count: limit) { bytes in
-            var byte: UInt8 = 0
-            while count < limit {
-                let got = Glibc.read(descriptor, &byte, 1)
-                if got < 0 {
-                    if errno == EINTR { continue }
-                    failure = errno
-                }
-                guard got == 1, byte != UInt8(ascii: "\n") else { break }
-                if byte == interruptByte {
-                    isInterrupted = true
-                    break
-                }
-                bytes[count] = byte
-                count += 1
-            }
-            if count > 0, bytes[count - 1] == UInt8(ascii: "\r") { count -= 1 }
-        }
-        guard !isInterrupted else { throw CancellationError() }
-        guard failure == 0 else {
-            throw UsageError(message: "cannot read the password: \(String(cString: strerror(failure)))")
-        }
-        guard count < limit else { throw UsageError(message: "the password is longer than \(limit - 1) bytes") }
-        let length = count
-        return buffer.withUnsafeBytes { all in SecretBytes(copying: all.prefix(length)) }
     }
 }

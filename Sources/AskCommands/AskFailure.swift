@@ -1,0 +1,52 @@
+import CommandLineSupport
+import MobileTokenApprovals
+import MobileTokenCloud
+
+/// The failure of a command that asks.
+struct AskFailure: CommandFailure {
+    let code: String
+    let message: String
+    let exitCode: ExitCode
+    /// The end of an action that was begun before.
+    var performance: ApprovalError.Performance?
+
+    init(_ code: String, _ message: String, _ exitCode: ExitCode) {
+        (self.code, self.message, self.exitCode) = (code, message, exitCode)
+    }
+
+    init(_ error: ApprovalError) {
+        self.init(error.code.description, error.message, Self.exitCode(of: error))
+        self.performance = error.performance
+    }
+
+    private static func exitCode(of error: ApprovalError) -> ExitCode {
+        switch error.code {
+        case .rejected: .rejected
+        case .expired, .lapsed: .expired
+        case .canceled: .canceled
+        case .alreadyPerformed: error.performance == .unknown ? .unknownOutcome : .performedBefore
+        case .alreadyAsked: .askedBefore
+        case .bindingMismatch, .cannotVerify: .unverified
+        case .invalidRequest: .usage
+        case .ledgerFailed, .ledgerWentBack: .local
+        // `failed`, `noDevice`, `deviceNotAccepted`, `tooManyQuestions`
+        default: .askingFailed
+        }
+    }
+
+    /// Describes why the server cannot be asked; `nil` when it answered, whatever it said.
+    init?(unreachable error: CloudError) {
+        let message = "\(error); nobody was asked"
+        switch error.code {
+        case .tlsFailed: self.init(error.code.description, message, .untrusted)
+        case .unauthorized, .invalidConfiguration: self.init(error.code.description, message, .configuration)
+        case .noConnection, .connectionLost, .timeout, .networkUnknown, .serverFailed, .upstreamFailed, .httpStatus,
+            .invalidResponse, .callNotFound:
+            self.init(error.code.description, message, .unavailable)
+        default: return nil
+        }
+    }
+
+    /// Returns an error with an exit code of its own.
+    static func mapped(_ error: any Error) -> any Error { (error as? ApprovalError).map { Self($0) } ?? error }
+}

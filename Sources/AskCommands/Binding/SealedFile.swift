@@ -1,0 +1,34 @@
+import CLinux
+import CommandLineSupport
+import Foundation
+import Glibc
+
+/// A file in memory that nobody can change any more, not even its maker. It goes with its owner.
+final class SealedFile: Sendable {
+    let descriptor: CInt
+
+    /// The path by which a process that has the descriptor opens it.
+    var path: String { "/proc/self/fd/\(self.descriptor)" }
+
+    /// - Throws: `UsageError` when the system has none, or no room.
+    init(holding bytes: [UInt8]) throws {
+        self.descriptor = memfd_create("mobile-token", UInt32(MFD_CLOEXEC) | UInt32(MFD_ALLOW_SEALING))
+        guard self.descriptor >= 0 else { throw Self.failure("make") }
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(self.descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 || errno == EINTR else { throw Self.failure("fill") }
+            rest = rest.dropFirst(max(0, count))
+        }
+        guard lseek(self.descriptor, 0, SEEK_SET) == 0,
+            fcntl(self.descriptor, CLinux_addSeals, CLinux_allSeals) == 0,
+            fcntl(self.descriptor, CLinux_getSeals, 0) & CLinux_allSeals == CLinux_allSeals
+        else { throw Self.failure("seal") }
+    }
+
+    deinit { close(self.descriptor) }
+
+    private static func failure(_ action: String) -> UsageError {
+        UsageError(message: "cannot \(action) a file in memory: \(String(cString: strerror(errno)))")
+    }
+}

@@ -1,0 +1,184 @@
+package import CommandLineSupport
+import MobileTokenApprovals
+
+/// The commands of who asks for approvals.
+package struct AskCommands: Sendable {
+    private let openers: LedgerPlace.Openers
+
+    /// - Parameter openers: The kinds of ledgers that the program can open.
+    package init(openers: LedgerPlace.Openers = LedgerPlace.openers) { self.openers = openers }
+
+    package var all: [Command] { [self.ask, self.show, self.settle, self.withdraw, self.adopt, Self.configure] }
+
+    /// The environment variables that the commands read.
+    package static let environment = [
+        ("MOBILE_TOKEN_CLOUD_URL", "the server that 'ask configure' names, as --cloud-url"),
+        ("MOBILE_TOKEN_CLOUD_CREDENTIALS_FILE", "the credentials with which 'ask' asks, as --cloud-credentials"),
+        ("MOBILE_TOKEN_CLOUD_USER", "the user with which 'ask' asks, along with MOBILE_TOKEN_CLOUD_PASSWORD"),
+        ("MOBILE_TOKEN_CLOUD_PASSWORD", "that user's password"),
+    ]
+
+    private var ask: Command {
+        let openers = self.openers
+        return Command(
+            "ask",
+            summary: "Ask people for an approval, and run a command once when they gave it.",
+            discussion: """
+                What is approved are the words of the command, and each --bind: NAME=file:PATH, NAME=env:VARIABLE or NAME=stdin:. In
+                the words, {NAME} becomes the path of a copy in memory, which nobody can change. A command whose standard input is bound
+                gets it again. A bound file that the command names by its path is digested once more before it starts; between that
+                and the command's own look it can still be changed, which {NAME} rules out. Nothing else is approved: neither the
+                program itself, nor the environment, nor files that are not bound.
+
+                The command does not get the credentials of the server. Its exit status is this one's; 80 to 87 may be the command's
+                as well, and --report says which. Without a command, 0 says that the approval was given, and is used up now.
+                On SIGINT or SIGTERM the question is withdrawn, or kept with --keep; once the command runs, it gets the signal.
+                """,
+            operands: [
+                .init("COMMAND", "after --: the program, and its words", isOptional: true, takesRest: true)
+            ],
+            options: AskRequest.options + [
+                .init("bind", "NAME=SOURCE", "a value that is approved along with the command", isRepeatable: true),
+                CloudAccess.option,
+                .init("report", "FILE", "write a JSON document that says for certain whether the command ran"),
+            ]
+        ) { invocation in try await AskRun.run(invocation, openers) }
+    }
+
+    private static let question = Command.Operand("ID", "the name of the question")
+
+    private var show: Command {
+        let openers = self.openers
+        return Command(
+            "ask",
+            "show",
+            summary: "Show what was asked, and what became of it.",
+            discussion:
+                "Asks no server. Questions that are unknown were interrupted while the command ran: see 'ask settle'.",
+            operands: [.init("ID", "the name of a question (default: all)", isOptional: true)],
+            options: [.init("state", "STATE", "only those in this state, such as open or unknown", isRepeatable: true)]
+        ) { invocation in
+            try await Self.mappingErrors {
+                let states = try invocation.all("state").map { name in
+                    guard let state = ApprovalState(rawValue: name) else {
+                        let names = ApprovalState.allCases.map(\.rawValue).joined(separator: ", ")
+                        throw UsageError(message: "a state is one of: \(names)", command: invocation.command)
+                    }
+                    return state
+                }
+                let desk = try await AskPlace(invocation, openers).deskWithoutServer()
+                let tickets = try await desk.tickets(
+                    id: invocation.operand(0),
+                    in: states.isEmpty ? Set(ApprovalState.allCases) : Set(states)
+                )
+                if let id = invocation.operand(0), tickets.isEmpty, states.isEmpty { throw Self.notFound(id) }
+                Output(isJSON: invocation.has("json")).result(
+                    .array(tickets.map(\.document)),
+                    text: tickets.isEmpty ? "No questions." : tickets.table
+                )
+                return .done
+            }
+        }
+    }
+
+    private var settle: Command {
+        let openers = self.openers
+        return Command(
+            "ask",
+            "settle",
+            summary: "Say what became of a command that was interrupted.",
+            discussion: """
+                A question is unknown when the process that ran its command is gone and did not say how far it came. Find out whether
+                it was done, and say so. It is not run again: what was not done is asked anew, under another name.
+                """,
+            operands: [Self.question],
+            options: [
+                .init("done", nil, "it was done"),
+                .init("not-done", nil, "it was not done"),
+                .init("by", "PERSON", "the person who found out"),
+            ]
+        ) { invocation in
+            guard invocation.has("done") != invocation.has("not-done") else {
+                throw UsageError(message: "give either --done or --not-done", command: invocation.command)
+            }
+            guard let person = invocation["by"] else {
+                throw UsageError(message: "--by is missing: the person who found out", command: invocation.command)
+            }
+            return try await Self.mappingErrors {
+                let desk = try await AskPlace(invocation, openers).deskWithoutServer()
+                let id = try invocation.required(0)
+                guard try await !desk.tickets(id: id).isEmpty else { throw Self.notFound(id) }
+                let outcome: Settlement = invocation.has("done") ? .wasDone : .wasNotDone
+                try await desk.settle(id: id, as: outcome, by: person)
+                Output(isJSON: invocation.has("json")).outcome(
+                    ["id": .string(id), "outcome": .string(outcome.rawValue), "by": .string(person)],
+                    text: "Settled: \(outcome == .wasDone ? "it was done" : "it was not done")."
+                )
+                return .done
+            }
+        }
+    }
+
+    private var withdraw: Command {
+        let openers = self.openers
+        return Command(
+            "ask",
+            "withdraw",
+            summary: "Take a question back that nobody has acted on.",
+            operands: [Self.question],
+            options: [CloudAccess.option]
+        ) { invocation in
+            try await Self.mappingErrors {
+                let place = try AskPlace(invocation, openers)
+                let cloud = try CloudAccess(invocation, place.settings)
+                    .client(place.settings, timeout: try invocation.seconds("timeout"))
+                let desk = try await ApprovalDesk(
+                    audience: place.settings.audience,
+                    cloud: cloud,
+                    ledger: try place.ledger()
+                )
+                let id = try invocation.required(0)
+                guard let ticket = try await desk.tickets(id: id).first else { throw Self.notFound(id) }
+                try await ticket.withdraw()
+                let state = try await desk.tickets(id: id).first?.state ?? ticket.state
+                Output(isJSON: invocation.has("json")).outcome(
+                    ["id": .string(id), "state": .string(state.rawValue)],
+                    text: "The question is \(state.rawValue)."
+                )
+                return .done
+            }
+        }
+    }
+
+    private var adopt: Command {
+        let openers = self.openers
+        return Command(
+            "ask",
+            "adopt-ledger",
+            summary: "Take the ledger as it is, although it was put back, copied or moved.",
+            discussion: """
+                End everything that uses it before. What was not final in it is unknown then; what it has lost can be asked and done
+                once more.
+                """
+        ) { invocation in
+            try await Self.mappingErrors {
+                let place = try AskPlace(invocation, openers)
+                try await place.ledger().adopt(audience: place.settings.audience)
+                let unknown = try await place.deskWithoutServer().tickets(in: [.unknown]).map(\.id)
+                Output(isJSON: invocation.has("json")).outcome(
+                    ["unknown": .array(unknown.map { .string($0) })],
+                    text: "Adopted. Questions to settle: \(unknown.count)."
+                )
+                return .done
+            }
+        }
+    }
+
+    private static func notFound(_ id: String) -> AskFailure {
+        AskFailure("notFound", "the ledger has no question '\(id)'", .notFound)
+    }
+
+    private static func mappingErrors(_ body: () async throws -> ExitCode) async throws -> ExitCode {
+        do { return try await body() } catch { throw AskFailure.mapped(error) }
+    }
+}

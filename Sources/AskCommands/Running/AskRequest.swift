@@ -1,0 +1,114 @@
+import CommandLineSupport
+import Foundation
+import MobileTokenApprovals
+
+/// The options that say what is asked, and of whom.
+enum AskRequest {
+    static let options: [Command.Option] = [
+        .init("template", "NAME", "the template, whose signed form the profile pins"),
+        .init("user", "NAME", "the person who must approve"),
+        .init("all", nil, "all people of --of must approve"),
+        .init("any", "NUMBER", "as many people of --of must approve"),
+        .init("of", "NAME,NAME", "those who are asked, with --all or --any", isRepeatable: true),
+        .init("exclude", "NAME,NAME", "those who may not approve, such as who requests it", isRepeatable: true),
+        .init("in-order", nil, "ask one person after the other"),
+        .init("until-impossible", nil, "one rejection does not end it, as long as enough people are left"),
+        .init(
+            "parameter",
+            "NAME=VALUE",
+            "a value that is shown and signed: printable ASCII",
+            letter: "p",
+            isRepeatable: true
+        ),
+        .init("text", "NAME=VALUE", "one in any script", isRepeatable: true),
+        .init("id", "ID", "the name of the question, used once; the same one goes on waiting (default: a new one)"),
+        .init("wait", "TIME", "the time within which people can decide, such as 90s or 5m (default: 5m)"),
+        .init("valid-for", "TIME", "the time within which the approval can be used (default: 5m)"),
+        .init("factor", "FACTORS", "factors that count, such as possession_knowledge", isRepeatable: true),
+        .init("device", "ID", "a registration that may decide (default: any)", isRepeatable: true),
+        .init("minimum-device-age", "TIME", "the time that the deciding device must be older than the question"),
+        .init("offline-registration", "USER=ID", "whose offline QR code tells what is signed", isRepeatable: true),
+        .init("accept-unverified-data", nil, "accept that the server does not show what was signed"),
+        .init("keep", nil, "on a signal, leave the question asked"),
+    ]
+
+    /// Returns the request for a command.
+    ///
+    /// - Throws: `UsageError`.
+    static func make(
+        _ invocation: Invocation,
+        _ settings: AskSettings,
+        _ command: BoundCommand
+    ) throws -> ApprovalRequest {
+        guard let template = invocation["template"] else {
+            throw UsageError(message: "--template is missing", command: invocation.command)
+        }
+        let id = invocation["id"] ?? "ask-\(UUID().uuidString.lowercased())"
+        var request = ApprovalRequest(
+            id: id,
+            from: try self.approvers(invocation, settings),
+            template: try settings.template(template),
+            parameters: try self.parameters(invocation),
+            action: try command.action,
+            expires: try invocation.duration("wait") ?? .seconds(300)
+        )
+        request.language = invocation["language"]
+        if let time = try invocation.duration("valid-for") { request.validFor = time }
+        let (factors, devices) = (invocation.all("factor"), invocation.all("device"))
+        if !factors.isEmpty { request.factors = Set(factors) }
+        if !devices.isEmpty { request.devices = Set(devices) }
+        request.minimumDeviceAge = try invocation.duration("minimum-device-age")
+        request.offlineRegistrations = try self.pairs("offline-registration", invocation)
+        if invocation.has("accept-unverified-data") { request.accepting = .unverifiedData }
+        if invocation.has("keep") { request.onCancel = .keep }
+        return request
+    }
+
+    private static func approvers(_ invocation: Invocation, _ settings: AskSettings) throws -> Approvers {
+        func names(_ option: String) -> [String] {
+            invocation.all(option).flatMap {
+                $0.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
+            }
+        }
+        let people = names("of").map(settings.person)
+        let (isInOrder, isAll) = (invocation.has("in-order"), invocation.has("all"))
+        let rule: Approvers.RejectionRule = invocation.has("until-impossible") ? .untilImpossible : .ends
+        let approvers: Approvers
+        switch (invocation["user"], isAll, try invocation.integer("any", in: 1...100)) {
+        case (let user?, false, nil) where people.isEmpty && !isInOrder && rule == .ends:
+            approvers = .all(of: [settings.person(user)])
+        case (nil, true, nil) where rule == .ends: approvers = .all(of: people, inOrder: isInOrder)
+        case (nil, false, let count?): approvers = .any(count, of: people, inOrder: isInOrder, onRejection: rule)
+        default:
+            throw UsageError(
+                message: "say who must approve: --user NAME, --all --of NAMES, or --any NUMBER --of NAMES",
+                command: invocation.command
+            )
+        }
+        return approvers.excluding(names("exclude").map(settings.person))
+    }
+
+    private static func parameters(_ invocation: Invocation) throws -> [String: Parameter] {
+        let ascii = try self.pairs("parameter", invocation).mapValues { Parameter.ascii($0) }
+        let text = try self.pairs("text", invocation).mapValues { Parameter.text($0) }
+        if let name = ascii.keys.first(where: { text[$0] != nil }) {
+            throw UsageError(message: "the parameter '\(name)' is given twice", command: invocation.command)
+        }
+        return ascii.merging(text) { first, _ in first }
+    }
+
+    /// Returns the values of an option that takes `NAME=VALUE`.
+    static func pairs(_ option: String, _ invocation: Invocation) throws -> [String: String] {
+        var pairs: [String: String] = [:]
+        for word in invocation.all(option) {
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
+            guard parts.count == 2, !parts[0].isEmpty else {
+                throw UsageError(message: "--\(option) takes a name, = and a value", command: invocation.command)
+            }
+            guard pairs.updateValue(parts[1], forKey: parts[0]) == nil else {
+                throw UsageError(message: "'\(parts[0])' is given twice", command: invocation.command)
+            }
+        }
+        return pairs
+    }
+}

@@ -1,0 +1,71 @@
+import CommandLineSupport
+import MobileTokenApprovals
+
+/// A profile that asks: its settings, and its ledger.
+struct AskPlace: Sendable {
+    let folder: ProfileFolder
+    let settings: AskSettings
+    private let sealingKey: SealingKeySource?
+    private let openers: LedgerPlace.Openers
+
+    /// Options that mean something to `ask configure` alone: elsewhere they would seem to be heeded.
+    private static let configured = [
+        "url", "powerauth-url", "sdk-configuration", "proxy", "ca-file", "pin", "sealing-key",
+    ]
+
+    init(_ invocation: Invocation, _ openers: LedgerPlace.Openers) throws {
+        for option in Self.configured where invocation[option] != nil {
+            throw UsageError(
+                message: "--\(option) has no effect here; see 'ask configure'",
+                command: invocation.command
+            )
+        }
+        for flag in ["insecure", "insecure-http"] where invocation.has(flag) {
+            throw UsageError(message: "--\(flag) has no effect here", command: invocation.command)
+        }
+        self.folder = try ProfileHome(invocation).profile(invocation)
+        self.settings = try AskSettings.existing(self.folder)
+        self.sealingKey = try self.settings.sealingKey.map { try SealingKeySource($0) }
+        self.openers = openers
+    }
+
+    /// The variables with the sealing key, which a command does not inherit.
+    var sealingKeyVariables: [String] {
+        let name = self.settings.sealingKey.flatMap { $0.hasPrefix("env:") ? String($0.dropFirst(4)) : nil }
+        return name.map { [$0] } ?? []
+    }
+
+    /// Returns the ledger, which is not opened yet.
+    func ledger() throws -> ApprovalLedger {
+        let place = try LedgerPlace(self.settings.ledger ?? "sqlite:\(self.folder.ledger)")
+        return try place.ledger(sealedBy: self.sealingKey, self.openers)
+    }
+
+    /// Returns a desk that asks nobody, for what the ledger alone can tell.
+    func deskWithoutServer() async throws -> ApprovalDesk {
+        try await ApprovalDesk(audience: self.settings.audience, server: NoServer(), ledger: try self.ledger())
+    }
+}
+
+/// The server of a desk that needs none.
+private struct NoServer: ApprovalServer {
+    let timeout = Duration.seconds(20)
+
+    private var failure: ServerFailure {
+        ServerFailure(.unanswered(isOutcomeUnknown: false), code: "noServer", message: "There is no server here")
+    }
+
+    func create(_ operation: NewApprovalOperation) async throws(ServerFailure) -> Dated<ApprovalOperation> {
+        throw self.failure
+    }
+    func show(operation id: String) async throws(ServerFailure) -> Dated<ApprovalOperation> { throw self.failure }
+    func cancel(operation id: String, reason: String) async throws(ServerFailure) -> Dated<ApprovalOperation> {
+        throw self.failure
+    }
+    func show(registration id: String) async throws(ServerFailure) -> Dated<ApprovingRegistration> {
+        throw self.failure
+    }
+    func offlineCode(ofOperation id: String, registration: String) async throws(ServerFailure) -> Dated<String> {
+        throw self.failure
+    }
+}

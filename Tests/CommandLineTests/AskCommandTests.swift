@@ -1,0 +1,502 @@
+import Foundation
+import MobileTokenEmulator
+import MobileTokenTesting
+import TestSupport
+import Testing
+
+/// `mobile-token ask` over a server on a socket, whose virtual devices decide.
+@Suite(.timeLimit(.minutes(4))) struct AskCommandTests {
+    // MARK: Decisions
+
+    @Test func anApprovedCommandRunsOnceWithItsOwnStatus() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice")
+            try stage.write("manifest", "replicas: 2\n")
+            let words = ["--bind", "manifest=file:\(stage.file("manifest"))"]
+            let command = ["sh", "-c", "cat {manifest}; env; exit 7"]
+            let first = try await stage.ask(words, command)
+            #expect(first.exitCode == 7)
+            #expect(first.output.hasPrefix("replicas: 2\n"))
+            // The credentials stay here.
+            #expect(!first.output.contains(stage.emulator.cloudPassword))
+            #expect(!first.output.contains("MOBILE_TOKEN_CLOUD_USER"))
+            #expect(first.output.contains("MOBILE_TOKEN_CLOUD_URL"))
+            let lines = first.errors.split(separator: "\n")
+            #expect(lines.count == 2)
+            #expect(
+                lines.first?.contains(/^mobile-token: asked alice \(\w{4}-\w{4}\) for 'deploy', until .*; id q1$/)
+                    == true
+            )
+            #expect(lines.last == "mobile-token: approved by alice; the command ended with 7")
+            let report = try stage.report()
+            #expect(report["ran"]?.bool == true && report["exitStatus"]?.int64 == 7 && report["exitCode"]?.int64 == 7)
+            #expect(report["outcome"]?.string == "threw" && report["performance"]?.string == "threw")
+            let approval = try #require(report["approvals"]?.array?.first)
+            #expect(approval["userId"]?.string == "alice" && approval["evidence"]?.string == "answer")
+
+            let again = try await stage.ask(words, command)
+            #expect(again.exitCode == 84 && again.output.isEmpty)
+            #expect(try stage.report()["ran"]?.bool == false && stage.report()["performance"]?.string == "threw")
+            try stage.write("manifest", "replicas: 3\n")
+            let other = try await stage.ask(words, command)
+            #expect(other.exitCode == 85 && other.output.isEmpty)
+            #expect(try stage.report()["ran"]?.bool == false && stage.report()["exitCode"]?.int64 == 85)
+            #expect(await stage.emulator.operations().count == 1)
+        }
+    }
+
+    @Test func aRejectionRunsNothing() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.reject, reason: "UNEXPECTED_OPERATION"))
+            let outcome = try await stage.ask([], ["touch", stage.file("done")])
+            #expect(outcome.exitCode == 80, "\(outcome.errors)")
+            #expect(outcome.errors.contains("alice rejected it"))
+            #expect(!stage.exists("done"))
+            let report = try stage.report()
+            #expect(report["ran"]?.bool == false && report["outcome"]?.string == "rejected")
+            #expect(report["exitCode"]?.int64 == 80 && report["exitStatus"]?.isNull == true)
+        }
+    }
+
+    @Test func whatNobodyDecidesExpires() async throws {
+        try await AskStage.with { stage in
+            let asking = try stage.start(["--wait", "20s"], ["touch", stage.file("done")])
+            #expect(await asking.nextErrorLine()?.contains("asked alice") == true)
+            await stage.emulator.clock.advance(by: .seconds(30))
+            let outcome = await asking.outcome()
+            #expect(outcome.exitCode == 81, "\(outcome.errors)")
+            #expect(!stage.exists("done"))
+            #expect(try stage.report()["ran"]?.bool == false && stage.report()["outcome"]?.string == "expired")
+        }
+    }
+
+    @Test func withoutADeviceThatMayDecideNobodyIsAsked() async throws {
+        try await AskStage.with { stage in
+            let bob = try await stage.emulator.makeDevice(userID: "bob")
+            let outcome = try await stage.ask(["--device", bob.id], ["touch", stage.file("done")])
+            #expect(outcome.exitCode == 83, "\(outcome.errors)")
+            #expect(try stage.report()["ran"]?.bool == false && stage.report()["outcome"]?.string == "noDevice")
+            #expect(await stage.emulator.operations().isEmpty && !stage.exists("done"))
+        }
+    }
+
+    @Test func anOperationThatIsCanceledAtTheServerRunsNothing() async throws {
+        try await AskStage.with { stage in
+            let asking = try stage.start([], ["touch", stage.file("done")])
+            _ = await asking.nextErrorLine()
+            let id = try #require(await stage.emulator.operations().first?.id)
+            try await stage.emulator.cloud.cancelOperation(id)
+            let outcome = await asking.outcome()
+            #expect(outcome.exitCode == 82, "\(outcome.errors)")
+            #expect(try stage.report()["ran"]?.bool == false && !stage.exists("done"))
+        }
+    }
+
+    @Test func twoOfThreeApprove() async throws {
+        try await AskStage.with { stage in
+            for user in ["bob", "carol"] { try await stage.emulator.makeDevice(userID: user) }
+            try await stage.emulator.makeDevice(userID: "dave", rule: .init(.never))
+            let words = ["--any", "2", "--of", "alice,bob", "--of", "carol,dave", "--exclude", "alice"]
+            let outcome = try await stage.ask(words, ["true"], user: nil)
+            #expect(outcome.exitCode == 0, "\(outcome.errors)")
+            #expect(outcome.errors.contains("approved by bob, carol; the command ended with 0"))
+            #expect(outcome.errors.contains(/asked bob \(\w{4}-\w{4}\), carol \(\w{4}-\w{4}\), dave \(/))
+            let users = try #require(try stage.report()["approvals"]?.array).map { $0["userId"]?.string }
+            #expect(users == ["bob", "carol"])
+            #expect(await !stage.emulator.operations().contains { $0.status == "PENDING" || $0.userID == "alice" })
+        }
+    }
+
+    @Test func withoutACommandTheApprovalIsUsedUpOnce() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice")
+            let first = try await stage.ask(["--json", "--bind", "change=stdin:"], nil, input: "42")
+            #expect(first.exitCode == 0, "\(first.errors)")
+            let document = try JSONValue(parsing: first.output)
+            #expect(document["outcome"]?.string == "done" && document["ran"]?.bool == false)
+            #expect(document["idempotencyKey"]?.string?.utf8.count == 64)
+            let again = try await stage.ask(["--bind", "change=stdin:"], nil, input: "42")
+            #expect(again.exitCode == 84 && again.output.isEmpty)
+            #expect(try await stage.ask(["--bind", "change=stdin:"], nil, input: "43").exitCode == 85)
+        }
+    }
+
+    // MARK: What is approved
+
+    @Test func boundValuesReachTheCommandAsTheyWereDigested() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
+            try stage.write(
+                "script",
+                "#!/bin/sh\ncat \"$1\"; cat; printf %s \"$(cat \"$2\")\"; echo x >\"$1\" || exit 3\n"
+            )
+            let words = [
+                "--bind", "script=file:\(stage.file("script"))", "--bind", "in=stdin:", "--bind", "token=env:TOKEN",
+            ]
+            let asking = try stage.start(words, ["sh", "{script}", "{in}", "{token}"], environment: ["TOKEN": "t0ken"])
+            asking.write("from standard input\n")
+            let end = Task { await asking.outcome() }
+            #expect(await asking.nextErrorLine()?.contains("asked alice") == true)
+            // The copy is what counts, whatever becomes of the file.
+            try stage.write("script", "echo another\n")
+            try await stage.decide(.approve)
+            let outcome = await end.value
+            #expect(outcome.output == "from standard input\nfrom standard input\nt0ken")
+            // Nobody can write to it.
+            #expect(outcome.exitCode == 3, "\(outcome.errors)")
+        }
+    }
+
+    @Test func aFileThatChangesAfterItWasDigestedIsNotUsed() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
+            let file = stage.file("manifest")
+            try stage.write("manifest", "1")
+            let words = ["--bind", "manifest=file:\(file)"]
+            let asking = try stage.start(words, ["cp", file, stage.file("done")])
+            _ = await asking.nextErrorLine()
+            try stage.write("manifest", "2")
+            try await stage.decide(.approve)
+            let outcome = await asking.outcome()
+            #expect(outcome.exitCode == 86 && outcome.errors.contains("was changed after it was approved"))
+            #expect(!stage.exists("done"))
+            #expect(try stage.report()["ran"]?.bool == false && stage.report()["outcome"]?.string == "changed")
+        }
+    }
+
+    @Test func aTemplateThatWasEditedIsNoticed() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice")
+            try await stage.emulator.addTemplate(AskStage.template(signing: "A9*N${version}*R${binding}*X"))
+            let outcome = try await stage.ask([], ["touch", stage.file("done")])
+            #expect(outcome.exitCode == 86, "\(outcome.errors)")
+            #expect(try stage.report()["outcome"]?.string == "bindingMismatch" && !stage.exists("done"))
+        }
+    }
+
+    @Test func dataThatTheServerDoesNotShowMustBeAccepted() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice")
+            var rules = await stage.emulator.protocolRules()
+            rules.documentedAnswersOnly = true
+            try await stage.emulator.setProtocolRules(rules)
+            let refused = try await stage.ask([], ["touch", stage.file("done")])
+            #expect(refused.exitCode == 86, "\(refused.errors)")
+            #expect(try stage.report()["outcome"]?.string == "cannotVerify" && !stage.exists("done"))
+            try await stage.emulator.makeDevice(userID: "bob")
+            let accepted = try await stage.ask(["--id", "q2", "--accept-unverified-data"], ["true"], user: "bob")
+            #expect(accepted.exitCode == 0, "\(accepted.errors)")
+            let approval = try #require(try stage.report()["approvals"]?.array?.first)
+            #expect(approval["evidence"]?.string == "unverifiedData")
+        }
+    }
+
+    // MARK: Signals and crashes
+
+    @Test(arguments: [SIGTERM, SIGINT]) func aSignalBeforeTheClaimWithdrawsTheQuestion(_ signal: Int32) async throws {
+        try await AskStage.with { stage in
+            let asking = try stage.start([], ["touch", stage.file("done")])
+            _ = await asking.nextErrorLine()
+            asking.send(signal: signal)
+            let outcome = await asking.outcome()
+            #expect(outcome.exitCode == 130)
+            #expect(outcome.errors.hasSuffix("mobile-token: withdrawn\n"))
+            #expect(await stage.emulator.operations().map(\.status) == ["CANCELED"])
+            #expect(try stage.report()["ran"]?.bool == false && stage.report()["outcome"]?.string == "withdrawn")
+            let again = try await stage.ask([], ["touch", stage.file("done")])
+            #expect(again.exitCode == 82 && !stage.exists("done"))
+        }
+    }
+
+    @Test func aQuestionThatIsKeptIsWaitedForAgain() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
+            let asking = try stage.start(["--keep"], ["echo", "done"])
+            _ = await asking.nextErrorLine()
+            asking.send(signal: SIGTERM)
+            #expect(await asking.outcome().exitCode == 130)
+            #expect(await stage.emulator.operations().map(\.status) == ["PENDING"])
+            #expect(try await stage.run("show", "q1", "--json").output.contains(#""state":"open""#))
+            try await stage.decide(.approve)
+            let again = try await stage.ask(["--keep"], ["echo", "done"])
+            #expect(again.exitCode == 0 && again.output == "done\n", "\(again.errors)")
+            #expect(await stage.emulator.operations().count == 1)
+        }
+    }
+
+    @Test func aQuestionThatIsKeptCanBeWithdrawn() async throws {
+        try await AskStage.with { stage in
+            let asking = try stage.start(["--keep"], ["true"])
+            _ = await asking.nextErrorLine()
+            asking.send(signal: SIGTERM)
+            _ = await asking.outcome()
+            let withdrawn = try await stage.run("withdraw", "q1")
+            #expect(withdrawn.output == "The question is withdrawn.\n", "\(withdrawn.errors)")
+            #expect(await stage.emulator.operations().map(\.status) == ["CANCELED"])
+            #expect(try await stage.run("withdraw", "q2").exitCode == 4)
+        }
+    }
+
+    @Test func aSignalAfterTheClaimIsTheCommands() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice")
+            // A background process could miss the signal before it is another program.
+            let script = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.1; done"
+            let asking = try stage.start([], ["sh", "-c", script])
+            #expect(await asking.nextLine() == "ready")
+            asking.send(signal: SIGTERM)
+            let outcome = await asking.outcome()
+            #expect(outcome.exitCode == 9, "\(outcome.errors)")
+            #expect(try stage.report()["ran"]?.bool == true && stage.report()["exitStatus"]?.int64 == 9)
+        }
+    }
+
+    @Test func afterACrashNobodyKnowsUntilSomebodySettlesIt() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice")
+            let command = ["sh", "-c", "echo $$; exec sleep 1000"]
+            let asking = try stage.start([], command)
+            let process = try #require(await asking.nextLine().flatMap { pid_t($0) })
+            defer { kill(process, SIGKILL) }
+            asking.send(signal: SIGKILL)
+            kill(process, SIGKILL)
+            #expect(await asking.outcome().wasKilled)
+            // It was at it: the report says that it does not know.
+            #expect(try stage.report()["outcome"]?.string == "running" && stage.report()["ran"]?.isNull == true)
+            #expect(try await stage.run("settle", "q2", "--done", "--by", "carol").exitCode == 4)
+
+            let again = try await stage.ask([], command)
+            #expect(again.exitCode == 87 && again.output.isEmpty, "\(again.errors)")
+            #expect(try stage.report()["ran"]?.bool == false && stage.report()["performance"]?.string == "unknown")
+            let shown = try await stage.run("show", "--state", "unknown")
+            #expect(shown.lines.count == 2 && shown.lines.last?.hasPrefix("q1  unknown") == true)
+
+            #expect(try await stage.run("settle", "q1", "--done").exitCode == 2)
+            let settled = try await stage.run("settle", "q1", "--done", "--by", "carol")
+            #expect(settled.exitCode == 0 && settled.output == "Settled: it was done.\n", "\(settled.errors)")
+            #expect(try await stage.run("show", "q1").output.contains("wasDone, says carol"))
+            #expect(try await stage.run("settle", "q1", "--done", "--by", "carol").exitCode == 2)
+            #expect(try await stage.ask([], command).exitCode == 84)
+            #expect(try stage.report()["performance"]?.string == "done")
+        }
+    }
+
+    // MARK: What is refused before anybody is asked
+
+    @Test func whatCannotBeDoneIsRefusedBeforeAnybodyIsAsked() async throws {
+        try await AskStage.with { stage in
+            let refused: [([String], [String]?, Int32, String)] = [
+                ([], ["no-such-program"], 2, "there is no program 'no-such-program'"),
+                ([], [stage.path], 2, "there is no program"),
+                ([], [], 2, "there is no command after --"),
+                (["touch"], nil, 2, "the command comes after --"),
+                (["--json"], ["true"], 2, "standard output is the command's alone"),
+                (["--bind", "manifest=file:\(stage.file("nothing"))"], ["true"], 2, "cannot read"),
+                (["--bind", "manifest=nothing"], ["true"], 2, "names no source"),
+                (["--bind", "p=env:MOBILE_TOKEN_CLOUD_PASSWORD"], ["true"], 2, "not for the command"),
+                (["-p", "binding=x"], ["true"], 2, "the desk's own"),
+                (["-p", "other=\u{430}"], ["true"], 2, "printable ASCII"),
+                (["--all", "--of", "bob"], ["true"], 2, "say who must approve"),
+                (["--exclude", "ALICE"], ["true"], 2, "nobody to ask"),
+                (["--pin", "sha256//x"], ["true"], 2, "see 'ask configure'"),
+                (["--insecure"], ["true"], 2, "no effect"),
+                (["--wait", "5 minutes"], ["true"], 2, "takes a time"),
+            ]
+            for (words, command, exitCode, message) in refused {
+                try? FileManager.default.removeItem(atPath: stage.file("report"))
+                let outcome = try await stage.ask(words, command)
+                #expect(outcome.exitCode == exitCode && outcome.errors.contains(message), "\(words) \(outcome.errors)")
+                #expect(outcome.output.isEmpty)
+                #expect(try stage.report()["ran"]?.bool == false)
+            }
+            let unknown = try await stage.run("--template", "deplot", "--user", "alice", "--", "true")
+            #expect(unknown.exitCode == 2 && unknown.errors.contains("pins no template 'deplot', but deploy"))
+            #expect(await stage.emulator.operations().isEmpty)
+        }
+    }
+
+    @Test func aServerThatCannotBeAskedIsNamedAtOnce() async throws {
+        try await AskStage.with { stage in
+            let denied = try await stage.ask([], ["true"], environment: ["MOBILE_TOKEN_CLOUD_PASSWORD": "wrong"])
+            #expect(denied.exitCode == 78, "\(denied.errors)")
+            let missing = try await stage.ask([], ["true"], environment: ["MOBILE_TOKEN_CLOUD_PASSWORD": ""])
+            #expect(missing.exitCode == 78 && missing.errors.contains("there are no credentials"))
+            let away = try await stage.run("configure", "--cloud-url", "http://127.0.0.1:9")
+            #expect(away.exitCode == 0, "\(away.errors)")
+            #expect(try await stage.ask([], ["true"]).exitCode == 3)
+            #expect(try stage.report()["ran"]?.bool == false)
+        }
+    }
+
+    @Test func anotherKeyThanTheServersIsRefused() async throws {
+        var configuration = Emulator.Configuration()
+        configuration.tls = .selfSigned
+        try await AskStage.with(configuration) { stage in
+            try await stage.emulator.makeDevice(userID: "alice")
+            let certificate = try #require(stage.emulator.certificate)
+            let words = ["configure", "--cloud-url", stage.emulator.cloudURL, "--ca-file", certificate.file, "--pin"]
+            let wrong = "sha256//" + String(repeating: "A", count: 43) + "="
+            #expect(try await stage.run(words + [wrong]).exitCode == 0)
+            let refused = try await stage.ask([], ["true"])
+            #expect(refused.exitCode == 11 && refused.errors.contains("nobody was asked"), "\(refused.errors)")
+            // The key of now, and the next one.
+            #expect(try await stage.run(words + ["\(wrong);\(certificate.publicKeyPin)"]).exitCode == 0)
+            #expect(try await stage.ask([], ["true"]).exitCode == 0)
+        }
+    }
+
+    // MARK: Credentials and settings
+
+    @Test func credentialsFromADescriptorAreNotHandedOn() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice")
+            try stage.write("cloud", "\(stage.emulator.cloudUser):\(stage.emulator.cloudPassword)\n")
+            let program = try ChildProcess.besideTests("mobile-token")
+            let words = [
+                "ask", "--template", "deploy", "--user", "alice", "--cloud-credentials", "/dev/fd/7", "-p", "service=a",
+                "-p", "version=1",
+            ]
+            let command = ["--", "sh", "-c", "test -e /dev/fd/8 && ! test -e /dev/fd/7"]
+            let outcome = try await ChildProcess.run(
+                "/bin/bash",
+                ["-c", #"exec "$0" "$@" 7<"$HOME/cloud" 8</dev/null"#, program] + words + command,
+                environment: ["HOME": stage.path, "MOBILE_TOKEN_HOME": stage.path, "PATH": "/usr/bin:/bin"]
+            )
+            #expect(outcome.exitCode == 0, "\(outcome.errors)")
+        }
+    }
+
+    @Test func settingsThatWouldAskForLessAreRefused() async throws {
+        try await AskStage.with { stage in
+            let unbound = try await stage.run("configure", "--signs", "login=A2*T${tool}")
+            #expect(unbound.exitCode == 2 && unbound.errors.contains("*R${binding}"), "\(unbound.errors)")
+            #expect(try await stage.run("configure", "--audience", "other").exitCode == 2)
+            #expect(try await stage.run("configure", "--cloud-url", "http://bank.example.com").exitCode == 2)
+            // A pin that is misspelt is not taken for none.
+            let file = stage.file("default/asking.json")
+            let settings = try String(contentsOfFile: file, encoding: .utf8)
+            try settings.replacing("\"url\"", with: "\"pinn\" : \"x\", \"url\"")
+                .write(toFile: file, atomically: true, encoding: .utf8)
+            let outcome = try await stage.ask([], ["true"])
+            #expect(outcome.exitCode == 78 && outcome.errors.contains("'cloud.pinn'"), "\(outcome.errors)")
+        }
+    }
+
+    @Test func aLedgerIsNotDeletedByTheWay() async throws {
+        try await AskStage.with { stage in
+            #expect(try await stage.run("show").output == "No questions.\n")
+            let list = try await Program.run("profile", "list", home: stage.home.url)
+            #expect(list.output.contains("test/staging"))
+            let refused = try await Program.run("profile", "remove", "default", home: stage.home.url)
+            #expect(refused.exitCode == 2 && refused.errors.contains("--discard-ledger"))
+            let copy = stage.file("copy")
+            try FileManager.default.copyItem(atPath: stage.file("default"), toPath: copy)
+            let copied = try await stage.run("show", "--profile", "copy")
+            #expect(copied.exitCode == 5, "\(copied.errors)")
+            #expect(try await stage.run("adopt-ledger", "--profile", "copy").exitCode == 0)
+            #expect(try await stage.run("show", "--profile", "copy").exitCode == 0)
+            let words = ["profile", "remove", "default", "--discard-ledger"]
+            #expect(try await Program.start(words, home: stage.home.url).outcome().exitCode == 0)
+        }
+    }
+}
+
+/// A server with a template, and a profile that asks there.
+private struct AskStage {
+    static let form = "A9*T${service}*N${version}*R${binding}"
+
+    let emulator: Emulator
+    let home: TemporaryFolder
+
+    var path: String { self.home.path }
+
+    static func with(
+        _ configuration: Emulator.Configuration = Emulator.Configuration(),
+        _ body: (Self) async throws -> Void
+    ) async throws {
+        try await withEmulator(configuration) { emulator in
+            let stage = Self(emulator: emulator, home: try TemporaryFolder())
+            try await emulator.addTemplate(self.template(signing: self.form))
+            let configured = try await stage.run(
+                "configure",
+                "--audience",
+                "test/staging",
+                "--signs",
+                "deploy=\(self.form)"
+            )
+            #expect(configured.exitCode == 0, "\(configured.errors)")
+            try await body(stage)
+        }
+    }
+
+    static func template(signing form: String) -> String {
+        let document: JSONValue = [
+            "name": "deploy", "data": .string(form),
+            "allowedSignatureType": ["type": "2FA", "variants": ["possession_knowledge"]],
+            "formData": [
+                "title": "Deploy ${service} ${version}?", "message": "${fingerprint}",
+                "attributes": [["type": "KEY_VALUE", "id": "s", "label": "Service", "value": "${service}"]],
+            ],
+        ]
+        return String(decoding: document.serialized(), as: UTF8.self)
+    }
+
+    func file(_ name: String) -> String { self.home.file(name) }
+    func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: self.file(name)) }
+    func write(_ name: String, _ text: String) throws {
+        try text.write(toFile: self.file(name), atomically: true, encoding: .utf8)
+    }
+    func report() throws -> JSONValue {
+        try JSONValue(parsing: String(contentsOfFile: self.file("report"), encoding: .utf8))
+    }
+
+    /// Lets the one device decide the one operation.
+    func decide(_ decision: Emulator.DeviceDecision) async throws {
+        let (device, operation) = (await self.emulator.devices().first, await self.emulator.operations().first)
+        _ = try await self.emulator.decide(#require(operation).id, decision, byDevice: #require(device).id)
+    }
+
+    /// Runs a command of `ask`.
+    func run(_ words: String...) async throws -> ChildProcess.Outcome { try await self.run(words) }
+    func run(_ words: [String]) async throws -> ChildProcess.Outcome {
+        try await Program.start(["ask"] + words, home: self.home.url, environment: self.environment).outcome()
+    }
+
+    private var environment: [String: String] {
+        [
+            "MOBILE_TOKEN_CLOUD_URL": self.emulator.cloudURL,
+            "MOBILE_TOKEN_CLOUD_USER": self.emulator.cloudUser,
+            "MOBILE_TOKEN_CLOUD_PASSWORD": self.emulator.cloudPassword,
+            "MOBILE_TOKEN_CA_FILE": self.emulator.certificate?.file ?? "",
+        ]
+    }
+
+    /// Asks for the question `q1`, and a command if there is one.
+    func start(
+        _ words: [String],
+        _ command: [String]?,
+        user: String? = "alice",
+        environment: [String: String] = [:]
+    ) throws -> ChildProcess {
+        var all = [
+            "ask", "--template", "deploy", "-p", "service=billing", "-p", "version=4.2.1", "--report",
+            self.file("report"),
+        ]
+        if let user { all += ["--user", user] }
+        if !words.contains("--id") { all += ["--id", "q1"] }
+        all += words + (command.map { ["--"] + $0 } ?? [])
+        return try Program.start(all, home: self.home.url, environment: self.environment.merging(environment) { $1 })
+    }
+
+    func ask(
+        _ words: [String],
+        _ command: [String]?,
+        user: String? = "alice",
+        input: String = "",
+        environment: [String: String] = [:]
+    ) async throws -> ChildProcess.Outcome {
+        let asking = try self.start(words, command, user: user, environment: environment)
+        asking.write(input)
+        return await asking.outcome()
+    }
+}
