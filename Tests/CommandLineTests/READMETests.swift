@@ -95,6 +95,7 @@ import Testing
     /// What `Scripts/docs` does not look at: links between files, as a browser of the repository follows them.
     @Test(arguments: [
         "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "Examples/approval-daemon/README.md",
+        "Examples/deployment-gate/README.md",
     ])
     func everyLinkLeadsToAFile(document: String) throws {
         let links = try Self.text(document).matches(of: /\]\(([^)#]+)[^)]*\)/).map { String($0.output.1) }

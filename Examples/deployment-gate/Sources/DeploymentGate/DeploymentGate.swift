@@ -1,0 +1,42 @@
+public import MobileTokenApprovals
+
+/// Deploys what two people of a team have approved, neither of them the one who wants it.
+public struct DeploymentGate: Sendable {
+    /// The template, which the server needs with the same form. What a person has to judge stands in it in clear.
+    public static let template = ApprovalTemplate("deploy", signs: "A9*T${service}*N${version}*R${binding}")
+
+    private let desk: ApprovalDesk
+    private let team: [Person]
+    private let target: any DeploymentTarget
+
+    /// Creates a gate.
+    ///
+    /// - Parameters:
+    ///   - desk: The desk, whose audience names the target.
+    ///   - team: Those who may approve.
+    ///   - target: The place that deployments go to. Nobody else may hold it.
+    public init(desk: ApprovalDesk, team: [Person], target: any DeploymentTarget) {
+        (self.desk, self.team, self.target) = (desk, team, target)
+    }
+
+    /// Asks, and deploys once it is approved.
+    ///
+    /// - Parameters:
+    ///   - id: The name of the deployment: the same one is asked for once, and done once.
+    ///   - requester: The one who wants it, as the caller has authenticated them.
+    /// - Throws: `ApprovalError` when nothing was done, and what the target throws.
+    public func deploy(_ deployment: Deployment, id: String, requestedBy requester: Person) async throws {
+        let request = ApprovalRequest(
+            id: id,
+            from: .any(2, of: self.team).excluding(requester),
+            template: Self.template,
+            parameters: ["service": .ascii(deployment.service), "version": .ascii(deployment.version)],
+            action: try .json(deployment.json),
+            expires: .seconds(600)
+        )
+        try await self.desk.perform(request) { approval in
+            // What was approved, not the variable beside it.
+            try await self.target.apply(approval.action, key: approval.idempotencyKey, notAfter: approval.notAfter)
+        }
+    }
+}
