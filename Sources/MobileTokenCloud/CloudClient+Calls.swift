@@ -78,7 +78,10 @@ extension CloudClient {
         let date = response.headers["Date"].flatMap { HTTPDate.date($0) }
         let limits = JSONLimits(maximumByteCount: Self.largestAnswer, maximumDepth: 64, maximumValueCount: 64 << 10)
         let json = try? JSONValue(parsing: response.body, limits: limits)
-        if let error = CloudError(response, json, date: date, isRead: endpoint.isRead) { throw error }
+        if var error = CloudError(response, json, date: date, isRead: endpoint.isRead) {
+            error.date = date
+            throw error
+        }
         func unreadable(_ message: String) -> CloudError {
             CloudError(
                 .invalidResponse,

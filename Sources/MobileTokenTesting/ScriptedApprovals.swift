@@ -1,3 +1,4 @@
+import Coordination
 import EmulatorBackend
 import ExactJSON
 import Foundation
@@ -126,6 +127,8 @@ package final class ScriptedServer: ApprovalServer {
     private let cloud: CloudServer
     private let devices: [String: OperationsService]
     private let state: Mutex<State>
+    /// One call at a time: while a person decides, the server's time is that moment's.
+    private let turns = KeyedSemaphore()
 
     package init(_ people: [String: ScriptedApprover], clock: ManualClock) async throws {
         let time = Time(clock)
@@ -181,7 +184,21 @@ package final class ScriptedServer: ApprovalServer {
 
     package var timeout: Duration { self.cloud.timeout }
 
+    package func time() async throws(ServerFailure) -> Int64? {
+        try await self.takeTurn()
+        defer { self.turns.leave("") }
+        return try await self.cloud.time()
+    }
+
+    private func takeTurn() async throws(ServerFailure) {
+        do { try await self.turns.enter("") } catch {
+            throw ServerFailure(.canceled, code: "canceled", message: "The call was canceled")
+        }
+    }
+
     package func create(_ operation: NewApprovalOperation) async throws(ServerFailure) -> Dated<ApprovalOperation> {
+        try await self.takeTurn()
+        defer { self.turns.leave("") }
         self.install(operation.template, operation.parameters.keys)
         let answer = try await self.cloud.create(operation)
         let user = operation.userID
@@ -206,6 +223,8 @@ package final class ScriptedServer: ApprovalServer {
     }
 
     package func show(operation id: String) async throws(ServerFailure) -> Dated<ApprovalOperation> {
+        try await self.takeTurn()
+        defer { self.turns.leave("") }
         try await self.decide()
         var answer = try await self.cloud.show(operation: id)
         if answer.value.status == "APPROVED", let data = self.state.withLock({ $0.shown[id] }) {
@@ -215,17 +234,23 @@ package final class ScriptedServer: ApprovalServer {
     }
 
     package func cancel(operation id: String, reason: String) async throws(ServerFailure) -> Dated<ApprovalOperation> {
+        try await self.takeTurn()
+        defer { self.turns.leave("") }
         try await self.decide()
         return try await self.cloud.cancel(operation: id, reason: reason)
     }
 
     package func show(registration id: String) async throws(ServerFailure) -> Dated<ApprovingRegistration> {
-        try await self.cloud.show(registration: id)
+        try await self.takeTurn()
+        defer { self.turns.leave("") }
+        return try await self.cloud.show(registration: id)
     }
 
     package func offlineCode(ofOperation id: String, registration: String) async throws(ServerFailure) -> Dated<String>
     {
-        try await self.cloud.offlineCode(ofOperation: id, registration: registration)
+        try await self.takeTurn()
+        defer { self.turns.leave("") }
+        return try await self.cloud.offlineCode(ofOperation: id, registration: registration)
     }
 
     // MARK: People

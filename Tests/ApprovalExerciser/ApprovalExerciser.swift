@@ -8,7 +8,8 @@ import PowerAuth
 /// A process that asks and acts until it is killed, so that the tests can have several of them.
 ///
 /// Arguments are `name=value`: `ledger`, `url`, `user`, `password`, `id`, `log` (a file that gets a line for each action), and where it kills itself:
-/// `before=STATE` and `after=STATE` of a write, `action=begin` or `action=end`, `die-after=MICROSECONDS`. The last line of the output is how it went.
+/// `before=STATE` and `after=STATE` of a write, `action=begin` or `action=end`, `die-after=MICROSECONDS`; and how far its clock is ahead:
+/// `ahead=SECONDS`. The last line of the output is how it went.
 @main
 struct ApprovalExerciser {
     let settings: [String: String]
@@ -58,6 +59,9 @@ struct ApprovalExerciser {
         configuration.limits.shortestPoll = .milliseconds(10)
         configuration.limits.longestPoll = .milliseconds(50)
         configuration.limits.requestsPerSecond = 1_000
+        if let seconds = self.settings["ahead"].flatMap(Double.init) {
+            configuration.now = { Date(timeIntervalSinceNow: seconds) }
+        }
         let desk = try await ApprovalDesk(
             audience: "kill",
             cloud: cloud,

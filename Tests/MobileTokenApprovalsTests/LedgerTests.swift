@@ -161,7 +161,7 @@ private func copy(_ path: String, to target: String, _ suffixes: [String] = suff
         let edited = LedgerChange(
             key: key,
             tag: row.tag,
-            state: row.state,
+            state: try #require(row.state),
             incarnation: row.incarnation,
             newTag: 1,
             newState: .approved,
@@ -171,6 +171,63 @@ private func copy(_ path: String, to target: String, _ suffixes: [String] = suff
         #expect(await memory.swap(edited) == .written)
         #expect(await bench.code() == .ledgerFailed)
         #expect(bench.runs.count == 0)
+    }
+
+    /// A row that is damaged, missing or an earlier one is told of, nothing is done with it, and the others are looked after.
+    @Test(arguments: ["content", "state", "earlier", "gone"]) func rule8ADamagedRowKeepsNobodyFromTheOthers(
+        _ damage: String
+    ) async throws {
+        let memory = MemoryLedger()
+        let bench = try await Bench(ledger: .testing(memory))
+        let running = Task { try await bench.desk.run() }
+        let events = bench.desk.events()
+        bench.server.with { $0.script["alice"]?.after = 100_000 }
+        let damaged = try await bench.desk.ask(Bench.request())
+        let key = LedgerKey(audience: "test", id: "deploy-1")
+        let earlier = try #require(await memory.load(key))
+        bench.clock.advance(by: .seconds(10))
+        try await bench.desk.core.step(key)
+        var row = try #require(await memory.load(key))
+        switch damage {
+        case "content": row.content[20] ^= 1
+        case "state": row.state = nil
+        case "earlier": row = earlier
+        default: break
+        }
+        await memory.put(damage == "gone" ? nil : row, for: key)
+        let fine = try await bench.desk.ask(Bench.request("deploy-2", from: .user("bob")))
+        let decision = try await bench.passing { try await fine.decision() }
+        guard case .approved = decision else {
+            Issue.record("\(decision)")
+            return
+        }
+        let message = try await bench.passing {
+            for await event in events where event.kind == .questionUnreadable { return event.message }
+            return nil
+        }
+        #expect(message?.contains(key.description) == true)
+        #expect(await bench.desk.health.unreadable == 1)
+        #expect(try await bench.desk.tickets().map(\.id) == ["deploy-2"])
+        await #expect(throws: ApprovalError.self) { try await damaged.decision() }
+        // The poller was at work until now.
+        running.cancel()
+        await #expect(throws: CancellationError.self) { try await running.value }
+        if damage != "gone" { #expect(await bench.code() == .ledgerFailed) }
+        #expect(bench.runs.count == 0)
+    }
+
+    /// What was done once is not done again because the row of before was put back.
+    @Test func rule8ARowOfBeforeThatIsPutBackIsNoticedWhileTheProcessLives() async throws {
+        let memory = MemoryLedger()
+        let bench = try await Bench(ledger: .testing(memory))
+        let ticket = try await bench.desk.ask(Bench.request())
+        _ = try await bench.passing { try await ticket.decision() }
+        let key = LedgerKey(audience: "test", id: "deploy-1")
+        let approved = try #require(await memory.load(key))
+        try await bench.perform()
+        await memory.put(approved, for: key)
+        #expect(await bench.code() == .ledgerFailed)
+        #expect(bench.runs.count == 1)
     }
 
     // MARK: Rule 7

@@ -79,6 +79,42 @@ import Testing
         #expect(await bench.code(of: Bench.request("deploy-2", from: two)) == .rejected)
     }
 
+    @Test func nobodyIsAskedAfterItWasWithdrawnElsewhere() async throws {
+        let bench = try await Bench()
+        let other = try await Bench.desk(bench.ledger, bench.server)
+        bench.server.with { state in
+            state.script = [:]
+            state.beforeCreate = { _, operation in
+                guard operation.userID == "alice" else { return }
+                try? await other.tickets(id: "deploy-1").first?.withdraw(reason: "not needed")
+            }
+        }
+        _ = try? await bench.desk.ask(Bench.request(from: .all(of: ["alice", "bob"])))
+        #expect(bench.server.with { $0.creations.map(\.userID) } == ["alice"])
+    }
+
+    /// A slow creation of one person keeps another process from taking that of the next one for lost, once it is taken up there.
+    @Test func twoProcessesDoNotAskAPersonTwice() async throws {
+        let bench = try await Bench()
+        let other = try await Bench.desk(bench.ledger, bench.server)
+        let key = LedgerKey(audience: "test", id: "deploy-1")
+        let isSlow = Shared(true)
+        bench.server.with { state in
+            state.script = [:]
+            state.beforeCreate = { server, operation in
+                guard operation.userID == "alice", isSlow.value else { return }
+                isSlow.value = false
+                server.clock.advance(by: .seconds(26))
+                try? await other.core.step(key)
+            }
+        }
+        _ = try await bench.desk.ask(Bench.request(from: .all(of: ["alice", "bob"])))
+        #expect(bench.server.with { $0.creations.count { $0.userID == "bob" } } == 1)
+        try await bench.desk.core.step(key)
+        let pending = bench.server.operations.filter { $0.status == "PENDING" }.compactMap(\.userID)
+        #expect(pending.sorted() == ["alice", "bob"])
+    }
+
     @Test func oneAfterTheOther() async throws {
         let bench = try await Bench()
         bench.server.with { $0.script = [:] }

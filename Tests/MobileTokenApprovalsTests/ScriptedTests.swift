@@ -1,3 +1,4 @@
+import Foundation
 import MobileTokenApprovals
 import MobileTokenTesting
 import Testing
@@ -40,6 +41,37 @@ import Testing
         #expect(personal.factors == "possession_knowledge")
         #expect(personal.registrationID != nil)
         #expect(personal.signedData?.hasPrefix("A9*Tbilling*N4.2.1*R") == true)
+    }
+
+    /// Their moments do not become each other's, though all of them are looked at together.
+    @Test func everybodyDecidesAtAMomentOfTheirOwn() async throws {
+        let clock = ManualClock()
+        let users = (1...8).map { "user-\($0)" }
+        let script = Dictionary(
+            uniqueKeysWithValues: users.enumerated().map { index, user in
+                (user, ScriptedApprover.approves(after: .seconds(10 * index)))
+            }
+        )
+        let desk = try await ApprovalDesk.scripted(script, clock: clock) { $0.limits.requestsPerSecond = 1_000 }
+        var tickets: [(ticket: ApprovalTicket, delay: Double)] = []
+        for (index, user) in users.enumerated() {
+            tickets.append((try await desk.ask(Bench.request(user, from: .user(user))), Double(10 * index)))
+        }
+        clock.advance(by: .seconds(100))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (ticket, delay) in tickets {
+                group.addTask {
+                    guard case .approved(let approvals) = try await ticket.decision(),
+                        let approved = approvals.first?.approvedAt
+                    else {
+                        Issue.record("no approval")
+                        return
+                    }
+                    #expect(approved.timeIntervalSince(ticket.asked) == delay)
+                }
+            }
+            try await group.waitForAll()
+        }
     }
 
     @Test func somebodyRejectsForAReason() async throws {

@@ -120,6 +120,8 @@ public final class ApprovalDesk: Sendable {
 
     /// Returns the questions that the ledger has, such as those that an earlier process asked, or those to settle.
     ///
+    /// Rows that cannot be read are left out: ``health`` counts them, and an event names each.
+    ///
     /// - Parameters:
     ///   - id: The name of the question; `nil` for all.
     ///   - states: The states that they are in.
@@ -138,8 +140,9 @@ public final class ApprovalDesk: Sendable {
             var last: LedgerKey?
             while true {
                 let page = try await self.core.ledger.page(.states(searched), after: last)
-                for stored in page { found.append(try await self.core.followed(stored).record) }
-                guard page.count == 256, let end = page.last?.record.key else { break }
+                self.core.note(unreadable: page.unreadable)
+                for stored in page.readable { found.append(try await self.core.followed(stored).record) }
+                guard let end = page.end else { break }
                 last = end
             }
         }
@@ -227,10 +230,7 @@ public final class ApprovalDesk: Sendable {
     public var health: Health {
         get async {
             let pending = Set(ApprovalState.allCases.filter(\.isPending))
-            let (looked, offset, lastError) = self.core.withState { state in
-                (state.schedule.values.compactMap(\.looked).min(), state.offset, state.lastError)
-            }
-            var (open, unknown, failure) = (0, 0, lastError)
+            var (open, unknown, failure) = (0, 0, String?.none)
             do {
                 let states = try await self.tickets(in: pending.union([.unknown])).map(\.state)
                 unknown = states.count { $0 == .unknown }
@@ -238,13 +238,20 @@ public final class ApprovalDesk: Sendable {
             } catch {
                 failure = "\(error)"
             }
+            let (looked, offset, lastError, unreadable) = self.core.withState { state in
+                (
+                    state.schedule.values.compactMap(\.looked).min(), state.offset, state.lastError,
+                    state.unreadable.count
+                )
+            }
             let age = looked.map { self.core.clock.now - $0 }
             return Health(
                 open: open,
                 unknown: unknown,
+                unreadable: unreadable,
                 oldestAnswer: age.map { Date(milliseconds: self.core.now.subtractingSaturated($0.milliseconds)) },
                 clockSkew: offset.map { .milliseconds($0) },
-                lastError: failure
+                lastError: failure ?? lastError
             )
         }
     }

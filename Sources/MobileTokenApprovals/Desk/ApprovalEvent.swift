@@ -16,11 +16,13 @@ public struct ApprovalEvent: Sendable, Hashable, CustomStringConvertible {
         case serverFailed
         /// The action is over, and the ledger could not be told: the question is `unknown` from now on.
         case outcomeNotRecorded
+        /// A row of the ledger cannot be read: damaged, missing, or an earlier one that was put back. Nothing is done with it.
+        case questionUnreadable
     }
 
     /// The kind of event.
     public let kind: Kind
-    /// The question.
+    /// The question; empty when a row of the ledger does not tell it.
     public let questionID: String
     /// The fingerprint of the question.
     public let fingerprint: String

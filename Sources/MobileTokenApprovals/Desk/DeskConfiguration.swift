@@ -10,7 +10,7 @@ extension ApprovalDesk {
             public var openQuestions = 3
             /// The time between two questions to one person: 10 s.
             public var questionInterval = Duration.seconds(10)
-            /// The number of requests a second that look after open questions, all in all: 20.
+            /// The number of requests to the server in any second, all in all: 20.
             public var requestsPerSecond = 20.0
             /// The shortest time between two looks at one question: 5 s.
             public var shortestPoll = Duration.seconds(5)
@@ -44,6 +44,8 @@ extension ApprovalDesk {
         public let open: Int
         /// The number of actions of which nobody knows the end: see ``ApprovalDesk/settle(id:as:by:)``.
         public let unknown: Int
+        /// The number of rows of the ledger that cannot be read, as far as they were found: damaged, missing, or earlier ones put back.
+        public let unreadable: Int
         /// When the question that was looked at longest ago was looked at; `nil` when none is open.
         public let oldestAnswer: Date?
         /// The time by which the server's clock is ahead of this one; `nil` before its first answer.

@@ -26,8 +26,7 @@ extension DeskCore {
             try Task.checkCancellation()
             let stored = try await self.followed(try await self.loaded(key))
             guard stored.record.state == .approved, !stored.isForeign else { throw stored.record.refusal }
-            let looked = self.clock.now
-            guard let (checked, approvals, oldest) = try await self.check(stored) else {
+            guard let (checked, approvals, oldest, looked) = try await self.check(stored) else {
                 // No answer that tells: once more, until the approval is too old.
                 try await self.clock.sleep(until: self.clock.now + wait)
                 wait = min(wait * 2, .seconds(10))
@@ -89,7 +88,7 @@ extension DeskCore {
             if let stored = try? await self.ledger.load(claimed.key) {
                 self.report(.outcomeNotRecorded, stored.record, "\(error)")
             } else {
-                self.reportUnrecorded(claimed, "\(error)")
+                self.report(.outcomeNotRecorded, "", claimed.fingerprint, .unknown, "\(error)")
             }
         }
         let signals = self.withState { $0.signals(for: claimed.key) }
@@ -97,22 +96,10 @@ extension DeskCore {
         try? await self.step(claimed.key)
     }
 
-    private func reportUnrecorded(_ claimed: Claimed, _ message: String) {
-        let event = ApprovalEvent(
-            kind: .outcomeNotRecorded,
-            questionID: "",
-            fingerprint: claimed.fingerprint,
-            state: .unknown,
-            message: message,
-            date: self.configuration.now()
-        )
-        self.configuration.observer?(event)
-        self.events.send(event)
-    }
-
     // MARK: Step (3)
 
-    private typealias Checked = (stored: Stored, approvals: [PersonalApproval], oldest: Int64)
+    /// With when the first request was sent.
+    private typealias Checked = (stored: Stored, approvals: [PersonalApproval], oldest: Int64, looked: Duration)
     private typealias Finding = (index: Int, verdict: Verdict)
 
     private enum Verdict: Sendable {
@@ -127,9 +114,14 @@ extension DeskCore {
     }
 
     /// Returns `nil` when the server does not tell. A question that may not be acted on has another state afterwards.
-    private func check(_ stored: Stored) async throws -> (Stored, [PersonalApproval], Int64)? {
+    private func check(_ stored: Stored) async throws -> Checked? {
         let record = stored.record
         let counted = record.parts.indices.filter { record.parts[$0].answer == .approved }
+        // A request that waits for its turn is not sent yet. Each approval may need a look at its device, too.
+        do { try await self.server.waitForTurns(counted.count * 2 + record.mayObject.count) } catch {
+            throw CancellationError()
+        }
+        let looked = self.clock.now
         let findings = try await withThrowingTaskGroup(of: Finding.self) { group in
             for index in counted { group.addTask { (index, try await self.verdict(index, record)) } }
             for index in record.mayObject { group.addTask { (index, try await self.objection(by: index, record)) } }
@@ -166,14 +158,14 @@ extension DeskCore {
             result = swapped
         }
         if isSilent, changed.state == .approved { return nil }
-        return (result, approvals, now.subtractingSaturated(oldest))
+        return (result, approvals, now.subtractingSaturated(oldest), looked)
     }
 
     /// Asks for the "no" of somebody who has not answered yet.
     private func objection(by index: Int, _ record: QuestionRecord) async throws -> Verdict {
         guard let id = record.parts[index].operationID else { return .undecided }
         do {
-            let answer = try await self.server.show(operation: id)
+            let answer = try await self.server.unpaced.show(operation: id)
             self.note(answer.date)
             guard answer.value.status == "REJECTED" else { return .undecided }
             return .ends(.rejected, .rejected, "\(record.parts[index].person) rejected it")
@@ -191,7 +183,7 @@ extension DeskCore {
         }
         let answer: Dated<ApprovalOperation>
         do {
-            answer = try await self.server.show(operation: id)
+            answer = try await self.server.unpaced.show(operation: id)
         } catch {
             if error.kind == .canceled { throw CancellationError() }
             self.note(error, record)
@@ -232,7 +224,7 @@ extension DeskCore {
         }
         // Without the server's time in the answer, what this clock says, put right by what is known of the server's.
         let age = ApprovalAge.age(
-            answered: answer.date ?? self.now.addingSaturated(self.withState { $0.offset } ?? 0),
+            answered: answer.date ?? self.serverNow,
             finalized: operation.finalized,
             lastPending: part.lastPending
         )
@@ -263,7 +255,7 @@ extension DeskCore {
         }
         let registration: ApprovingRegistration
         do {
-            let answer = try await self.server.show(registration: id)
+            let answer = try await self.server.unpaced.show(registration: id)
             self.note(answer.date)
             registration = answer.value
         } catch {

@@ -51,7 +51,7 @@ extension DeskCore {
             }
             try await self.lookUpUnrecognized()
             let due = self.withState { $0.takeDue(at: self.clock.now, limits: self.configuration.limits) }
-            try await self.stepAll(due)
+            if try await self.stepAll(due) { nextSearch = self.clock.now }
             guard due.isEmpty else { continue }
             let next = min(self.withState { $0.nextTime() } ?? nextSearch, nextSearch)
             if next > self.clock.now { _ = try await withDeadline(next, on: self.clock) { await self.poller.wait() } }
@@ -59,24 +59,35 @@ extension DeskCore {
     }
 
     /// Steps questions, a few at a time: what a slow answer keeps is no reason for the others to wait.
-    private func stepAll(_ keys: [LedgerKey]) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
+    ///
+    /// - Returns: `true` when something seems to be wrong with the ledger as a whole.
+    private func stepAll(_ keys: [LedgerKey]) async throws -> Bool {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            var isWrong = false
             var rest = keys[...]
             for key in rest.prefix(8) { group.addTask { try await self.stepNotingFailure(key) } }
             rest = rest.dropFirst(8)
-            while try await group.next() != nil {
+            while let result = try await group.next() {
+                if result { isWrong = true }
                 guard let key = rest.popFirst() else { continue }
                 group.addTask { try await self.stepNotingFailure(key) }
             }
+            return isWrong
         }
     }
 
-    /// A ledger that went back ends the poller; other failures may pass.
-    private func stepNotingFailure(_ key: LedgerKey) async throws {
+    /// A failure may pass, or be of one row alone: the others are looked after nevertheless. Whether the ledger went back as a whole, the
+    /// search finds, which follows at once and ends the poller.
+    private func stepNotingFailure(_ key: LedgerKey) async throws -> Bool {
         do {
             try await self.step(key)
-        } catch let error as ApprovalError where error.code != .ledgerWentBack {
+            return false
+        } catch let error as ApprovalError {
             self.withState { $0.lastError = error.description }
+            guard error.code == .ledgerWentBack else { return false }
+            self.withState { $0.forget(key) }
+            self.note(unreadable: [key])
+            return true
         }
     }
 
@@ -85,10 +96,11 @@ extension DeskCore {
         var last: LedgerKey?
         while true {
             let page = try await self.ledger.page(.needingAttention, after: last)
-            for stored in page {
+            self.note(unreadable: page.unreadable)
+            for stored in page.readable {
                 self.withState { $0.takeUp(stored.record, at: self.clock.now, limits: self.configuration.limits) }
             }
-            guard page.count == 256, let end = page.last?.record.key else { return }
+            guard let end = page.end else { return }
             last = end
         }
     }

@@ -11,7 +11,7 @@ final class DeskCore: Sendable {
     typealias Stored = Ledger.Stored
 
     let ledger: Ledger
-    let server: any ApprovalServer
+    let server: PacedServer
     let configuration: ApprovalDesk.Configuration
     let clock: ServiceClock
     let events = EventHub()
@@ -21,9 +21,13 @@ final class DeskCore: Sendable {
 
     init(ledger: Ledger, server: any ApprovalServer, configuration: ApprovalDesk.Configuration) {
         self.ledger = ledger
-        self.server = server
         self.configuration = configuration
         self.clock = ServiceClock(configuration.clock)
+        self.server = PacedServer(
+            server,
+            requestsPerSecond: configuration.limits.requestsPerSecond,
+            clock: self.clock
+        )
     }
 
     /// In milliseconds since 1970.
@@ -217,24 +221,25 @@ final class DeskCore: Sendable {
     }
 
     private func create(_ index: Int, _ look: inout Look) async throws {
-        let record = look.stored.record
-        guard record.state.isPending else { return }
-        let offset = self.withState { $0.offset } ?? 0
-        let operation = NewApprovalOperation(
-            userID: record.parts[index].person.user,
-            template: record.terms.template,
-            parameters: try record.parameters(index),
-            language: record.terms.language,
-            externalID: try record.binding(index).string,
-            expires: self.now.addingSaturated(offset).addingSaturated(record.terms.seconds * 1_000)
-        )
         do {
-            let answer = try await self.server.create(operation)
+            try await self.learnTime()
+            try await self.server.waitForTurns()
+            guard try await self.mayCreate(index, &look) else { return }
+            let record = look.stored.record
+            let operation = NewApprovalOperation(
+                userID: record.parts[index].person.user,
+                template: record.terms.template,
+                parameters: try record.parameters(index),
+                language: record.terms.language,
+                externalID: try record.binding(index).string,
+                expires: self.serverNow.addingSaturated(record.terms.seconds * 1_000)
+            )
+            let answer = try await self.server.unpaced.create(operation)
             self.note(answer.date ?? answer.value.created)
             try await self.created(answer, index, &look)
         } catch let failure as ServerFailure {
             look.note(failure)
-            self.note(failure, record)
+            self.note(failure, look.stored.record)
             switch failure.kind {
             case .refused, .notFound, .notPending:
                 look.stored = try await self.ledger.change(look.stored) {
@@ -252,6 +257,23 @@ final class DeskCore: Sendable {
                 break
             }
         }
+    }
+
+    /// Looks at the question once more, right before a person is asked: it may have ended meanwhile, or another process may have taken the
+    /// creation for lost.
+    private func mayCreate(_ index: Int, _ look: inout Look) async throws -> Bool {
+        let noted = look.stored.record.parts[index]
+        look.stored = try await self.loaded(look.stored.record.key)
+        var record = look.stored.record
+        let part = record.parts[index]
+        guard record.state.isPending, part.operationID == nil, part.attempts == noted.attempts, part.sent == noted.sent
+        else { return false }
+        // Others count the time in which it may arrive from what is noted.
+        guard let sent = part.sent, self.now.subtractingSaturated(sent).magnitude > 1_000 else { return true }
+        record.postpone(index, to: self.now)
+        guard let stored = try await self.ledger.swap(look.stored, to: record) else { return false }
+        look.stored = stored
+        return true
     }
 
     /// Takes an operation that was created, if it is what was asked.
@@ -313,7 +335,6 @@ final class DeskCore: Sendable {
             guard look.stored.record.toPoll.contains(index), let id = look.stored.record.parts[index].operationID else {
                 continue
             }
-            try await self.waitForSlot()
             do {
                 let answer = try await self.server.show(operation: id)
                 self.note(answer.date)
@@ -329,12 +350,6 @@ final class DeskCore: Sendable {
         where look.stored.record.toPoll.contains(index) {
             try await self.answered(answer, index, &look)
         }
-    }
-
-    private func waitForSlot() async throws {
-        let now = self.clock.now
-        let slot = self.withState { $0.nextSlot(at: now, perSecond: self.configuration.limits.requestsPerSecond) }
-        if slot > now { try await self.clock.sleep(until: slot) }
     }
 
     private func answered(_ answer: Dated<ApprovalOperation>, _ index: Int, _ look: inout Look) async throws {
@@ -416,7 +431,8 @@ final class DeskCore: Sendable {
             do { answer = try await self.server.show(operation: id) } catch { continue }
             self.note(answer.date)
             for key in self.withState({ Array($0.withStrays) }) {
-                guard let stored = try await self.ledger.load(key), !stored.isForeign else { continue }
+                // One that cannot be read keeps the others from nothing.
+                guard let stored = try? await self.ledger.load(key), !stored.isForeign else { continue }
                 for index in stored.record.parts.indices where try stored.record.isOurs(answer.value, index) {
                     var look = Look(stored: stored)
                     if stored.record.parts[index].operationID == nil, stored.record.state.isPending {
@@ -452,8 +468,25 @@ final class DeskCore: Sendable {
     /// Learns the server's time.
     func note(_ date: Int64?) {
         guard let date else { return }
-        let offset = date.subtractingSaturated(self.now)
-        self.withState { $0.offset = offset }
+        let (now, wall) = (self.clock.now, self.now)
+        self.withState { $0.note(serverTime: date, at: now, wall: wall) }
+    }
+
+    /// The server's time as far as it is known, otherwise the desk's.
+    var serverNow: Int64 {
+        let now = self.clock.now
+        return self.withState { $0.serverNow(at: now) } ?? self.now
+    }
+
+    /// Asks for the server's time, unless it was heard a short while ago. By it the time to decide ends, whatever the desk's clock says.
+    private func learnTime() async throws(ServerFailure) {
+        let now = self.clock.now
+        guard self.withState({ $0.mustAskForTime(at: now) }) else { return }
+        if let date = try await self.server.time() {
+            self.note(date)
+        } else {
+            self.withState { $0.noteTimeless(at: now) }
+        }
     }
 
     func note(_ failure: ServerFailure, _ record: QuestionRecord) {
@@ -464,16 +497,35 @@ final class DeskCore: Sendable {
     }
 
     func report(_ kind: ApprovalEvent.Kind, _ record: QuestionRecord, _ message: String? = nil) {
+        self.report(kind, record.terms.id, record.fingerprint, record.state, message ?? record.reason?.message)
+    }
+
+    func report(
+        _ kind: ApprovalEvent.Kind,
+        _ questionID: String,
+        _ fingerprint: String,
+        _ state: ApprovalState,
+        _ message: String?
+    ) {
         let event = ApprovalEvent(
             kind: kind,
-            questionID: record.terms.id,
-            fingerprint: record.fingerprint,
-            state: record.state,
-            message: message ?? record.reason?.message,
+            questionID: questionID,
+            fingerprint: fingerprint,
+            state: state,
+            message: message,
             date: self.configuration.now()
         )
         self.configuration.observer?(event)
         self.events.send(event)
+    }
+
+    /// Tells of rows of the ledger that cannot be read: each once, and nothing is done for any of them.
+    func note(unreadable keys: [LedgerKey]) {
+        for key in self.withState({ $0.note(unreadable: keys) }) {
+            let message = "The row \(key) of the ledger is damaged, missing, or an earlier one: nothing is done with it"
+            self.withState { $0.lastError = message }
+            self.report(.questionUnreadable, "", "", .unknown, message)
+        }
     }
 }
 

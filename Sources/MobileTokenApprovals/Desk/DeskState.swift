@@ -20,6 +20,9 @@ struct DeskState {
     private static let growth = 1.25
     static let callbackInterval = Duration.seconds(1)
     private static let strayLimit = 64
+    private static let unreadableLimit = 1_000
+    /// Two clocks agree for so long.
+    private static let timeValidity = Duration.seconds(600)
 
     private(set) var schedule = DeadlineQueue<Duration, LedgerKey, Entry>()
     private var keysByOperation: [ExactString: LedgerKey] = [:]
@@ -32,9 +35,13 @@ struct DeskState {
     private var signals: [LedgerKey: [ObjectIdentifier: Signal]] = [:]
     var steps: [LedgerKey: SharedTask<Void>] = [:]
     var runners = 0
-    private var nextRequest = Duration.zero
+    private var serverTime: (date: Int64, heard: Duration)?
+    /// When the server last told its time, or answered without it.
+    private var timeAsked: Duration?
     /// The server's time less the desk's, in milliseconds.
-    var offset: Int64?
+    private(set) var offset: Int64?
+    /// Rows of the ledger that cannot be read, and were told of.
+    private(set) var unreadable: Set<LedgerKey> = []
     var lastError: String?
 
     // MARK: Schedule
@@ -111,11 +118,42 @@ struct DeskState {
         return due.sorted { $0.ends < $1.ends }.map(\.key)
     }
 
-    /// Returns when the next request may be sent, which then counts.
-    mutating func nextSlot(at now: Duration, perSecond: Double) -> Duration {
-        let slot = max(now, self.nextRequest)
-        self.nextRequest = slot + .seconds(1 / max(perSecond, 0.01))
-        return slot
+    /// Looks after a question no more.
+    mutating func forget(_ key: LedgerKey) {
+        for operation in self.operations.removeValue(forKey: key) ?? [] { self.keysByOperation[operation] = nil }
+        self.withStrays.remove(key)
+        self.schedule.remove(key)
+    }
+
+    // MARK: The server's time
+
+    /// Notes the server's time.
+    ///
+    /// - Parameter wall: The desk's time of day.
+    mutating func note(serverTime date: Int64, at now: Duration, wall: Int64) {
+        self.serverTime = (date, now)
+        self.timeAsked = now
+        self.offset = date.subtractingSaturated(wall)
+    }
+
+    /// The server's time, told by a clock that nobody sets; `nil` before its first answer.
+    func serverNow(at now: Duration) -> Int64? {
+        self.serverTime.map { $0.date.addingSaturated((now - $0.heard).milliseconds) }
+    }
+
+    /// Returns whether the server is to be asked for its time.
+    func mustAskForTime(at now: Duration) -> Bool {
+        self.timeAsked.map { now - $0 >= Self.timeValidity } ?? true
+    }
+
+    /// Notes that a server was asked that tells no time.
+    mutating func noteTimeless(at now: Duration) { self.timeAsked = now }
+
+    // MARK: The ledger
+
+    /// Notes the rows that cannot be read; returns those that were not told of yet.
+    mutating func note(unreadable keys: [LedgerKey]) -> [LedgerKey] {
+        keys.filter { self.unreadable.count < Self.unreadableLimit && self.unreadable.insert($0).inserted }
     }
 
     // MARK: Callbacks

@@ -2,6 +2,7 @@ import Basics
 import ExactJSON
 import PowerAuth
 import PowerAuthCrypto
+import Synchronization
 
 /// The questions of one audience: sealed, compared and swapped.
 struct Ledger: Sendable {
@@ -26,6 +27,23 @@ struct Ledger: Sendable {
     private let driver: any LedgerDriver
     private let sealing: Sealing
     private let incarnation: [UInt8]
+    private let revisions = SeenRevisions()
+
+    /// A page of questions.
+    struct Page: Sendable {
+        var readable: [Stored] = []
+        /// Rows that cannot be read, or are earlier ones that were put back.
+        var unreadable: [LedgerKey] = []
+        /// The key of the last row, if there may be more.
+        var end: LedgerKey?
+    }
+
+    init(audience: String, driver: any LedgerDriver, sealing: Sealing, incarnation: [UInt8]) {
+        self.audience = audience
+        self.driver = driver
+        self.sealing = sealing
+        self.incarnation = incarnation
+    }
 
     /// Opens a ledger.
     ///
@@ -54,7 +72,10 @@ struct Ledger: Sendable {
     // MARK: Reading
 
     func load(_ key: LedgerKey) async throws -> Stored? {
-        try await Self.mappingErrors { try await self.driver.load(key).map(self.opened) }
+        try await Self.mappingErrors {
+            guard let row = try await self.driver.load(key) else { return nil }
+            return try await self.opened(row)
+        }
     }
 
     func load(id: String) async throws -> Stored? {
@@ -62,18 +83,41 @@ struct Ledger: Sendable {
     }
 
     /// Returns a page of questions in the order of their keys.
-    func page(_ filter: LedgerFilter, after key: LedgerKey? = nil, limit: Int = 256) async throws -> [Stored] {
-        try await Self.mappingErrors {
-            try await self.driver.rows(filter, after: key, limit: limit).map(self.opened)
+    ///
+    /// A row that cannot be read keeps nobody from the others.
+    func page(_ filter: LedgerFilter, after key: LedgerKey? = nil, limit: Int = 256) async throws -> Page {
+        let rows = try await Self.mappingErrors { try await self.driver.rows(filter, after: key, limit: limit) }
+        var page = Page()
+        for row in rows {
+            do { page.readable.append(try await self.opened(row)) } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                page.unreadable.append(row.key)
+            }
         }
+        if rows.count == limit { page.end = rows.last?.key }
+        return page
     }
 
-    private func opened(_ row: LedgerRow) throws -> Stored {
+    private func opened(_ row: LedgerRow) async throws -> Stored {
+        let stored = try self.unsealed(row)
+        if self.revisions.admit(stored.record) { return stored }
+        // It may have been written between this look and another one that was quicker.
+        if let row = try await self.driver.load(row.key) {
+            let stored = try self.unsealed(row)
+            if self.revisions.admit(stored.record) { return stored }
+        }
+        throw ApprovalError(.ledgerFailed, "An earlier row of the ledger was put back: nothing is done with it")
+    }
+
+    private func unsealed(_ row: LedgerRow) throws -> Stored {
+        let damaged = ApprovalError(.ledgerFailed, "A row of the ledger is damaged, or of another audience")
+        guard let state = row.state else { throw damaged }
         // The state is part of what is sealed: who edits the column gets a row that does not open.
-        let bytes = try self.sealing.open(row.content, as: Self.name(row.state), of: row.key.description)
+        let bytes = try self.sealing.open(row.content, as: Self.name(state), of: row.key.description)
         let record = try JSONValue.decode(QuestionRecord.self, from: bytes)
-        guard record.state == row.state, record.key == row.key, record.terms.audience.isExactly(self.audience) else {
-            throw ApprovalError(.ledgerFailed, "A row of the ledger is damaged, or of another audience")
+        guard record.state == state, record.key == row.key, record.terms.audience.isExactly(self.audience) else {
+            throw damaged
         }
         return Stored(row: row, record: record, isForeign: row.incarnation != self.incarnation)
     }
@@ -111,7 +155,7 @@ struct Ledger: Sendable {
             }
             switch insertion {
             case .written: return .drafted(Stored(row: row, record: record, isForeign: false))
-            case .held(let row): return .held(try self.opened(row))
+            case .held(let row): return .held(try await self.opened(row))
             case .tooManyOpen:
                 return .refused(
                     ApprovalError(
@@ -136,10 +180,12 @@ struct Ledger: Sendable {
             throw ApprovalError(.ledgerWentBack, "The question was drafted in another life of the ledger")
         }
         return try await Self.mappingErrors {
+            var record = record
+            record.revision = stored.record.revision &+ 1
             let change = LedgerChange(
                 key: stored.row.key,
                 tag: stored.row.tag,
-                state: stored.row.state,
+                state: stored.record.state,
                 incarnation: stored.row.incarnation,
                 newTag: .random(in: .min ... .max),
                 newState: record.state,
@@ -160,6 +206,7 @@ struct Ledger: Sendable {
             row.state = change.newState
             row.needsAttention = change.needsAttention
             row.content = change.content
+            _ = self.revisions.admit(record)
             return Stored(row: row, record: record, isForeign: stored.isForeign)
         }
     }
@@ -200,6 +247,26 @@ struct Ledger: Sendable {
             throw ApprovalError(.ledgerFailed, error.message, underlying: error)
         } catch {
             throw ApprovalError(.ledgerFailed, "The ledger cannot be read or written: \(error)", underlying: error)
+        }
+    }
+}
+
+/// The latest revision of each question that this process has seen or written.
+private final class SeenRevisions: Sendable {
+    /// More are not remembered: some tens of megabytes.
+    private static let limit = 1 << 20
+
+    private let latest = Mutex<[UInt64: UInt32]>([:])
+
+    /// Returns `false` for a row that is earlier than one that was seen.
+    func admit(_ record: QuestionRecord) -> Bool {
+        // Of a digest: whoever finds two names that share this part gets a question that is refused.
+        let name = record.key.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        return self.latest.withLock { latest in
+            if latest.count >= Self.limit { latest.removeAll(keepingCapacity: true) }
+            guard record.revision >= latest[name] ?? 0 else { return false }
+            latest[name] = record.revision
+            return true
         }
     }
 }

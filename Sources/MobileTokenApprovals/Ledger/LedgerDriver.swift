@@ -37,7 +37,8 @@ package struct LedgerFacts: Sendable, Equatable {
 /// A question as it lies there.
 package struct LedgerRow: Sendable, Equatable {
     package var key: LedgerKey
-    package var state: ApprovalState
+    /// `nil` for a word that is no state: the row is damaged.
+    package var state: ApprovalState?
     package var incarnation: [UInt8]
     /// Random, and new with every write.
     package var tag: Int64
@@ -48,7 +49,7 @@ package struct LedgerRow: Sendable, Equatable {
 
     package init(
         key: LedgerKey,
-        state: ApprovalState,
+        state: ApprovalState?,
         incarnation: [UInt8],
         tag: Int64,
         needsAttention: Bool,

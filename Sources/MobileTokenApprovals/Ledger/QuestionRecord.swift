@@ -27,6 +27,8 @@ struct QuestionRecord: Sendable, Equatable, Codable {
     let terms: Terms
     let nonce: [UInt8]
     let asked: Int64
+    /// Counted up by each write: an earlier row that is put back has a lower one.
+    var revision: UInt32 = 0
     private(set) var state = ApprovalState.drafted
     private(set) var parts: [Part]
     /// When as many had approved as had to, by the desk's clock.
@@ -130,6 +132,9 @@ struct QuestionRecord: Sendable, Equatable, Codable {
         self.parts[index].sent = now
         self.parts[index].attempts += 1
     }
+
+    /// Notes that a creation is sent later than was noted.
+    mutating func postpone(_ index: Int, to now: Int64) { self.parts[index].sent = now }
 
     /// Notes that a creation was certainly not carried out.
     mutating func unsend(_ index: Int) {

@@ -328,10 +328,9 @@ package actor SQLiteLedger: LedgerDriver {
     private static let columns = "key, state, incarnation, tag, needs_attention, asked, content"
 
     private func row(_ row: borrowing SQLiteRow) throws -> LedgerRow {
-        guard let state = ApprovalState(rawValue: row.text(1)) else { throw self.damaged }
-        return LedgerRow(
+        LedgerRow(
             key: LedgerKey(bytes: row.blob(0)),
-            state: state,
+            state: ApprovalState(rawValue: row.text(1)),
             incarnation: row.blob(2),
             tag: row.integer(3),
             needsAttention: row.integer(4) != 0,
@@ -374,7 +373,7 @@ package actor SQLiteLedger: LedgerDriver {
             try connection.run(
                 "INSERT INTO question (\(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [
-                    .blob(row.key.bytes), .text(row.state.rawValue), .blob(row.incarnation), .integer(row.tag),
+                    .blob(row.key.bytes), .text(row.state?.rawValue ?? ""), .blob(row.incarnation), .integer(row.tag),
                     .integer(row.needsAttention ? 1 : 0), .integer(row.asked), .blob(row.content),
                 ]
             )

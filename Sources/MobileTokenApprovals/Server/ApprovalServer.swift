@@ -4,6 +4,8 @@ package import ExactJSON
 package protocol ApprovalServer: Sendable {
     /// The longest that a request may take. A creation without an answer cannot arrive any more after it.
     var timeout: Duration { get }
+    /// Returns the server's time, by a request that changes nothing; `nil` when it tells none.
+    func time() async throws(ServerFailure) -> Int64?
     func create(_ operation: NewApprovalOperation) async throws(ServerFailure) -> Dated<ApprovalOperation>
     func show(operation id: String) async throws(ServerFailure) -> Dated<ApprovalOperation>
     func cancel(operation id: String, reason: String) async throws(ServerFailure) -> Dated<ApprovalOperation>

@@ -11,6 +11,20 @@ package struct CloudServer: ApprovalServer {
 
     package var timeout: Duration { self.cloud.timeout }
 
+    package func time() async throws(ServerFailure) -> Int64? {
+        do {
+            // The server has no such operation: that it says so, and when, is all that is asked.
+            return try await self.show(operation: "00000000-0000-0000-0000-000000000000").date
+        } catch {
+            switch error.kind {
+            case .refused, .notFound, .notPending: return error.date
+            case .unanswered, .canceled:
+                guard let date = error.date else { throw error }
+                return date
+            }
+        }
+    }
+
     package func create(_ operation: NewApprovalOperation) async throws(ServerFailure) -> Dated<ApprovalOperation> {
         var new = CloudClient.NewOperation(
             template: operation.template.name,
@@ -123,6 +137,7 @@ extension ServerFailure {
             code: error.serverCode ?? error.code.description,
             message: error.message,
             retryAfter: error.retryAfter,
+            date: error.date?.milliseconds,
             underlying: error
         )
     }

@@ -1,4 +1,5 @@
 import Basics
+package import Foundation
 
 /// The one error that the client of PowerAuth Cloud throws, besides `CancellationError`.
 ///
@@ -46,6 +47,9 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
     public let isOutcomeUnknown: Bool
     /// The error that was caught, if any. Its message may come from outside, so ``description`` names its type only.
     public let underlying: (any Error)?
+
+    /// The server's time when it answered; `nil` without an answer that tells it.
+    package var date: Date?
 
     /// Creates an error.
     public init(

@@ -41,6 +41,9 @@ final class TestServer: ApprovalServer {
         /// Beside the binding: parameters that the server's template does not name.
         var dropped: Set<String> = []
         var beforeShow: (@Sendable (TestServer) async -> Void)?
+        var beforeCreate: (@Sendable (TestServer, NewApprovalOperation) async -> Void)?
+        /// When requests arrived, in milliseconds.
+        var arrivals: [Int64] = []
     }
 
     static let start: Int64 = 1_800_000_000_000
@@ -81,8 +84,20 @@ final class TestServer: ApprovalServer {
         ServerFailure(.unanswered(isOutcomeUnknown: lost), code: "connectionLost", message: "no answer")
     }
 
+    private func noteArrival() {
+        let elapsed = self.elapsed
+        self.with { $0.arrivals.append(elapsed) }
+    }
+
+    func time() async throws(ServerFailure) -> Int64? {
+        self.noteArrival()
+        return self.dated(()).date
+    }
+
     func create(_ new: NewApprovalOperation) async throws(ServerFailure) -> Dated<ApprovalOperation> {
+        self.noteArrival()
         let now = self.now
+        if let before = self.with({ $0.beforeCreate }) { await before(self, new) }
         let (failure, isMade) = self.with { state -> (ServerFailure?, Bool) in
             state.creations.append(new)
             guard !state.creationFailures.isEmpty else { return (nil, true) }
@@ -134,6 +149,7 @@ final class TestServer: ApprovalServer {
     }
 
     func show(operation id: String) async throws(ServerFailure) -> Dated<ApprovalOperation> {
+        self.noteArrival()
         if let before = self.with({ $0.beforeShow }) { await before(self) }
         let failure = self.with { state -> ServerFailure? in
             state.shows.append(id)
@@ -173,6 +189,7 @@ final class TestServer: ApprovalServer {
     }
 
     func cancel(operation id: String, reason: String) async throws(ServerFailure) -> Dated<ApprovalOperation> {
+        self.noteArrival()
         let failure = self.with { state -> ServerFailure? in
             state.cancellations.append(id)
             return state.cancelFailures.isEmpty ? nil : state.cancelFailures.removeFirst()
@@ -195,6 +212,7 @@ final class TestServer: ApprovalServer {
     }
 
     func show(registration id: String) async throws(ServerFailure) -> Dated<ApprovingRegistration> {
+        self.noteArrival()
         guard let registration = self.with({ $0.registrations[id] }) else {
             throw ServerFailure(.notFound, code: "ERROR_REGISTRATION_NOT_FOUND", message: "none")
         }
@@ -202,6 +220,7 @@ final class TestServer: ApprovalServer {
     }
 
     func offlineCode(ofOperation id: String, registration: String) async throws(ServerFailure) -> Dated<String> {
+        self.noteArrival()
         self.with { $0.offlineCodes += 1 }
         guard let operation = self.operations.first(where: { $0.id == id }), operation.status == "PENDING" else {
             throw ServerFailure(.notPending, code: "ERROR_OPERATION_STATE_CHANGE", message: "over")
