@@ -55,6 +55,7 @@ private struct NoServer: ApprovalServer {
         ServerFailure(.unanswered(isOutcomeUnknown: false), code: "noServer", message: "There is no server here")
     }
 
+    func time() async throws(ServerFailure) -> Int64? { throw self.failure }
     func create(_ operation: NewApprovalOperation) async throws(ServerFailure) -> Dated<ApprovalOperation> {
         throw self.failure
     }
