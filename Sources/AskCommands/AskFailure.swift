@@ -14,8 +14,10 @@ struct AskFailure: CommandFailure {
         (self.code, self.message, self.exitCode) = (code, message, exitCode)
     }
 
-    init(_ error: ApprovalError) {
-        self.init(error.code.description, error.message, Self.exitCode(of: error))
+    /// - Parameter words: The server's, why it did not ask.
+    init(_ error: ApprovalError, _ words: String? = nil) {
+        let message = error.message + (words.map { ": \($0)" } ?? "")
+        self.init(error.code.description, message, Self.exitCode(of: error))
         self.performance = error.performance
     }
 

@@ -107,6 +107,17 @@ import Testing
         }
     }
 
+    @Test func aRejectionMayBeOutvoted() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.reject))
+            try await stage.emulator.makeDevice(userID: "bob", rule: .init(.approve))
+            let words = ["--any", "1", "--of", "alice,bob", "--in-order", "--until-impossible"]
+            let outcome = try await stage.ask(words, ["true"], user: nil)
+            #expect(outcome.exitCode == 0, "\(outcome.errors)")
+            #expect(try stage.report()["approvals"]?.array?.map { $0["userId"]?.string } == ["bob"])
+        }
+    }
+
     @Test func withoutACommandTheApprovalIsUsedUpOnce() async throws {
         try await AskStage.with { stage in
             try await stage.emulator.makeDevice(userID: "alice")
@@ -312,6 +323,16 @@ import Testing
             let unknown = try await stage.run("--template", "deplot", "--user", "alice", "--", "true")
             #expect(unknown.exitCode == 2 && unknown.errors.contains("pins no template 'deplot', but deploy"))
             #expect(await stage.emulator.operations().isEmpty)
+        }
+    }
+
+    /// A template that the server does not have is what a beginner meets first.
+    @Test func aRefusalOfTheServerIsToldInItsWords() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.removeTemplate("deploy")
+            let outcome = try await stage.ask([], ["true"])
+            #expect(outcome.exitCode == 83 && outcome.errors.lowercased().contains("template"), "\(outcome.errors)")
+            #expect(try stage.report()["ran"]?.bool == false && stage.report()["outcome"]?.string == "failed")
         }
     }
 

@@ -22,6 +22,7 @@ final class AskReport: Sendable {
         var ticket: ApprovalTicket?
         var approval: Approval?
         var isRecorded = true
+        var serverWords: String?
         /// The end is noted, and stays.
         var isOver = false
         var id: String?
@@ -52,6 +53,12 @@ final class AskReport: Sendable {
 
     /// Notes that the ledger could not be told how the action ended.
     func noteUnrecorded() { self.state.withLock { $0.isRecorded = false } }
+
+    /// The last words of a server that did not do as it was asked.
+    var serverWords: String? {
+        get { self.state.withLock { $0.serverWords } }
+        set { self.state.withLock { $0.serverWords = newValue } }
+    }
 
     /// Notes, durably, that the command starts now.
     func start(_ approval: Approval) throws {

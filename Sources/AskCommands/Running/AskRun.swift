@@ -57,7 +57,13 @@ struct AskRun: Sendable {
     private func act() async throws -> ExitCode? {
         var configuration = ApprovalDesk.Configuration()
         let report = self.report
-        configuration.observer = { event in if event.kind == .outcomeNotRecorded { report.noteUnrecorded() } }
+        configuration.observer = { event in
+            switch event.kind {
+            case .outcomeNotRecorded: report.noteUnrecorded()
+            case .serverFailed: report.serverWords = event.message
+            default: break
+            }
+        }
         let desk = try await ApprovalDesk(
             audience: self.settings.audience,
             cloud: self.cloud,
@@ -93,6 +99,9 @@ struct AskRun: Sendable {
             let ticket = try? await self.ticket(desk)
             // With other content under its name, it is another question.
             if (error as? ApprovalError)?.code != .alreadyAsked { self.report.note(ticket) }
+            if let error = error as? ApprovalError, error.code == .failed {
+                throw AskFailure(error, self.report.serverWords)
+            }
             guard error is CancellationError else { throw error }
             let message =
                 switch ticket?.state {
