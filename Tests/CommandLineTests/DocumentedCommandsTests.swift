@@ -14,6 +14,7 @@ import Testing
         ("\(Self.pages)/Operating.md", 6),
         ("\(Self.pages)/BackupAndUpgrade.md", 5),
         ("Sources/MobileTokenEmulator/MobileTokenEmulator.docc/HTTPAPI.md", 12),
+        ("Sources/MobileTokenApprovals/MobileTokenApprovals.docc/Asking.md", 4),
     ])
     func everyCommandDoesWhatThePageSays(page: String, count: Int) async throws {
         let examples = try CommandExample.examples(in: page)
@@ -158,7 +159,8 @@ private struct CommandExample {
                 .map { folder + $0 }
         }
         let catalogs = try names(in: "Sources/").flatMap { try names(in: $0 + "/") }.filter { $0.hasSuffix(".docc") }
-        return try names(in: "").filter { $0.hasSuffix(".md") } + ["Examples/approval-daemon/README.md"]
+        return try names(in: "").filter { $0.hasSuffix(".md") }
+            + ["approval-daemon", "deployment-gate"].map { "Examples/\($0)/README.md" }
             + catalogs.flatMap { try names(in: $0 + "/") }.filter { $0.hasSuffix(".md") }
     }
 
