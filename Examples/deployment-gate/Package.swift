@@ -18,7 +18,10 @@ let package = Package(
         ),
         .testTarget(
             name: "DeploymentGateTests",
-            dependencies: ["DeploymentGate", product("MobileTokenApprovals"), product("MobileTokenTesting")]
+            dependencies: [
+                "DeploymentGate", "deployment-gate", product("MobileTokenApprovals"), product("MobileTokenEmulator"),
+                product("MobileTokenTesting"),
+            ]
         ),
     ],
     swiftLanguageModes: [.v6]
