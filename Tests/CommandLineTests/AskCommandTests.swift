@@ -128,7 +128,9 @@ import Testing
             #expect(document["idempotencyKey"]?.string?.utf8.count == 64)
             let again = try await stage.ask(["--bind", "change=stdin:"], nil, input: "42")
             #expect(again.exitCode == 84 && again.output.isEmpty)
-            #expect(try await stage.ask(["--bind", "change=stdin:"], nil, input: "43").exitCode == 85)
+            let other = try await stage.ask(["--json", "--bind", "change=stdin:"], nil, input: "43")
+            #expect(other.exitCode == 85 && other.output.isEmpty)
+            #expect(try JSONValue(parsing: other.errors)["error"]?["code"]?.string == "alreadyAsked")
         }
     }
 
@@ -245,6 +247,47 @@ import Testing
             #expect(withdrawn.output == "The question is withdrawn.\n", "\(withdrawn.errors)")
             #expect(await stage.emulator.operations().map(\.status) == ["CANCELED"])
             #expect(try await stage.run("withdraw", "q2").exitCode == 4)
+        }
+    }
+
+    /// With a server that does not answer, the question is withdrawn here, and that is all.
+    @Test func aSignalIsHeededThoughTheServerIsSilent() async throws {
+        try await AskStage.with { stage in
+            let asking = try stage.start(["--timeout", "1000"], ["touch", stage.file("done")])
+            _ = await asking.nextErrorLine()
+            try await stage.emulator.withFault(.init(delay: 1_000)) {
+                asking.send(signal: SIGTERM)
+                // Longer than the suite may take, if it waited for an answer.
+                #expect(await asking.outcome().exitCode == 130)
+            }
+            #expect(try await stage.run("show", "q1", "--json").output.contains(#""state":"withdrawn""#))
+        }
+    }
+
+    @Test func whoWasKilledWhileWaitingGoesOn() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
+            let asking = try stage.start([], ["echo", "done"])
+            _ = await asking.nextErrorLine()
+            asking.send(signal: SIGKILL)
+            #expect(await asking.outcome().wasKilled)
+            #expect(try stage.report()["ran"]?.bool == false && stage.report()["outcome"]?.string == "asking")
+            try await stage.decide(.approve)
+            let again = try await stage.ask([], ["echo", "done"])
+            #expect(again.exitCode == 0 && again.output == "done\n", "\(again.errors)")
+            #expect(await stage.emulator.operations().count == 1)
+        }
+    }
+
+    @Test func ofTwoWhoAskForTheSameOneRuns() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice")
+            let processes = try (0..<2).map { _ in try stage.start([], ["echo", "done"]) }
+            var outcomes: [ChildProcess.Outcome] = []
+            for process in processes { outcomes.append(await process.outcome()) }
+            #expect(outcomes.map(\.exitCode).sorted() == [0, 84], "\(outcomes.map(\.errors))")
+            #expect(outcomes.map(\.output).joined() == "done\n")
+            #expect(await stage.emulator.operations().count == 1)
         }
     }
 
