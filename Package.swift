@@ -67,13 +67,6 @@ let package = Package(
             ]
         ),
 
-        .target(
-            name: "MobileTokenPostgres",
-            dependencies: [
-                "MobileToken", "PowerAuth", "PostgresDatabase", "Coordination", "Basics",
-            ]
-        ),
-
         // The development server shares the protocol's arithmetic with the SDK, and nothing else: only its virtual devices, in
         // `MobileTokenEmulator/Devices`, are the SDK. Its bank knows neither sockets nor clocks, its HTTP server knows nothing
         // of the bank; requests and responses are all they share.
@@ -98,6 +91,12 @@ let package = Package(
         ),
         // Requests, responses, tables of routes, and documents with lines.
         .target(name: "EmulatorMessages", dependencies: ["APIDescriptions", "Basics", "ExactJSON"]),
+        .target(
+            name: "MobileTokenPostgres",
+            dependencies: [
+                "MobileToken", "MobileTokenApprovals", "PowerAuth", "PostgresDatabase", "Coordination", "Basics",
+            ]
+        ),
         .target(
             name: "EmulatorBackend",
             dependencies: [
@@ -227,13 +226,19 @@ let package = Package(
         // A ledger in front of another one, which stops, fails or loses acknowledgements where a test says so.
         .target(
             name: "ApprovalTesting",
-            dependencies: ["MobileTokenApprovals", "PowerAuth", "PowerAuthCrypto"],
+            dependencies: [
+                "MobileTokenApprovals", "MobileTokenTesting", "PowerAuth", "PowerAuthCrypto", "Coordination",
+                "ExactJSON",
+            ],
             path: "Tests/ApprovalTesting"
         ),
         // A process that asks and acts until it is killed.
         .executableTarget(
             name: "ApprovalExerciser",
-            dependencies: ["MobileTokenApprovals", "MobileTokenCloud", "ApprovalTesting", "PowerAuth"],
+            dependencies: [
+                "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenPostgres", "ApprovalTesting", "PowerAuth",
+                "PowerAuthCrypto",
+            ],
             path: "Tests/ApprovalExerciser"
         ),
 
@@ -282,12 +287,13 @@ let package = Package(
         .testTarget(
             name: "MobileTokenPostgresTests",
             dependencies: [
-                "StoreTesting",
+                "StoreTesting", "ApprovalTesting", "MobileTokenApprovals", "MobileTokenCloud",
                 "MobileTokenPostgres", "MobileToken", "MobileTokenReceipts", "MobileTokenEmulator",
                 "MobileTokenTesting",
                 "PowerAuth",
                 "PowerAuthProtocol", "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser",
-                "mobile-token-postgres", "HTTPClientTransport", "Coordination", "Basics", "TestSupport",
+                "mobile-token-postgres", "ApprovalExerciser", "HTTPClientTransport", "Coordination", "Basics",
+                "TestSupport",
             ]
         ),
         .testTarget(

@@ -3,11 +3,13 @@ import Foundation
 import Glibc
 import MobileTokenApprovals
 import MobileTokenCloud
+import MobileTokenPostgres
 import PowerAuth
+import PowerAuthCrypto
 
 /// A process that asks and acts until it is killed, so that the tests can have several of them.
 ///
-/// Arguments are `name=value`: `ledger`, `url`, `user`, `password`, `id`, `log` (a file that gets a line for each action), and where it kills itself:
+/// Arguments are `name=value`: `ledger` (a file) or `database` and `schema`, `url`, `user`, `password`, `id`, `log` (a file that gets a line for each action), and where it kills itself:
 /// `before=STATE` and `after=STATE` of a write, `action=begin` or `action=end`, `die-after=MICROSECONDS`; and how far its clock is ahead:
 /// `ahead=SECONDS`. The last line of the output is how it went.
 @main
@@ -41,8 +43,7 @@ struct ApprovalExerciser {
                 Self.die()
             }
         }
-        let path = self.settings["ledger"] ?? ""
-        let plain = ApprovalLedger.sqlite(path: path)
+        let plain = self.ledger
         let driver = StoppingLedger(plain.driver)
         if let state = self.settings["before"].flatMap(ApprovalState.init) { driver.set(.before(state)) { Self.die() } }
         if let state = self.settings["after"].flatMap(ApprovalState.init) { driver.set(.after(state)) { Self.die() } }
@@ -80,6 +81,20 @@ struct ApprovalExerciser {
             try self.act(approval)
             if self.settings["action"] == "end" { Self.die() }
         }
+    }
+
+    private var ledger: ApprovalLedger {
+        guard let database = self.settings["database"] else { return .sqlite(path: self.settings["ledger"] ?? "") }
+        // The key that the tests have.
+        let key = SealingKey.closure { SecretBytes(copying: [UInt8](repeating: 7, count: 32)) }
+        var configuration = PostgresConfiguration(
+            connectionString: database,
+            sealingKeys: SealingKeyRing(current: key)
+        )
+        configuration.tls = .disabled
+        configuration.schema = self.settings["schema"] ?? ""
+        configuration.lifetimes = NodeLifetimes(heartbeat: .milliseconds(500), death: .milliseconds(2_500))
+        return .postgres(configuration)
     }
 
     /// One line in one write: the name of the question, and the operation that was approved.

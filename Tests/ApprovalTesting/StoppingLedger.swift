@@ -11,7 +11,9 @@ package final class StoppingLedger: LedgerDriver {
         case before(ApprovalState), after(ApprovalState), instead(ApprovalState)
     }
 
-    package struct Lost: Error {}
+    package struct Lost: Error {
+        package init() {}
+    }
 
     private let driver: any LedgerDriver
     private let state = Mutex<(place: Place?, action: @Sendable () async throws -> Void)>((nil, {}))

@@ -1,3 +1,4 @@
+import ApprovalTesting
 import HTTPClientTransport
 import MobileTokenCloud
 import Testing

@@ -1,3 +1,4 @@
+import ApprovalTesting
 import Coordination
 import ExactJSON
 import Foundation

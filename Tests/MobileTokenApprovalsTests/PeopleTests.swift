@@ -1,3 +1,4 @@
+import ApprovalTesting
 import MobileTokenTesting
 import TestSupport
 import Testing

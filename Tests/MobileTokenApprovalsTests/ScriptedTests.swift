@@ -1,3 +1,4 @@
+import ApprovalTesting
 import Foundation
 import MobileTokenApprovals
 import MobileTokenTesting

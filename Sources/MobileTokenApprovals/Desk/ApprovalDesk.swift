@@ -29,7 +29,7 @@ public final class ApprovalDesk: Sendable {
         }
         self.audience = audience
         self.core = DeskCore(
-            ledger: try await Ledger.open(ledger.driver, sealing: ledger.sealing, audience: audience),
+            ledger: try await Ledger.open(ledger, audience: audience),
             server: server,
             configuration: configuration
         )

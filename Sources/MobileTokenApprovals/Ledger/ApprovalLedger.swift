@@ -6,10 +6,13 @@ import PowerAuthCrypto
 public struct ApprovalLedger: Sendable {
     package let driver: any LedgerDriver
     package let sealing: any SealingKeyProvider
+    /// Keys of earlier times, with one of which the ledger may be sealed.
+    package let earlier: [any SealingKeyProvider]
 
-    package init(driver: any LedgerDriver, sealing: any SealingKeyProvider) {
+    package init(driver: any LedgerDriver, sealing: any SealingKeyProvider, earlier: [any SealingKeyProvider] = []) {
         self.driver = driver
         self.sealing = sealing
+        self.earlier = earlier
     }
 
     /// Keeps the ledger in a SQLite file, which any number of processes of one machine may open. A change is on the disk when it counts.

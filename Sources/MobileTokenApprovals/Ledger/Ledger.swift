@@ -26,8 +26,18 @@ struct Ledger: Sendable {
     let audience: String
     private let driver: any LedgerDriver
     private let sealing: Sealing
-    private let incarnation: [UInt8]
+    private let incarnation: Incarnation
     private let revisions = SeenRevisions()
+
+    /// The life of the ledger, which another server's taking over ends.
+    private final class Incarnation: Sendable {
+        private let bytes: Mutex<[UInt8]>
+        init(_ bytes: [UInt8]) { self.bytes = Mutex(bytes) }
+        var current: [UInt8] {
+            get { self.bytes.withLock { $0 } }
+            set { self.bytes.withLock { $0 = newValue } }
+        }
+    }
 
     /// A page of questions.
     struct Page: Sendable {
@@ -42,23 +52,33 @@ struct Ledger: Sendable {
         self.audience = audience
         self.driver = driver
         self.sealing = sealing
-        self.incarnation = incarnation
+        self.incarnation = Incarnation(incarnation)
     }
 
     /// Opens a ledger.
     ///
     /// - Throws: ``ApprovalError/Code/ledgerFailed`` or ``ApprovalError/Code/ledgerWentBack``.
-    static func open(_ driver: any LedgerDriver, sealing: any SealingKeyProvider, audience: String) async throws -> Self
-    {
-        try await self.mappingErrors {
+    static func open(_ ledger: ApprovalLedger, audience: String) async throws -> Self {
+        let driver = ledger.driver
+        return try await self.mappingErrors {
             var facts = try await driver.open(audience: self.digest(ofAudience: audience))
-            let key = try Sealing(key: try await sealing.sealingKey(isForNewStore: facts.keyCheck == nil))
+            var key = try Sealing(key: try await ledger.sealing.sealingKey(isForNewStore: facts.keyCheck == nil))
             if facts.keyCheck == nil { facts = try await driver.setKey(check: try key.makeKeyCheck()) }
-            guard let check = facts.keyCheck, key.matches(keyCheck: check) else {
+            guard let check = facts.keyCheck else { throw ApprovalError(.ledgerFailed, "The ledger has no key") }
+            for provider in ledger.earlier where !key.matches(keyCheck: check) {
+                key = try Sealing(key: try await provider.sealingKey(isForNewStore: false))
+            }
+            guard key.matches(keyCheck: check) else {
                 throw ApprovalError(.ledgerFailed, "The ledger is sealed with another key")
             }
             return Self(audience: audience, driver: driver, sealing: key, incarnation: facts.incarnation)
         }
+    }
+
+    /// Opens the ledger anew, because another server took over: what was drafted before is of another life.
+    private func reopen() async throws {
+        self.incarnation.current =
+            try await self.driver.open(audience: Self.digest(ofAudience: self.audience)).incarnation
     }
 
     static func digest(ofAudience audience: String) -> [UInt8] {
@@ -119,7 +139,7 @@ struct Ledger: Sendable {
         guard record.state == state, record.key == row.key, record.terms.audience.isExactly(self.audience) else {
             throw damaged
         }
-        return Stored(row: row, record: record, isForeign: row.incarnation != self.incarnation)
+        return Stored(row: row, record: record, isForeign: row.incarnation != self.incarnation.current)
     }
 
     private func sealed(_ record: QuestionRecord) throws -> [UInt8] {
@@ -134,10 +154,10 @@ struct Ledger: Sendable {
     /// Writes a question down, unless there is one of its name.
     func draft(_ record: QuestionRecord, maximumOpen: Int, interval: Duration) async throws -> Drafting {
         try await Self.mappingErrors {
-            let row = LedgerRow(
+            var row = LedgerRow(
                 key: record.key,
                 state: record.state,
-                incarnation: self.incarnation,
+                incarnation: self.incarnation.current,
                 tag: .random(in: .min ... .max),
                 needsAttention: record.needsAttention,
                 asked: record.asked,
@@ -145,9 +165,14 @@ struct Ledger: Sendable {
             )
             let users = record.parts.map { Self.digest(of: $0.person.user, audience: self.audience) }
             let asking = LedgerAsking(people: users, maximumOpen: maximumOpen, interval: interval.milliseconds)
-            let insertion: LedgerInsertion
+            var insertion: LedgerInsertion
             do {
                 insertion = try await self.driver.insert(row, asking: asking)
+                if insertion == .otherIncarnation {
+                    try await self.reopen()
+                    row.incarnation = self.incarnation.current
+                    insertion = try await self.driver.insert(row, asking: asking)
+                }
             } catch {
                 // It may have been written all the same.
                 guard let held = try? await self.driver.load(row.key) else { throw error }
@@ -168,6 +193,8 @@ struct Ledger: Sendable {
                 return .refused(
                     ApprovalError(.tooManyQuestions, "Somebody was asked a moment ago: ask again in \(seconds) s")
                 )
+            case .otherIncarnation:
+                return .refused(ApprovalError(.ledgerWentBack, "The ledger begins another life again and again"))
             }
         }
     }
@@ -200,6 +227,7 @@ struct Ledger: Sendable {
                 guard let row = try? await self.driver.load(change.key), row.tag == change.newTag else { throw error }
                 answer = .written
             }
+            if answer == .otherIncarnation { try await self.reopen() }
             guard answer == .written else { return nil }
             var row = stored.row
             row.tag = change.newTag

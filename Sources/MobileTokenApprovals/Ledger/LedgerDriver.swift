@@ -88,6 +88,8 @@ package enum LedgerInsertion: Sendable, Equatable {
     case tooManyOpen
     /// Somebody was asked less than the interval ago; it is over in so many milliseconds.
     case tooSoon(Int64)
+    /// The ledger lives another life by now: it is to be opened anew.
+    case otherIncarnation
 }
 
 package struct LedgerChange: Sendable, Equatable {
@@ -101,12 +103,34 @@ package struct LedgerChange: Sendable, Equatable {
     package var newState: ApprovalState
     package var needsAttention: Bool
     package var content: [UInt8]
+
+    package init(
+        key: LedgerKey,
+        tag: Int64,
+        state: ApprovalState,
+        incarnation: [UInt8],
+        newTag: Int64,
+        newState: ApprovalState,
+        needsAttention: Bool,
+        content: [UInt8]
+    ) {
+        self.key = key
+        self.tag = tag
+        self.state = state
+        self.incarnation = incarnation
+        self.newTag = newTag
+        self.newState = newState
+        self.needsAttention = needsAttention
+        self.content = content
+    }
 }
 
 package enum LedgerSwap: Sendable, Equatable {
     case written
     /// The row has changed since it was loaded, or is not there.
     case otherRow
+    /// The ledger lives another life by now: it is to be opened anew.
+    case otherIncarnation
 }
 
 package enum LedgerFilter: Sendable, Equatable {

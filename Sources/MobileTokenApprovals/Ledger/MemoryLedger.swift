@@ -29,7 +29,7 @@ package actor MemoryLedger: LedgerDriver {
     package func load(_ key: LedgerKey) -> LedgerRow? { self.rowsByKey[key] }
 
     package func insert(_ row: LedgerRow, asking: LedgerAsking) -> LedgerInsertion {
-        if let held = self.rowsByKey[row.key] { return .held(held) }
+        if let held = self.rowsByKey[row.key] { return held.tag == row.tag ? .written : .held(held) }
         for person in asking.people {
             let earlier = self.asked[person] ?? []
             let open = earlier.count { self.rowsByKey[$0.key]?.state?.isPending == true }

@@ -1,7 +1,7 @@
 import PostgresDatabase
 
 extension PostgresSchema {
-    /// Gives a role the rights that a node needs, and no others.
+    /// Gives a role the rights that a node or a desk needs, and no others.
     ///
     /// It can neither delete nor rewrite receipts and keys, but for what every decision writes in its intent, and what another
     /// sealing key or an erasure changes. What an update adds can be used at once, until this is run again.
@@ -15,6 +15,9 @@ extension PostgresSchema {
             """
             GRANT INSERT, UPDATE, DELETE ON \(tables(["setting", "node", "activation", "field", "wish", "list"])) TO \(role)
             """,
+            "GRANT INSERT, UPDATE ON \(tables(["ledger", "question"])) TO \(role)",
+            "GRANT INSERT ON \(tables(["asked"])) TO \(role)",
+            "GRANT INSERT, UPDATE, DELETE ON \(tables(["claim"])) TO \(role)",
             "GRANT INSERT ON \(tables(["incarnation", "sealing_key", "receipt"])) TO \(role)",
             "GRANT UPDATE ON \(tables(["bucket", "fence"])) TO \(role)",
             """

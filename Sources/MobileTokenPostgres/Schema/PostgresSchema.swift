@@ -298,6 +298,51 @@ extension PostgresSchema {
                 Index(name: "receipt_of_intent", table: "receipt", columns: "(intent) WHERE intent IS NOT NULL"),
             ],
             oldestReader: Self.firstVersion
-        )
+        ),
+        // The ledgers of those who ask for approvals; nodes have no use for them.
+        Step(
+            statements: [
+                // One row an audience. The check recognizes the key that its questions are sealed with.
+                """
+                CREATE TABLE ledger (
+                    audience bytea PRIMARY KEY,
+                    key_check bytea,
+                    adoptions int8 NOT NULL DEFAULT 0
+                )
+                """,
+                // `tag` is what a change must find unchanged, and `incarnation` the life of the ledger in which it was drafted.
+                """
+                CREATE TABLE question (
+                    key bytea PRIMARY KEY,
+                    audience bytea NOT NULL REFERENCES ledger,
+                    state text COLLATE "C" NOT NULL,
+                    incarnation bytea NOT NULL,
+                    tag int8 NOT NULL,
+                    needs_attention boolean NOT NULL,
+                    asked int8 NOT NULL,
+                    content bytea NOT NULL
+                ) WITH (fillfactor = 70)
+                """,
+                "CREATE INDEX question_attention ON question (audience, key) WHERE needs_attention",
+                "CREATE INDEX question_state ON question (audience, state, key)",
+                // Whom each question asks, by digest.
+                """
+                CREATE TABLE asked (
+                    person bytea NOT NULL,
+                    at int8 NOT NULL,
+                    key bytea NOT NULL REFERENCES question ON DELETE CASCADE,
+                    PRIMARY KEY (person, at, key)
+                )
+                """,
+                // Those that act now, and until when they are taken for alive unless they say more.
+                """
+                CREATE TABLE claim (
+                    token int8 PRIMARY KEY,
+                    expires_at timestamptz NOT NULL
+                ) WITH (fillfactor = 50)
+                """,
+            ],
+            oldestReader: Self.firstVersion
+        ),
     ]
 }

@@ -1,28 +1,27 @@
-import Coordination
 import Foundation
-import MobileTokenApprovals
-import MobileTokenTesting
+package import MobileTokenApprovals
+package import MobileTokenTesting
 import Synchronization
 
 /// A desk with a server that does what a test wants, in test time.
-struct Bench: Sendable {
-    static let template = ApprovalTemplate("deploy", signs: "A9*T${service}*N${version}*R${binding}")
+package struct Bench: Sendable {
+    package static let template = ApprovalTemplate("deploy", signs: "A9*T${service}*N${version}*R${binding}")
 
-    let clock: ManualClock
-    let server: TestServer
-    let ledger: ApprovalLedger
-    let desk: ApprovalDesk
-    let runs = Runs()
+    package let clock: ManualClock
+    package let server: TestServer
+    package let ledger: ApprovalLedger
+    package let desk: ApprovalDesk
+    package let runs = Runs()
 
     /// The runs of an action.
-    final class Runs: Sendable {
+    package final class Runs: Sendable {
         private let state = Mutex<[[UInt8]]>([])
-        var all: [[UInt8]] { self.state.withLock { $0 } }
-        var count: Int { self.all.count }
-        func note(_ bytes: [UInt8]) { self.state.withLock { $0.append(bytes) } }
+        package var all: [[UInt8]] { self.state.withLock { $0 } }
+        package var count: Int { self.all.count }
+        package func note(_ bytes: [UInt8]) { self.state.withLock { $0.append(bytes) } }
     }
 
-    init(
+    package init(
         ledger: ApprovalLedger = .inMemory(),
         server: TestServer? = nil,
         isDocumentedOnly: Bool = false,
@@ -51,7 +50,7 @@ struct Bench: Sendable {
         self.desk = try await Self.desk(ledger, made, configure)
     }
 
-    static func desk(
+    package static func desk(
         _ ledger: ApprovalLedger,
         _ server: TestServer,
         audience: String = "test",
@@ -64,7 +63,9 @@ struct Bench: Sendable {
         return try await ApprovalDesk(audience: audience, server: server, ledger: ledger, configuration: configuration)
     }
 
-    static func request(_ id: String = "deploy-1", from approvers: Approvers = .user("alice")) -> ApprovalRequest {
+    package static func request(_ id: String = "deploy-1", from approvers: Approvers = .user("alice"))
+        -> ApprovalRequest
+    {
         ApprovalRequest(
             id: id,
             from: approvers,
@@ -76,14 +77,15 @@ struct Bench: Sendable {
     }
 
     /// Like ``request(_:from:)``, and content with a server that shows only what is documented.
-    func readable(_ request: ApprovalRequest) -> ApprovalRequest {
+    package func readable(_ request: ApprovalRequest) -> ApprovalRequest {
         var request = request
         request.offlineRegistrations = ["alice": "device-1", "bob": "device-2", "carol": "device-3"]
         return request
     }
 
     /// Runs `body` while the clock goes on by itself whenever somebody sleeps.
-    func passing<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result {
+    package func passing<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result
+    {
         let clock = self.clock
         let driver = Task {
             while !Task.isCancelled {
@@ -98,7 +100,9 @@ struct Bench: Sendable {
 
     /// Performs a request in test time.
     @discardableResult
-    func perform(_ request: ApprovalRequest = Self.request(), at desk: ApprovalDesk? = nil) async throws -> Approval {
+    package func perform(_ request: ApprovalRequest = Self.request(), at desk: ApprovalDesk? = nil) async throws
+        -> Approval
+    {
         let (desk, runs) = (desk ?? self.desk, self.runs)
         return try await self.passing {
             try await desk.perform(request) { approval in
@@ -109,7 +113,9 @@ struct Bench: Sendable {
     }
 
     /// Performs a request that must fail, and returns the error's code; nothing may run.
-    func code(of request: ApprovalRequest = Self.request(), at desk: ApprovalDesk? = nil) async -> ApprovalError.Code? {
+    package func code(of request: ApprovalRequest = Self.request(), at desk: ApprovalDesk? = nil) async -> ApprovalError
+        .Code?
+    {
         do {
             try await self.perform(request, at: desk)
             return nil
@@ -118,7 +124,7 @@ struct Bench: Sendable {
         }
     }
 
-    func state(_ id: String = "deploy-1") async throws -> ApprovalState? {
+    package func state(_ id: String = "deploy-1") async throws -> ApprovalState? {
         try await self.desk.tickets(id: id).first?.state
     }
 }

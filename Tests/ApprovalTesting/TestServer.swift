@@ -1,86 +1,101 @@
 import ExactJSON
 import Foundation
-import MobileTokenApprovals
-import MobileTokenTesting
+package import MobileTokenApprovals
+package import MobileTokenTesting
 import Synchronization
 
 /// A server that does what a test wants of it, lies included. It fills templates by rules of its own.
-final class TestServer: ApprovalServer {
-    struct Decision {
-        var status = "APPROVED"
-        var after: Int64 = 0
-        var reason: String?
-        var registration = "device-1"
-        var factors = "possession_knowledge"
+package final class TestServer: ApprovalServer {
+    package struct Decision {
+        package var status = "APPROVED"
+        package var after: Int64 = 0
+        package var reason: String?
+        package var registration = "device-1"
+        package var factors = "possession_knowledge"
+
+        package init(
+            status: String = "APPROVED",
+            after: Int64 = 0,
+            reason: String? = nil,
+            registration: String = "device-1",
+            factors: String = "possession_knowledge"
+        ) {
+            self.status = status
+            self.after = after
+            self.reason = reason
+            self.registration = registration
+            self.factors = factors
+        }
     }
 
-    struct Lie {
-        var changes: @Sendable (inout ApprovalOperation) -> Void
+    package struct Lie {
+        package var changes: @Sendable (inout ApprovalOperation) -> Void
+        package init(changes: @escaping @Sendable (inout ApprovalOperation) -> Void) { self.changes = changes }
     }
 
-    struct State {
-        var operations: [ApprovalOperation] = []
-        var registrations: [String: ApprovingRegistration] = [:]
+    package struct State {
+        package var operations: [ApprovalOperation] = []
+        package var registrations: [String: ApprovingRegistration] = [:]
         /// What people do, by user id.
-        var script: [String: Decision] = [:]
+        package var script: [String: Decision] = [:]
         /// The form of the data at the server, by template, where it is not the pinned one.
-        var forms: [String: String] = [:]
-        var creations: [NewApprovalOperation] = []
-        var shows: [String] = []
-        var cancellations: [String] = []
-        var offlineCodes = 0
+        package var forms: [String: String] = [:]
+        package var creations: [NewApprovalOperation] = []
+        package var shows: [String] = []
+        package var cancellations: [String] = []
+        package var offlineCodes = 0
         /// Failures of the next creations; with `true` the operation is made all the same.
-        var creationFailures: [(ServerFailure, isMade: Bool)] = []
-        var showFailures: [ServerFailure] = []
-        var cancelFailures: [ServerFailure] = []
-        var isDocumentedOnly = false
-        var sendsDates = true
+        package var creationFailures: [(ServerFailure, isMade: Bool)] = []
+        package var showFailures: [ServerFailure] = []
+        package var cancelFailures: [ServerFailure] = []
+        package var isDocumentedOnly = false
+        package var sendsDates = true
         /// How far the server's clock is ahead, in milliseconds.
-        var skew: Int64 = 0
-        var lie: Lie?
+        package var skew: Int64 = 0
+        package var lie: Lie?
         /// Beside the binding: parameters that the server's template does not name.
-        var dropped: Set<String> = []
-        var beforeShow: (@Sendable (TestServer) async -> Void)?
-        var beforeCreate: (@Sendable (TestServer, NewApprovalOperation) async -> Void)?
+        package var dropped: Set<String> = []
+        package var beforeShow: (@Sendable (TestServer) async -> Void)?
+        package var beforeCreate: (@Sendable (TestServer, NewApprovalOperation) async -> Void)?
         /// When requests arrived, in milliseconds.
-        var arrivals: [Int64] = []
+        package var arrivals: [Int64] = []
     }
 
-    static let start: Int64 = 1_800_000_000_000
-    let clock: ManualClock
+    package static let start: Int64 = 1_800_000_000_000
+    package let clock: ManualClock
     private let begin: ManualClock.Instant
     private let state = Mutex(State())
 
-    init(_ clock: ManualClock) {
+    package init(_ clock: ManualClock) {
         self.clock = clock
         self.begin = clock.now
     }
 
-    var elapsed: Int64 {
+    package var elapsed: Int64 {
         let (seconds, attoseconds) = self.begin.duration(to: self.clock.now).components
         return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
     }
 
-    func with<Result: Sendable>(_ body: (inout State) throws -> sending Result) rethrows -> sending Result {
+    package func with<Result: Sendable>(_ body: (inout State) throws -> sending Result) rethrows -> sending Result {
         try self.state.withLock { try body(&$0) }
     }
 
-    var operations: [ApprovalOperation] { self.with { $0.operations } }
+    package var operations: [ApprovalOperation] { self.with { $0.operations } }
 
     /// Changes an operation of the server.
-    func update(_ index: Int = 0, _ change: (inout ApprovalOperation) -> Void) {
+    package func update(_ index: Int = 0, _ change: (inout ApprovalOperation) -> Void) {
         self.with { change(&$0.operations[index]) }
     }
 
     private var now: Int64 { Self.start + self.elapsed + self.with { $0.skew } }
 
-    var timeout: Duration { .seconds(20) }
+    package var timeout: Duration { .seconds(20) }
 
     private func dated<Value>(_ value: Value) -> Dated<Value> {
         Dated(value, date: self.with { $0.sendsDates } ? self.now / 1_000 * 1_000 : nil)
     }
 
-    static func unanswered(lost: Bool) -> ServerFailure {
+    package static func unanswered(lost: Bool) -> ServerFailure {
         ServerFailure(.unanswered(isOutcomeUnknown: lost), code: "connectionLost", message: "no answer")
     }
 
@@ -89,12 +104,12 @@ final class TestServer: ApprovalServer {
         self.with { $0.arrivals.append(elapsed) }
     }
 
-    func time() async throws(ServerFailure) -> Int64? {
+    package func time() async throws(ServerFailure) -> Int64? {
         self.noteArrival()
         return self.dated(()).date
     }
 
-    func create(_ new: NewApprovalOperation) async throws(ServerFailure) -> Dated<ApprovalOperation> {
+    package func create(_ new: NewApprovalOperation) async throws(ServerFailure) -> Dated<ApprovalOperation> {
         self.noteArrival()
         let now = self.now
         if let before = self.with({ $0.beforeCreate }) { await before(self, new) }
@@ -148,7 +163,7 @@ final class TestServer: ApprovalServer {
         return operation
     }
 
-    func show(operation id: String) async throws(ServerFailure) -> Dated<ApprovalOperation> {
+    package func show(operation id: String) async throws(ServerFailure) -> Dated<ApprovalOperation> {
         self.noteArrival()
         if let before = self.with({ $0.beforeShow }) { await before(self) }
         let failure = self.with { state -> ServerFailure? in
@@ -188,7 +203,7 @@ final class TestServer: ApprovalServer {
         }
     }
 
-    func cancel(operation id: String, reason: String) async throws(ServerFailure) -> Dated<ApprovalOperation> {
+    package func cancel(operation id: String, reason: String) async throws(ServerFailure) -> Dated<ApprovalOperation> {
         self.noteArrival()
         let failure = self.with { state -> ServerFailure? in
             state.cancellations.append(id)
@@ -211,7 +226,7 @@ final class TestServer: ApprovalServer {
         return self.dated(self.shown(canceled))
     }
 
-    func show(registration id: String) async throws(ServerFailure) -> Dated<ApprovingRegistration> {
+    package func show(registration id: String) async throws(ServerFailure) -> Dated<ApprovingRegistration> {
         self.noteArrival()
         guard let registration = self.with({ $0.registrations[id] }) else {
             throw ServerFailure(.notFound, code: "ERROR_REGISTRATION_NOT_FOUND", message: "none")
@@ -219,7 +234,8 @@ final class TestServer: ApprovalServer {
         return self.dated(registration)
     }
 
-    func offlineCode(ofOperation id: String, registration: String) async throws(ServerFailure) -> Dated<String> {
+    package func offlineCode(ofOperation id: String, registration: String) async throws(ServerFailure) -> Dated<String>
+    {
         self.noteArrival()
         self.with { $0.offlineCodes += 1 }
         guard let operation = self.operations.first(where: { $0.id == id }), operation.status == "PENDING" else {

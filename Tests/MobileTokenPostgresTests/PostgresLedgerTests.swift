@@ -1,0 +1,258 @@
+import ApprovalTesting
+import Coordination
+import Foundation
+import MobileTokenApprovals
+import MobileTokenCloud
+import MobileTokenEmulator
+import MobileTokenTesting
+import PostgresDatabase
+import PostgresTestServer
+import PowerAuth
+import TestSupport
+import Testing
+
+@testable import MobileTokenPostgres
+
+/// The ledger of those who ask, in PostgreSQL.
+@Suite(.timeLimit(.minutes(4)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+struct PostgresLedgerTests {
+    private static func ledger(
+        _ nodes: PostgresStoreFixture,
+        _ change: (inout PostgresConfiguration) -> Void = { _ in }
+    ) -> ApprovalLedger {
+        var configuration = PostgresConfiguration(
+            connectionString: nodes.server.connectionString(),
+            sealingKeys: SealingKeyRing(current: PostgresStoreFixture.key())
+        )
+        configuration.tls = .disabled
+        configuration.schema = nodes.schema
+        configuration.poolSize = 3
+        configuration.lifetimes = PostgresStoreFixture.lifetimes
+        change(&configuration)
+        return .postgres(configuration)
+    }
+
+    @Test(arguments: LedgerConformance.allCases) func desksOfOneDatabaseConform(to requirement: LedgerConformance)
+        async throws
+    {
+        try await withNodes { nodes in
+            let opened = Shared<[ApprovalLedger]>([])
+            try await requirement.check {
+                let ledger = Self.ledger(nodes)
+                opened.update { $0.append(ledger) }
+                return ledger
+            }
+            for ledger in opened.value { await ledger.driver.close() }
+        }
+    }
+
+    @Test func eachAudienceHasALedgerOfItsOwn() async throws {
+        try await withNodes { nodes in
+            let ledger = Self.ledger(nodes)
+            let bench = try await Bench(ledger: ledger)
+            try await bench.perform()
+            let other = try await Bench.desk(Self.ledger(nodes), bench.server, audience: "other")
+            #expect(try await other.tickets().map(\.id) == [])
+            bench.clock.advance(by: .seconds(10))
+            try await bench.perform(at: other)
+            #expect(bench.runs.count == 2)
+        }
+    }
+
+    /// The server dies at the claim, before and after its commit. Nobody acts who does not know that the claim is written.
+    @Test(arguments: [StoppingLedger.Place.before(.claimed), .after(.claimed)])
+    func aServerThatDiesAtTheClaimRunsNothing(
+        _ place: StoppingLedger.Place
+    ) async throws {
+        let server = try await PostgresTestServer.start(.init(isDurable: true))
+        try await withNodes(server) { nodes in
+            let ledger = Self.ledger(nodes)
+            let driver = StoppingLedger(ledger.driver)
+            let bench = try await Bench(ledger: ApprovalLedger(driver: driver, sealing: ledger.sealing))
+            driver.set(place) {
+                try await server.crash()
+                throw StoppingLedger.Lost()
+            }
+            #expect(await bench.code() == .ledgerFailed)
+            #expect(bench.runs.count == 0)
+            driver.set(nil)
+            try await server.start()
+            let wasClaimed = place == .after(.claimed)
+            // The lease was lost with the server, or ends by itself.
+            try await until { try await bench.state() == (wasClaimed ? .unknown : .approved) }
+            if wasClaimed {
+                let error = await #expect(throws: ApprovalError.self) { try await bench.perform() }
+                #expect(error?.performance == .unknown)
+            } else {
+                try await bench.perform()
+            }
+            #expect(bench.runs.count == (wasClaimed ? 0 : 1))
+        }
+    }
+
+    /// The acknowledgement alone is lost: the claim is read back, and the action runs once.
+    @Test func aServerThatComesBackAtTheClaimIsAsked() async throws {
+        let server = try await PostgresTestServer.start(.init(isDurable: true))
+        try await withNodes(server) { nodes in
+            let ledger = Self.ledger(nodes)
+            let driver = StoppingLedger(ledger.driver)
+            let bench = try await Bench(ledger: ApprovalLedger(driver: driver, sealing: ledger.sealing))
+            driver.set(.after(.claimed)) {
+                try await server.crash()
+                try await server.start()
+                throw StoppingLedger.Lost()
+            }
+            try await bench.perform()
+            #expect(bench.runs.count == 1)
+            #expect(try await bench.state() == .done)
+        }
+    }
+
+    /// A standby knows of an approval, and not that it was used: it is not used again.
+    @Test(arguments: [false, true]) func afterAPromotionNothingOfBeforeIsDone(_ isAnotherDesk: Bool) async throws {
+        let server = try await PostgresTestServer.start()
+        try await withNodes(server) { nodes in
+            let bench = try await Bench(ledger: Self.ledger(nodes))
+            let ticket = try await bench.desk.ask(Bench.request())
+            _ = try await bench.passing { try await ticket.decision() }
+            try await server.stop()
+            try await server.backUp(to: "standby")
+            try await server.start()
+            try await bench.perform()
+            #expect(bench.runs.count == 1)
+            try await server.crash()
+            try await server.restore("standby")
+            try await server.promote()
+            let desk = isAnotherDesk ? try await Bench.desk(Self.ledger(nodes), bench.server) : bench.desk
+            let error = await #expect(throws: ApprovalError.self) { try await bench.perform(at: desk) }
+            #expect(error?.code == .alreadyPerformed || error?.code == .ledgerFailed || error?.code == .ledgerWentBack)
+            #expect(bench.runs.count == 1)
+            // A process that has seen that it was done takes the row for one that was put back; others take it for unknown.
+            let other = try await Bench.desk(Self.ledger(nodes), bench.server)
+            #expect(try await other.tickets(in: [.unknown]).map(\.id) == ["deploy-1"])
+            bench.clock.advance(by: .seconds(10))
+            try await bench.perform(Bench.request("deploy-2"), at: desk)
+            #expect(bench.runs.count == 2)
+        }
+    }
+
+    /// A desk that is running finds out with its next write, although all its connections stand.
+    @Test func aDeskAtWorkNoticesAnotherTimeline() async throws {
+        try await withNodes { nodes in
+            let bench = try await Bench(ledger: Self.ledger(nodes))
+            let ticket = try await bench.desk.ask(Bench.request())
+            _ = try await bench.passing { try await ticket.decision() }
+            try nodes.connect().run("UPDATE incarnation SET timeline = '0000ABCD'")
+            let error = await #expect(throws: ApprovalError.self) { try await bench.perform() }
+            #expect(error?.performance == .unknown)
+            #expect(bench.runs.count == 0)
+            #expect(try await bench.state() == .unknown)
+        }
+    }
+
+    @Test func theRoleOfANodeIsEnough() async throws {
+        let server = try await PostgresTestServer.start()
+        try await withNodes(server) { nodes in
+            let owner = try nodes.connect()
+            try owner.run("CREATE ROLE desk LOGIN")
+            try await nodes.node("owner").migrate(grantingTo: "desk")
+            let ledger = Self.ledger(nodes) { configuration in
+                configuration.connectionString = {
+                    "host=\(server.folder) port=\(server.port) user=desk dbname=postgres"
+                }
+                configuration.migrates = false
+            }
+            let bench = try await Bench(ledger: ledger)
+            try await bench.perform()
+            #expect(try await bench.state() == .done)
+            let error = await #expect(throws: MobileTokenError.self) {
+                try await PostgresDriver(
+                    PostgresConfiguration.test(nodes, user: "desk")
+                ).withConnection { _ = try $0.run("DELETE FROM question") }
+            }
+            #expect(error?.code == .storePermissions)
+        }
+    }
+
+    @Test func aDatabaseThatIsAwayRefusesByName() async throws {
+        let server = try await PostgresTestServer.start()
+        try await withNodes(server) { nodes in
+            let bench = try await Bench(ledger: Self.ledger(nodes))
+            try await server.crash()
+            #expect(await bench.code() == .ledgerFailed)
+            #expect(bench.server.operations.isEmpty)
+            await #expect(throws: ApprovalError.self) { try await Bench.desk(Self.ledger(nodes), bench.server) }
+        }
+    }
+
+    /// Processes that act with one database, two at a time on each question, and are killed at any moment.
+    @Test func processesThatAreKilledActOnce() async throws {
+        let server = try await PostgresTestServer.shared()
+        try await withNodes(server) { nodes in
+            var configuration = Emulator.Configuration()
+            configuration.templates = [
+                """
+                {"name": "deploy", "data": "A9*R${binding}",
+                 "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
+                 "formData": {"title": "Deploy", "message": "${fingerprint}", "attributes": []}}
+                """
+            ]
+            try await withEmulator(configuration) { emulator in
+                _ = try await emulator.makeDevice(userID: "alice")
+                let log = nodes.folder.file("actions")
+                @Sendable func run(_ id: String, _ settings: String...) async throws -> String {
+                    let process = try ChildProcess(
+                        ChildProcess.besideTests("ApprovalExerciser"),
+                        [
+                            "database=\(server.connectionString())", "schema=\(nodes.schema)",
+                            "url=\(emulator.cloudURL)", "user=\(emulator.cloudUser)",
+                            "password=\(emulator.cloudPassword)", "id=\(id)", "log=\(log)",
+                        ] + settings
+                    )
+                    var last = ""
+                    while let line = await process.nextLine() { last = line }
+                    _ = await process.outcome()
+                    return last
+                }
+                for (index, place) in ["before=claimed", "after=claimed", "action=begin", "action=end", "action="]
+                    .enumerated()
+                {
+                    let id = "question-\(index)"
+                    async let other = run(id, place)
+                    let outcomes = [try await run(id, place), try await other]
+                    if place == "action=" { #expect(outcomes.contains("done"), "\(outcomes)") }
+                }
+                let lines = ((try? String(contentsOfFile: log, encoding: .utf8)) ?? "").split(separator: "\n")
+                let acts = Dictionary(grouping: lines) { $0.split(separator: " ").first ?? "" }
+                #expect(acts.values.allSatisfy { $0.count == 1 }, "\(acts)")
+                #expect(acts["question-4"]?.count == 1)
+                #expect(acts["question-0"] == nil && acts["question-1"] == nil && acts["question-2"] == nil)
+                // Once the leases are over, nobody knows how far those came that were killed after their claim.
+                let cloud = try CloudClient(
+                    baseURL: emulator.cloudURL,
+                    credentials: .init(user: emulator.cloudUser, password: emulator.cloudPassword)
+                )
+                let desk = try await ApprovalDesk(audience: "kill", cloud: cloud, ledger: Self.ledger(nodes))
+                try await until {
+                    let states = try await desk.tickets().reduce(into: [:]) { $0[$1.id] = $1.state }
+                    return states["question-1"] == .unknown && states["question-2"] == .unknown
+                        && states["question-3"] == .unknown && states["question-4"] == .done
+                        && states["question-0"] == .approved
+                }
+            }
+        }
+    }
+}
+
+extension PostgresConfiguration {
+    fileprivate static func test(_ nodes: PostgresStoreFixture, user: String) -> Self {
+        let server = nodes.server
+        var configuration = PostgresConfiguration(
+            connectionString: "host=\(server.folder) port=\(server.port) user=\(user) dbname=postgres",
+            sealingKeys: SealingKeyRing(current: PostgresStoreFixture.key())
+        )
+        configuration.tls = .disabled
+        configuration.schema = nodes.schema
+        return configuration
+    }
+}
