@@ -139,10 +139,17 @@ struct GuestRulesTests {
         #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60, 60].map { .seconds($0) })
     }
 
+    @Test mutating func aProbeThatSentNothingIsFollowedByAnother() {
+        for _ in 0..<5 { _ = self.poll(Self.unwell, at: .zero) }
+        #expect(self.rules.beginPoll(at: .seconds(1)) == .go)
+        #expect(self.rules.beginPoll(at: .seconds(1)) == .waitForEnd)
+        self.rules.endPoll()
+        #expect(self.rules.beginPoll(at: .seconds(1)) == .go)
+    }
+
     @Test mutating func aLostProbeIsFollowedByAnother() {
         for _ in 0..<5 { _ = self.poll(Self.unwell, at: .zero) }
         #expect(self.rules.beginPoll(at: .seconds(1)) == .go)
-        self.rules.endPoll()
         #expect(self.rules.beginPoll(at: .seconds(30)) == .waitForEnd)
         #expect(self.rules.beginPoll(at: .seconds(31)) == .go)
     }

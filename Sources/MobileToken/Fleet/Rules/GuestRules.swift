@@ -156,7 +156,13 @@ package struct GuestRules: Sendable {
         return .go
     }
 
-    package mutating func endPoll() { self.pollsUnderWay = max(0, self.pollsUnderWay - 1) }
+    package mutating func endPoll() {
+        self.pollsUnderWay = max(0, self.pollsUnderWay - 1)
+        // A probe that ended before it sent anything, for want of the store say, has shown nothing: the next poll is one.
+        if self.pollsUnderWay == 0, case .probing(_, let failures) = self.breaker {
+            self.breaker = .open(until: .zero, failures: failures)
+        }
+    }
 
     /// Until when polls are held back, if they are.
     package func heldBackUntil(at now: Duration) -> Duration? {
