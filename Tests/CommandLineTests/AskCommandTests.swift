@@ -365,6 +365,19 @@ import Testing
             }
             let unknown = try await stage.run("--template", "deplot", "--user", "alice", "--", "true")
             #expect(unknown.exitCode == 2 && unknown.errors.contains("pins no template 'deplot', but deploy"))
+            // Without the report that was asked for, nothing runs.
+            let report = stage.file("nothing/report")
+            let unreported = try await stage.run(
+                "--template",
+                "deploy",
+                "--user",
+                "alice",
+                "--report",
+                report,
+                "--",
+                "true"
+            )
+            #expect(unreported.exitCode == 5, "\(unreported.errors)")
             #expect(await stage.emulator.operations().isEmpty)
         }
     }
