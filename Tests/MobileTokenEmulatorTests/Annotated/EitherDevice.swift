@@ -1,4 +1,5 @@
 import ExactJSON
+import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
@@ -99,6 +100,73 @@ enum EitherDevice {
             defer { self = .version4(device) }
             let type = try #require(Version4.AuthenticationCodeType(rawValue: type.rawValue))
             return try device.send(path, uriID: uriID, type, json, in: &fixture)
+        }
+    }
+
+    /// Lets the server judge a code, and do nothing else.
+    mutating func validate(_ type: SignatureType = .possessionKnowledge, in fixture: inout BackendFixture) throws
+        -> Reply
+    {
+        switch self {
+        case .version3: return try self.sign(self.validatePath, uriID: self.validateURI, with: type, in: &fixture)
+        case .version4(var device):
+            defer { self = .version4(device) }
+            return try device.validate(#require(Version4.AuthenticationCodeType(rawValue: type.rawValue)), in: &fixture)
+        }
+    }
+
+    var validatePath: String { self.path(self.isVersion4 ? "auth/validate" : "signature/validate") }
+    var validateURI: String { self.isVersion4 ? "/pa/auth/validate" : "/pa/signature/validate" }
+
+    var isVersion4: Bool { if case .version4 = self { true } else { false } }
+
+    mutating func codeHeader(
+        _ type: SignatureType,
+        uriID: String,
+        method: String = "POST",
+        body: [UInt8]
+    ) throws -> (name: String, value: String) {
+        switch self {
+        case .version3(var device):
+            defer { self = .version3(device) }
+            return try device.signatureHeader(type, uriID: uriID, method: method, body: body)
+        case .version4(var device):
+            defer { self = .version4(device) }
+            let type = try #require(Version4.AuthenticationCodeType(rawValue: type.rawValue))
+            return try device.codeHeader(type, uriID: uriID, method: method, body: body)
+        }
+    }
+
+    /// Spends counter values on requests that never arrive.
+    mutating func loseRequests(_ count: Int) {
+        switch self {
+        case .version3(var device):
+            device.counter = device.counter.advanced(by: count)
+            self = .version3(device)
+        case .version4(var device):
+            device.counter = device.counter.advanced(by: count)
+            self = .version4(device)
+        }
+    }
+
+    /// Does something with another password.
+    mutating func mistyping<Result>(_ body: (inout Self) throws -> Result) rethrows -> Result {
+        let wrong = [UInt8](repeating: 7, count: self.isVersion4 ? 32 : 16)
+        let right = self.exchangeKnowledge(for: SecretBytes(copying: wrong))
+        defer { _ = self.exchangeKnowledge(for: right) }
+        return try body(&self)
+    }
+
+    private mutating func exchangeKnowledge(for key: SecretBytes?) -> SecretBytes? {
+        switch self {
+        case .version3(var device):
+            defer { self = .version3(device) }
+            defer { device.wrongKnowledge = key }
+            return device.wrongKnowledge
+        case .version4(var device):
+            defer { self = .version4(device) }
+            defer { device.knowledge = key }
+            return device.knowledge
         }
     }
 
