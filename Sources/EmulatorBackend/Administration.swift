@@ -36,6 +36,15 @@ extension Backend {
                 throw .invalidState("The activation is already removed")
             }
             self.remove(id, &context)
+        case .expire(let id):
+            guard let operation = self.state.operations[id] else {
+                throw Refusal(404, "ERROR_NOT_FOUND", "There is no such operation")
+            }
+            guard operation.status == .pending else {
+                throw .invalidState("The operation is \(operation.status.rawValue)")
+            }
+            self.state.operations.update(id) { $0.expire(early: context.now) }
+            self.state.operations[id].map { context.report($0) }
         }
         return context.events
     }

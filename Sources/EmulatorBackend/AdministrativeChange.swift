@@ -6,4 +6,6 @@ package enum AdministrativeChange: Sendable {
     case remove(activationID: String)
     /// Moves the server's counter by steps of the hash chain, forwards only: the chain has no way back.
     case advanceCounter(activationID: String, by: UInt64)
+    /// Lets an operation expire now, and nothing else.
+    case expire(operationID: String)
 }

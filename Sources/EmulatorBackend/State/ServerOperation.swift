@@ -38,7 +38,7 @@ package struct ServerOperation: Sendable, Codable, Equatable {
     let allowedSignature: AllowedSignature
     let warnsOfFraud: Bool
     package let created: Milliseconds
-    package let expires: Milliseconds
+    package private(set) var expires: Milliseconds
     package let maximumFailures: Int
     /// The key of the rotating code, when the operation asks for one.
     package let proximitySeed: ExportableSecret?
@@ -103,6 +103,12 @@ package struct ServerOperation: Sendable, Codable, Equatable {
     mutating func cancel(reason: String?, at now: Milliseconds) {
         self.statusReason = reason
         self.finish(.canceled, at: now)
+    }
+
+    /// Ends it before its time.
+    mutating func expire(early now: Milliseconds) {
+        self.expires = now
+        self.expire(at: now)
     }
 
     mutating func expire(at now: Milliseconds) {

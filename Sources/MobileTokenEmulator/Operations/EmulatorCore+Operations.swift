@@ -31,7 +31,26 @@ extension Emulator {
     }
 }
 
+extension Emulator {
+    /// Lets an operation expire now. To move the clock would let everything else expire, too.
+    ///
+    /// ```swift
+    /// let operation = try await emulator.cloud.createOperation("login", userID: "alice")
+    /// try await emulator.expireOperation(operation.id)  // and see what your bank does
+    /// ```
+    ///
+    /// - Throws: ``EmulatorError`` of code `notFound`, or `conflict` for one that is no longer pending.
+    public func expireOperation(_ id: OperationSummary.ID) async throws(EmulatorError) {
+        _ = try await self.core.expireOperation(id)
+    }
+}
+
 extension EmulatorCore {
+    func expireOperation(_ id: String) async throws(EmulatorError) -> Emulator.OperationSummary {
+        try await self.administer(.expire(operationID: id))
+        return try await self.operation(id)
+    }
+
     /// - Parameter limit: How many may follow the server at a time.
     func operation(
         _ id: String,

@@ -53,5 +53,15 @@ extension ControlAPI {
                 unlessThereAre: control.capacity.eventStreams
             )
         },
+        Route(
+            .control(
+                "POST",
+                "/operations/{id}/expire",
+                "Lets an operation expire now; no other one, and no code or activation.",
+                takes: Call.segment("id"),
+                gives: Emulator.OperationSummary.form,
+                refuses: [409]
+            )
+        ) { control, id in try await control.core.expireOperation(id) },
     ]
 }

@@ -49,7 +49,7 @@ import WireFacts
     private static let takesNothing = [
         "/_emulator/reset", "/_emulator/activations/{id}/unblock", "/_emulator/activations/{id}/{action}",
         "/_emulator/deliveries/{id}/replay", "/_emulator/snapshots/{id}/restore",
-        "/_emulator/devices/{id}/inbox/{message}/read",
+        "/_emulator/devices/{id}/inbox/{message}/read", "/_emulator/operations/{id}/expire",
     ]
 
     @Test func identifiersAreUniqueAndReferencesLeadSomewhere() throws {
