@@ -85,8 +85,8 @@ let package = Package(
         .target(
             name: "MobileTokenApprovals",
             dependencies: [
-                "MobileTokenCloud", "PowerAuth", "PowerAuthCrypto", "SQLiteDatabase", "Coordination", "Basics",
-                "ExactJSON",
+                "MobileTokenCloud", "MobileTokenReceipts", "PowerAuth", "PowerAuthCrypto", "SQLiteDatabase",
+                "Coordination", "Basics", "ExactJSON",
             ]
         ),
         // Requests, responses, tables of routes, and documents with lines.
@@ -182,6 +182,7 @@ let package = Package(
             dependencies: [
                 "MobileToken", "MobileTokenReceipts", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
                 "HTTPClientTransport",
+                "MobileTokenApprovals", "MobileTokenCloud",
                 "MobileTokenEmulator", "EmulatorBackend", "MobileTokenPostgres", "PostgresDatabase",
                 "PostgresTestServer",
                 "COpenSSL", "CCurl", "CAllocations", "Basics", "SQLiteDatabase",
@@ -281,6 +282,7 @@ let package = Package(
             dependencies: [
                 "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenEmulator", "MobileTokenTesting",
                 "ApprovalTesting",
+                "MobileTokenReceipts",
                 "ApprovalExerciser", "PowerAuth", "Coordination", "ExactJSON", "HTTPClientTransport", "TestSupport",
             ]
         ),
@@ -324,8 +326,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "MobileToken", "MobileTokenReceipts", "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages",
-                "MobileTokenTesting",
+                "MobileToken", "MobileTokenApprovals", "MobileTokenReceipts", "MobileTokenEmulator", "EmulatorBackend",
+                "EmulatorMessages", "MobileTokenTesting",
                 "HTTPClientTransport", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport",
                 "StoreTesting", "StoreExerciser", "ExactJSON", "WireFacts",
             ]

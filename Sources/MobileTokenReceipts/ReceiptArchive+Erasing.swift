@@ -25,7 +25,7 @@ extension ReceiptArchive {
                 switch try file.next() {
                 case .line(let line):
                     let parsed = try ReceiptLine(parsing: line)
-                    let isSelected = parsed.intent.map { selection.selects($0) } ?? false
+                    let isSelected = parsed.isSelected(by: selection)
                     bytes += (isSelected ? parsed.erasedBytes : line) + [UInt8(ascii: "\n")]
                     if isSelected { count += 1 }
                 case .rest(let rest):
@@ -41,8 +41,16 @@ extension ReceiptArchive {
 }
 
 extension ReceiptLine {
-    fileprivate var intent: DecisionReceipt.Intent? {
-        guard case .entry(let entry) = self.content, case .intent(let intent) = entry.content else { return nil }
-        return intent
+    fileprivate func isSelected(by selection: ReceiptSelection) -> Bool {
+        switch self.content {
+        case .entry(let entry):
+            guard case .intent(let intent) = entry.content else { return false }
+            return selection.selects(intent)
+        case .question(_, let receipt):
+            // A question is of no activation of the store's.
+            return receipt.personal != nil && selection.activationID == nil
+                && selection.decidedBefore.map { receipt.facts.ended < $0 } ?? true
+        case .signature: return false
+        }
     }
 }

@@ -102,7 +102,7 @@ extension ReceiptArchive {
     }
 
     /// The end of the files.
-    private struct End {
+    struct End {
         var chain = ReceiptChain()
         /// The number of the last file; 0 when there is none.
         var file = 0
@@ -113,7 +113,7 @@ extension ReceiptArchive {
     }
 
     /// Reads the last files, cuts off what an interrupted export left, and finds where to go on.
-    private func end() throws -> End {
+    func end() throws -> End {
         var end = End()
         // A file may hold signatures alone, or nothing, after a crash: then the end is in an earlier one.
         let files = try self.files()
@@ -131,7 +131,7 @@ extension ReceiptArchive {
     private static func hasEntry(_ path: String) throws -> Bool {
         var file = try ReceiptFile(path: path, isWritable: false)
         while case .line(let bytes) = try file.next() {
-            if case .entry = try? ReceiptLine(parsing: bytes).content { return true }
+            if (try? ReceiptLine(parsing: bytes))?.number != nil { return true }
         }
         return false
     }
@@ -169,7 +169,7 @@ extension ReceiptArchive {
     }
 
     /// Writes lines as one group, on to the last file or into a new one.
-    private func append(_ lines: [ReceiptLine], to end: inout End) throws {
+    func append(_ lines: [ReceiptLine], to end: inout End) throws {
         for line in lines { try end.chain.add(line.bytes) }
         if end.file == 0 || end.fileByteCount >= self.maximumFileByteCount {
             (end.file, end.fileByteCount) = (end.file + 1, 0)

@@ -24,6 +24,8 @@ package struct ReceiptChain: Sendable, Equatable {
     package private(set) var signatures: [ReceiptSignature] = []
     /// The intents of which more may become known.
     private var unfinished: [UInt64: LatestOutcome] = [:]
+    /// The keys of questions whose end was unknown, by the number of the receipt.
+    private var unknownQuestions: [UInt64: String] = [:]
     /// The entries that could not be read, each of which may have been an intent.
     private var unreadable: Set<UInt64> = []
     /// Public keys of devices that are known from elsewhere, by activation.
@@ -45,21 +47,40 @@ package struct ReceiptChain: Sendable, Equatable {
         if let head, line.previous != head { throw .brokenChain }
         switch line.content {
         case .entry(let entry): try self.add(entry)
+        case .question(let number, let receipt): try self.add(receipt, number)
         case .signature(let signature): try self.add(signature, of: line.previous)
         }
         let digest = line.digest
-        if case .entry(let entry) = line.content {
-            self.latest = Place(number: entry.number, previous: line.previous, digest: digest)
+        if let number = line.number {
+            self.latest = Place(number: number, previous: line.previous, digest: digest)
             // Earlier lines may be kept elsewhere, but nothing comes before the first entry.
-            if self.firstNumber == nil { self.firstNumber = entry.number }
+            if self.firstNumber == nil { self.firstNumber = number }
         }
         self.head = digest
         self.counts.lines += 1
         return line
     }
 
+    private func check(_ number: UInt64) throws(ReceiptFault.Reason) {
+        guard number > 0, self.latest.map({ number - 1 == $0.number }) ?? true else { throw .wrongNumber }
+    }
+
+    /// A question has one receipt, and another one when its end was unknown.
+    private mutating func add(_ receipt: QuestionReceipt, _ number: UInt64) throws(ReceiptFault.Reason) {
+        try self.check(number)
+        if let earlier = receipt.completes {
+            let isKnown = self.firstNumber.map { earlier >= $0 } ?? false
+            let isOfThis = self.unknownQuestions.removeValue(forKey: earlier)?.isExactly(receipt.facts.key) == true
+            guard earlier < number, isOfThis || !isKnown else { throw .outcomeOfNothing }
+        } else {
+            self.counts.questions += 1
+        }
+        if receipt.facts.state == ReceiptArchive.unknownState { self.unknownQuestions[number] = receipt.facts.key }
+        if receipt.personal == nil { self.counts.erased += 1 }
+    }
+
     private mutating func add(_ entry: DecisionReceipt.Entry) throws(ReceiptFault.Reason) {
-        guard entry.number > 0, self.latest.map({ entry.number - 1 == $0.number }) ?? true else { throw .wrongNumber }
+        try self.check(entry.number)
         switch entry.content {
         case .intent(let intent):
             self.unfinished[entry.number] = LatestOutcome()

@@ -15,6 +15,8 @@ import PowerAuthCrypto
 package struct ReceiptLine: Sendable {
     package enum Content: Sendable, Hashable {
         case entry(DecisionReceipt.Entry)
+        /// A question that was asked, which has a number like an entry.
+        case question(number: UInt64, QuestionReceipt)
         case signature(ReceiptSignature)
     }
 
@@ -22,6 +24,15 @@ package struct ReceiptLine: Sendable {
     private static let signatureKind = "signature"
     private static let unreadableKind = "unreadable"
     private static let personalMember = Array(#","personal":"#.utf8)
+
+    /// The number of the entry or the question; `nil` for a signature.
+    package var number: UInt64? {
+        switch self.content {
+        case .entry(let entry): entry.number
+        case .question(let number, _): number
+        case .signature: nil
+        }
+    }
 
     /// The digest of the line before; of the first one, zeros.
     package let previous: [UInt8]
@@ -39,20 +50,24 @@ package struct ReceiptLine: Sendable {
         var json: JSONObject = [
             "version": .number(JSONNumber(Self.version)), "previous": .string(Hexadecimal.encode(previous)),
         ]
-        var personalData: SaltedPersonalData?
+        var personalData: JSONObject?
         switch content {
         case .entry(let entry):
             json["number"] = .number(JSONNumber(entry.number))
             switch entry.content {
             case .intent(let intent):
                 json.members += intent.json.members
-                personalData = intent.saltedData
+                personalData = intent.saltedData?.json
             case .outcome(let outcome, let intent):
                 json.members += outcome.facts.members
                 json["of"] = .number(JSONNumber(intent))
             case .unreadable:
                 json["kind"] = .string(Self.unreadableKind)
             }
+        case .question(let number, let receipt):
+            json["number"] = .number(JSONNumber(number))
+            json.members += receipt.json.members
+            personalData = receipt.personal
         case .signature(let signature):
             json["kind"] = .string(Self.signatureKind)
             json.members += signature.facts.members
@@ -65,7 +80,7 @@ package struct ReceiptLine: Sendable {
             return
         }
         self.bytes =
-            self.erasedBytes.dropLast() + Self.personalMember + JSONValue.object(personalData.json).serialized()
+            self.erasedBytes.dropLast() + Self.personalMember + JSONValue.object(personalData).serialized()
             + [UInt8(ascii: "}")]
     }
 
@@ -107,7 +122,7 @@ package struct ReceiptLine: Sendable {
 
     private static func content(of json: JSONObject, _ personalBytes: [UInt8]?) throws -> Content {
         let kind = try json.string("kind")
-        guard personalBytes == nil || kind == DecisionReceipt.Intent.kind else {
+        guard personalBytes == nil || kind == DecisionReceipt.Intent.kind || kind == QuestionReceipt.kind else {
             throw ReceiptFormatError(member: "personal")
         }
         switch kind {
@@ -128,6 +143,11 @@ package struct ReceiptLine: Sendable {
             return .entry(DecisionReceipt.Entry(number: try json.unsigned("number"), content))
         case self.unreadableKind:
             return .entry(DecisionReceipt.Entry(number: try json.unsigned("number"), .unreadable))
+        case QuestionReceipt.kind:
+            return .question(
+                number: try json.unsigned("number"),
+                try QuestionReceipt(json, personalBytes: personalBytes)
+            )
         case self.signatureKind:
             return .signature(try ReceiptSignature(facts: json))
         default:

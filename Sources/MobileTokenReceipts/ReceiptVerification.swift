@@ -6,11 +6,13 @@ public struct ReceiptVerification: Sendable, Hashable {
         public internal(set) var lines = 0
         /// Intents: signatures that were to decide something.
         public internal(set) var intents = 0
+        /// Questions that were asked.
+        public internal(set) var questions = 0
         /// Outcomes, open ones included.
         public internal(set) var outcomes = 0
         /// Intents of these lines whose outcome is not known.
         public internal(set) var open = 0
-        /// Intents whose personal data were erased.
+        /// Receipts of intents and questions whose personal data were erased.
         public internal(set) var erased = 0
         /// Entries that the store could not open when they were exported.
         public internal(set) var unreadable = 0
@@ -50,7 +52,7 @@ public struct ReceiptFault: Error, Sendable, Hashable, CustomStringConvertible {
         case brokenChain
         /// Its number does not follow that of the entry before.
         case wrongNumber
-        /// It is the outcome of an intent that is not there, or has its outcome already.
+        /// It is the outcome of an intent, or completes a question, that is not there or has its outcome already.
         case outcomeOfNothing
         /// The personal data are not those that were recorded.
         case personalDataChanged
@@ -67,7 +69,7 @@ public struct ReceiptFault: Error, Sendable, Hashable, CustomStringConvertible {
             case .unreadableMember(let name): "its member '\(name)' is missing or has another form"
             case .brokenChain: "it does not follow the line before: one was changed or left out"
             case .wrongNumber: "its number does not follow that of the entry before"
-            case .outcomeOfNothing: "it is the outcome of an intent that is not there, or that has one"
+            case .outcomeOfNothing: "it is the outcome of an intent or a question that is not there, or that has one"
             case .personalDataChanged: "its personal data are not those that were recorded"
             case .wrongSignature: "its signature is not of the lines before, or by another key"
             case .incomplete: "the file ends within it"

@@ -1,5 +1,6 @@
 import Coordination
 public import Foundation
+public import MobileTokenReceipts
 
 extension ApprovalDesk {
     /// The settings of a desk.
@@ -27,6 +28,9 @@ extension ApprovalDesk {
         public var observer: (@Sendable (ApprovalEvent) -> Void)?
         /// The password by which the server's callbacks are known; `nil` admits none.
         public var callbackPassword: String?
+        /// The files that get a receipt of every question, once it has come to its end and as long as ``ApprovalDesk/run()`` runs; `nil`
+        /// writes none.
+        public var receipts: ReceiptArchive?
         /// The limits that keep people and the server from being bothered.
         public var limits = Limits()
         /// The clock of waits. It must count the time during which the machine sleeps.

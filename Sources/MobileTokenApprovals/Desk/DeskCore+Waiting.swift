@@ -47,6 +47,7 @@ extension DeskCore {
             try Task.checkCancellation()
             if self.clock.now >= nextSearch {
                 try await self.takeUpAll()
+                try await self.writeReceipts()
                 nextSearch = self.clock.now + .seconds(60)
             }
             try await self.lookUpUnrecognized()

@@ -209,6 +209,7 @@ extension ReceiptVerification {
             } ?? .null,
             "lines": number(self.counts.lines),
             "intents": number(self.counts.intents),
+            "questions": number(self.counts.questions),
             "outcomes": number(self.counts.outcomes),
             "open": number(self.counts.open),
             "erased": number(self.counts.erased),
@@ -238,6 +239,7 @@ extension ReceiptVerification {
             open, \(self.counts.erased) with their personal data erased.
             """
         )
+        if self.counts.questions > 0 { lines.append("\(self.counts.questions) questions were asked.") }
         if self.counts.unreadable > 0 {
             lines.append("The store could not open \(self.counts.unreadable) entries when they were exported.")
         }

@@ -1,0 +1,109 @@
+import Basics
+import ExactJSON
+import Foundation
+public import MobileTokenReceipts
+
+extension ApprovalDesk {
+    /// Writes a receipt of every question that has come to its end since the last export, answered or not.
+    ///
+    /// ```swift
+    /// let archive = ReceiptArchive(folder: "/var/lib/deployer/questions")
+    /// try await desk.exportReceipts(to: archive)
+    /// ```
+    /// The lines are a chain like those of decisions, are verified and erased by the same tools, and have a folder of their own. A question
+    /// whose action was interrupted gets one when that is noticed, and another one when it is settled. What a receipt proves, the page
+    /// <doc:Asking> tells. ``run()`` does this by itself with ``Configuration/receipts``.
+    ///
+    /// - Parameter archive: The folder of the files.
+    /// - Throws: `ReceiptFault` for the first line that was changed, `MobileTokenError` when the folder has receipts of something else, or is
+    ///   written to by another process; ``ApprovalError`` when the ledger cannot be read.
+    @discardableResult
+    public func exportReceipts(to archive: ReceiptArchive) async throws -> ReceiptArchive.Export {
+        try await self.core.exportReceipts(to: archive)
+    }
+}
+
+extension DeskCore {
+    /// The time for which a question waits for its receipt while the server has not said that its operations are over, in milliseconds.
+    private static let receiptPatience: Int64 = 3_600_000
+
+    /// Writes receipts where the configuration says. What keeps them from being written is no reason to act on no approval.
+    func writeReceipts() async throws {
+        guard let archive = self.configuration.receipts else { return }
+        do { _ = try await self.exportReceipts(to: archive) } catch let error as ApprovalError {
+            throw error
+        } catch {
+            try Task.checkCancellation()
+            self.withState { $0.lastError = "The receipts cannot be written: \(error)" }
+        }
+    }
+
+    func exportReceipts(to archive: ReceiptArchive) async throws -> ReceiptArchive.Export {
+        var last: LedgerKey?
+        var isOver = false
+        return try await archive.exportQuestions(of: self.ledger.audience) { recorded in
+            guard !isOver else { return nil }
+            let page = try await self.ledger.page(.states(Set(ApprovalState.allCases)), after: last)
+            (last, isOver) = (page.end, page.end == nil)
+            self.note(unreadable: page.unreadable)
+            var receipts: [QuestionReceipt] = []
+            for stored in page.readable.sorted(by: { $0.record.asked < $1.record.asked }) {
+                let state = recorded[stored.record.key.description]?.state
+                guard state == nil || state == ReceiptArchive.unknownState else { continue }
+                let record = try await self.followed(stored).record
+                // An approval that is not wanted any more may come until the server says that it is over.
+                guard record.state.isFinal, record.state.rawValue != state,
+                    !record.needsAttention || self.now.subtractingSaturated(record.ended ?? 0) > Self.receiptPatience
+                else { continue }
+                receipts.append(try record.receipt)
+            }
+            return receipts
+        }
+    }
+}
+
+extension QuestionRecord {
+    /// The receipt of a question that has come to its end.
+    fileprivate var receipt: QuestionReceipt {
+        get throws {
+            let questions = try self.parts.indices.map { index in
+                String(decoding: try CanonicalJSON.bytes(of: self.question(index).json), as: UTF8.self)
+            }
+            return QuestionReceipt(
+                QuestionReceipt.Facts(
+                    audience: self.terms.audience,
+                    key: self.key.description,
+                    state: self.state.rawValue,
+                    code: self.reason?.code,
+                    asked: Date(milliseconds: self.asked),
+                    ended: Date(milliseconds: self.settled?.at ?? self.ended ?? self.asked),
+                    seconds: UInt64(clamping: self.terms.seconds),
+                    actionDigest: self.terms.actionDigest,
+                    bindings: try self.parts.indices.map { try self.binding($0).digest }
+                ),
+                questions: questions,
+                answers: self.parts.map(\.json),
+                settlement: self.settled.map {
+                    ["outcome": .string($0.outcome.rawValue), "by": .string($0.person)]
+                }
+            )
+        }
+    }
+}
+
+extension QuestionRecord.Part {
+    /// The words of the server about the operation of a person.
+    fileprivate var json: JSONObject {
+        var json: JSONObject = ["person": .string(self.person.id), "user": .string(self.person.user)]
+        json["operation"] = self.operationID.map { .string($0) }
+        json["answer"] = .string(self.answer.rawValue)
+        json["decidedAt"] = self.finalized.map { .string(ISO8601.preciseString(from: Date(milliseconds: $0))) }
+        json["data"] = self.signedData.map { .string($0) }
+        json["evidence"] = self.evidence.map { .string($0.rawValue) }
+        json["registration"] = self.registrationID.map { .string($0) }
+        json["factors"] = self.factors.map { .string($0) }
+        json["reason"] = self.reason.map { .string($0) }
+        if self.isSurplus { json["surplus"] = true }
+        return json
+    }
+}

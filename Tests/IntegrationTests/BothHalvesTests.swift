@@ -1,0 +1,158 @@
+import ExactJSON
+import Foundation
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenTesting
+import PowerAuthCrypto
+import TestSupport
+import Testing
+
+@testable import MobileTokenApprovals
+@testable import MobileTokenReceipts
+
+/// Both halves in one process: a desk asks, an agent decides by its policy, and their receipts tell the same.
+@Suite(.timeLimit(.minutes(8))) struct BothHalvesTests {
+    private let clock = ManualClock()
+    private let traffic = Traffic()
+    private static let form = "A9*N${version}*R${binding}"
+    private static let template = """
+        {"name": "deploy", "data": "\(Self.form)", "operationType": "deploy",
+         "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
+         "formData": {"title": "Deploy", "message": "${fingerprint}", "attributes": [
+           {"type": "KEY_VALUE", "id": "version", "label": "Version", "value": "${version}"}]}}
+        """
+
+    @Test(arguments: [false, true]) func bothChainsOfReceiptsAgree(_ isDocumentedOnly: Bool) async throws {
+        let folder = try TemporaryFolder()
+        var configuration = Emulator.Configuration()
+        configuration.templates = [Self.template]
+        configuration.protocolRules.documentedAnswersOnly = isDocumentedOnly
+        try await withEmulator(configuration) { emulator in
+            let store = ActivationStore.sqlite(path: folder.file("bot.sqlite"))
+            let client = try emulator.makeClient {
+                $0.clock = self.clock
+                $0.transport = try self.traffic.transport()
+                $0.store = store
+            }
+            var registrations: [String: String] = [:]
+            for user in ["alice", "bob", "carol"] {
+                let activation = try await emulator.makeActivation(user: user, password: password, client: client)
+                registrations[user] = activation.activationID
+            }
+            // The policy sees what is signed, not what the asker says.
+            let agent = ApprovalAgent(
+                fleet: client.fleet(),
+                factors: { try await $0.unlockKnowledge(password: password) }
+            ) { review in
+                if review.operation.data.hasPrefix("A9*N1.") { return .approve }
+                return review.operation.data.hasPrefix("A9*N2.") ? .reject(.unexpectedOperation) : .leave
+            }
+            let running = Task { try await agent.run() }
+            let time = Task { await self.traffic.pass(self.clock, by: .milliseconds(500)) }
+
+            var settings = ApprovalDesk.Configuration()
+            settings.limits.questionInterval = .zero
+            settings.limits.openQuestions = 100
+            settings.limits.shortestPoll = .milliseconds(20)
+            settings.limits.longestPoll = .milliseconds(100)
+            settings.limits.requestsPerSecond = 1_000
+            let desk = try await ApprovalDesk(
+                audience: "both-halves",
+                cloud: try CloudClient(
+                    baseURL: emulator.cloudURL,
+                    credentials: .init(user: emulator.cloudUser, password: emulator.cloudPassword)
+                ),
+                ledger: .sqlite(path: folder.path + "/desk/approvals.sqlite"),
+                configuration: settings
+            )
+            let acts = Shared<[String]>([])
+            let asked = registrations
+            @Sendable func perform(_ id: String, _ version: String, _ approvers: Approvers) async -> ApprovalError.Code?
+            {
+                var request = ApprovalRequest(
+                    id: id,
+                    from: approvers,
+                    template: ApprovalTemplate("deploy", signs: Self.form, operationType: "deploy"),
+                    parameters: ["version": .ascii(version)],
+                    action: .bytes(Array("\(id) \(version)".utf8)),
+                    expires: .seconds(300)
+                )
+                request.offlineRegistrations = isDocumentedOnly ? asked : [:]
+                do {
+                    try await desk.perform(request) { approval in
+                        acts.update { $0.append(String(decoding: approval.action, as: UTF8.self)) }
+                    }
+                    return nil
+                } catch { return (error as? ApprovalError)?.code }
+            }
+            #expect(await perform("one", "1.0", .user("alice")) == nil)
+            #expect(await perform("two", "1.1", .all(of: ["alice", "bob"])) == nil)
+            #expect(await perform("three", "2.0", .user("carol")) == .rejected)
+            #expect(await perform("four", "1.2", .any(2, of: ["alice", "bob", "carol"])) == nil)
+            // Nobody answers, and it is taken back.
+            var request = ApprovalRequest(
+                id: "five",
+                from: .user("bob"),
+                template: ApprovalTemplate("deploy", signs: Self.form, operationType: "deploy"),
+                parameters: ["version": "3.0"],
+                action: .bytes([]),
+                expires: .seconds(300)
+            )
+            request.offlineRegistrations = isDocumentedOnly ? asked : [:]
+            try await desk.ask(request).withdraw(reason: "not needed")
+            #expect(acts.value.sorted() == ["four 1.2", "one 1.0", "two 1.1"])
+
+            // Receipts of the half that asked.
+            let questions = ReceiptArchive(folder: folder.file("questions"))
+            #expect(try await desk.exportReceipts(to: questions).entryCount == 5)
+            #expect(try await desk.exportReceipts(to: questions).entryCount == 0)
+            let verification = try await questions.verify()
+            #expect(verification.isIntact)
+            #expect(verification.counts.questions == 5)
+            // And of the half that answered.
+            await until { (try? await Self.decisions(client).allSatisfy { $0.outcome?.isOpen == false }) == true }
+            let decisions = ReceiptArchive(folder: folder.file("decisions"))
+            try await decisions.export(from: client)
+            let decided = try await decisions.receipts()
+
+            let receipts = try await questions.questionReceipts()
+            #expect(receipts.map(\.facts.state).sorted() == ["done", "done", "done", "rejected", "withdrawn"])
+            var matched = 0
+            for receipt in receipts {
+                let personal = try #require(receipt.personal)
+                let answers = try #require(personal["answers"]?.array)
+                for (answer, binding) in zip(answers, receipt.facts.bindings) {
+                    let operation = try #require(answer["operation"]?.string)
+                    let ours = decided.filter { $0.intent.personalData?.operationID == operation }
+                    guard let word = answer["answer"]?.string, word == "approved" || word == "rejected" else {
+                        // Whoever was not needed may have approved before it was canceled: nothing followed from it.
+                        #expect(receipt.facts.state == "withdrawn" ? ours.isEmpty : ours.count <= 1)
+                        matched += ours.count
+                        continue
+                    }
+                    let decision = try #require(ours.first)
+                    #expect(ours.count == 1)
+                    #expect(decision.intent.verdict.rawValue == (word == "approved" ? "approve" : "reject"))
+                    // The same data, which hold the binding of the question.
+                    let data = try #require(decision.intent.personalData?.signed)
+                    #expect(answer["data"]?.string == data)
+                    #expect(data.hasSuffix("*R" + Base64URL.encode(binding)))
+                    matched += 1
+                }
+            }
+            // No decision of the agent's was about something that nobody asked.
+            #expect(matched == decided.count)
+
+            time.cancel()
+            running.cancel()
+            _ = await running.result
+            await store.close()
+        }
+    }
+
+    private static func decisions(_ client: MobileTokenClient) async throws -> [DecisionReceipt] {
+        var receipts: [DecisionReceipt] = []
+        for try await receipt in client.receipts() { receipts.append(receipt) }
+        return receipts
+    }
+}
