@@ -350,8 +350,8 @@ if Context.environment["MOBILE_TOKEN_FUZZ"] != nil {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "CommandLineSupport", "MobileToken", "MobileTokenReceipts", "MobileTokenEmulator", "EmulatorBackend",
-                "EmulatorHTTP", "EmulatorMessages", "PowerAuth",
+                "APIDescriptions", "CommandLineSupport", "MobileToken", "MobileTokenReceipts", "MobileTokenEmulator",
+                "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "PowerAuth",
                 "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "ExactJSON", "Basics",
             ],
             path: "Tests/Fuzz",

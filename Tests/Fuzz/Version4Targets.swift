@@ -1,3 +1,4 @@
+import APIDescriptions
 import EmulatorMessages
 import ExactJSON
 import Foundation
