@@ -216,7 +216,8 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "CRuntimeHooks", "MobileToken", "PowerAuth", "PowerAuthCrypto", "HTTPClientTransport", "CloudCalls",
+                "CRuntimeHooks", "MobileToken", "MobileTokenApprovals", "MobileTokenCloud", "PowerAuth",
+                "PowerAuthCrypto", "HTTPClientTransport", "CloudCalls",
                 "EmulatorBackend", "EmulatorMessages", "MobileTokenTesting", "Coordination", "Basics", "ExactJSON",
             ],
             path: "Tests/Simulation",
@@ -257,7 +258,7 @@ let package = Package(
         ),
         .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
         // Runs the program.
-        .testTarget(name: "SimulationTests", dependencies: ["TestSupport"]),
+        .testTarget(name: "SimulationTests", dependencies: ["TestSupport"], exclude: ["Cases"]),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "MobileTokenTesting", "TestSupport"]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "TestSupport"]),
         .testTarget(

@@ -82,3 +82,22 @@ long syscall(long number, ...) {
     }
     return (long)count;
 }
+
+// MARK: Queues. Keys are derived from passwords on threads of their own; here they take a step of the process instead.
+
+typedef struct { void *isa; int flags, reserved; void (*invoke)(void *); } block_layout;
+extern void *_Block_copy(const void *);
+extern void _Block_release(const void *);
+
+void dispatch_async(void *queue, void *block) {
+    if (current) return callbacks.dispatch(current, _Block_copy(block));
+    static _Atomic(void (*)(void *, void *)) platform;
+    void (*function)(void *, void *) = atomic_load(&platform);
+    if (!function) atomic_store(&platform, function = dlsym(RTLD_NEXT, "dispatch_async"));
+    function(queue, block);
+}
+
+void simulation_run_block(void *block) {
+    ((block_layout *)block)->invoke(block);
+    _Block_release(block);
+}

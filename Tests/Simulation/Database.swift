@@ -40,7 +40,13 @@ struct Database {
     var keys: [StoreFacts.Key] = []
     var rows: [String: LoadedRow] = [:]
     var entries: [Entry] = []
-    var pause: DecisionPause?
+    var pause: DecisionPause? {
+        didSet { self.pausedAt = self.pause == nil ? nil : self.pausedAt ?? self.lastTime }
+    }
+    private var pausedAt: Int64?
+    private var lastTime: Int64 = 0
+    /// The activations that a node took over from one that did not give them back.
+    private(set) var uncleanTakeovers: [String] = []
     private(set) var nodes: [Int64: Node] = [:]
     private(set) var buckets: [Int: Int64] = [:]
     private(set) var handoverRequests: [(activationID: String, node: Int64)] = []
@@ -74,7 +80,7 @@ struct Database {
         return rest > 0 ? min(Self.lifetime, rest) : nil
     }
 
-    private func isCurrent(_ number: Int64) -> Bool {
+    func isCurrent(_ number: Int64) -> Bool {
         self.epoch.number == number && self.epoch.timeline == self.timeline
     }
 
@@ -124,6 +130,7 @@ struct Database {
         guard let row = self.rows[activationID] else { return nil }
         guard self.nodes[number] != nil else { return (false, false) }
         if row.holder == number || row.holder.map({ self.nodes[$0] == nil }) ?? true {
+            if let holder = row.holder, holder != number { self.uncleanTakeovers.append(activationID) }
             self.rows[activationID]?.holder = number
             self.handoverRequests.removeAll { $0 == (activationID, number) }
             return (true, true)
@@ -132,6 +139,17 @@ struct Database {
             self.handoverRequests.append((activationID, number))
         }
         return (false, true)
+    }
+
+    /// A node gives back everything.
+    mutating func leave(_ number: Int64) {
+        self.remove(number)
+        for (id, row) in self.rows where row.holder == number { self.rows[id]?.holder = nil }
+    }
+
+    mutating func takeUncleanTakeovers() -> [String] {
+        defer { self.uncleanTakeovers = [] }
+        return self.uncleanTakeovers
     }
 
     mutating func handOver(_ activationID: String, from number: Int64) {
@@ -196,6 +214,8 @@ struct Database {
     struct Rules {
         var fences = true
         var pauses = true
+        /// A pause is looked up in a snapshot of three seconds ago.
+        var readsOldPause = false
         var epochs = true
         var tags = true
     }
@@ -208,7 +228,9 @@ struct Database {
         if let fence = change.fence, rules.fences, fence != row.holder || self.nodes[fence] == nil {
             return .fenceLost
         }
-        if change.heedsPause, rules.pauses, let pause { return .paused(pause) }
+        self.lastTime = now
+        let isSeen = !rules.readsOldPause || now - (self.pausedAt ?? now) > 3_000_000_000
+        if change.heedsPause, rules.pauses, isSeen, let pause { return .paused(pause) }
         self.rows[change.activationID] = row.after(change)
         if let intent = change.intent { self.append(intent, nil, change.newTag, change.key) }
         return .written

@@ -14,7 +14,7 @@ enum Defect: String, CaseIterable {
     case heartbeatWithoutTimeline
     /// After an epoch began, leases are given at once.
     case noQuarantine
-    /// A node goes on relying on a lease that is over.
+    /// A node that stood still goes on as if nothing had happened: it relies on a lease that is over.
     case noCheckAfterThaw
     /// The right to sign has no end, by which a request must have left.
     case noEndOfRight
@@ -30,6 +30,18 @@ enum Defect: String, CaseIterable {
     case proxyPageIsRefusal
     /// A transport sends again what must not be repeated.
     case repeatsSigned
+    /// A pause is read from an old snapshot.
+    case readsOldPause
+    /// A transport says that the server agreed before it has answered.
+    case answersBeforeServer
+    /// A transport waits for its limiter when the counter has moved, and the time is looked at before.
+    case permitAfterCounter
+    /// An upgrade counts the moves of the counter anew.
+    case upgradeResetsNumber
+    /// A token of two factors gives way to one of fewer.
+    case keepsWeakToken
+    /// A question is claimed when its action is over.
+    case claimsAfterAction
     /// The policy approves what it did not read.
     case approvesAll
 
@@ -37,6 +49,7 @@ enum Defect: String, CaseIterable {
         Database.Rules(
             fences: self != .noFence,
             pauses: self != .noPause,
+            readsOldPause: self == .readsOldPause,
             epochs: self != .noEpoch,
             tags: self != .noTag
         )

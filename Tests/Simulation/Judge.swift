@@ -27,10 +27,19 @@ struct Judge {
         let made: Int64
         var isPending = true
         var hasExpired = false
+        var ended: Int64 = 0
     }
 
     /// What went wrong first.
     private(set) var violation: String?
+    /// How often the action of a question ran.
+    private(set) var actions: [String: Int] = [:]
+    /// What each process last committed of an activation.
+    private var lastCommits: [Int: [String: Commit]] = [:]
+    /// The moves of the counter, by activation, up to which signatures have left since its row last went back.
+    private var sentByAnybody: [String: UInt64] = [:]
+    /// The same of one node and an activation: its marks outlive what the database forgets.
+    private var sentByNode: [String: UInt64] = [:]
     private(set) var operations: [String: Operation] = [:]
     /// Those that the server carried out, by the signature.
     private(set) var decisions: [Signature: Decision] = [:]
@@ -67,7 +76,8 @@ struct Judge {
 
     func name(of id: String?) -> String { id.flatMap { self.operations[$0]?.name } ?? "an operation" }
 
-    mutating func ended(_ id: String, as status: String) {
+    mutating func ended(_ id: String, as status: String, at now: Int64) {
+        self.operations[id]?.ended = now
         self.operations[id]?.isPending = false
         if status == "EXPIRED" { self.operations[id]?.hasExpired = true }
         self.count("operation \(status)")
@@ -84,6 +94,32 @@ struct Judge {
         self.isWhole = false
     }
 
+    /// The row of an activation is an older one again.
+    mutating func wentBack(_ activationID: String, to moves: UInt64) {
+        self.sentByAnybody[activationID] = moves
+        self.allowFailure(of: activationID)
+    }
+
+    /// The operations that wait for a device, and those that did so a while ago, or do so only since.
+    func pending(of device: Int, since time: Int64) -> (all: Set<String>, fresh: Set<String>) {
+        let own = self.operations.filter { $0.value.device == device }
+        return (
+            Set(own.filter { $0.value.isPending }.keys),
+            Set(own.filter { $0.value.ended >= time || $0.value.made >= time }.keys)
+        )
+    }
+
+    /// The action of a question begins.
+    mutating func acted(_ question: String, by operationIDs: [String]) {
+        self.count("actions")
+        self.actions[question, default: 0] += 1
+        if self.actions[question, default: 0] > 1 { self.fail("the action of \(question) ran twice") }
+        let approved = operationIDs.contains { id in
+            self.decisions.values.contains { $0.operationID == id && $0.isApproval }
+        }
+        if !approved { self.fail("the action of \(question) ran, and nobody approved") }
+    }
+
     /// The bank unblocked an activation, and forgot its failed attempts.
     mutating func failuresWereCleared(of activationID: String) { self.failures[activationID] = 0 }
 
@@ -97,13 +133,23 @@ struct Judge {
         let isAutomatic: Bool
         let decision: Decision?
         let signature: String?
+        let activationID: String?
         let body: [UInt8]
+        /// It is held back, and others may pass it.
+        var isLate = false
+        /// The change that took its counter value.
+        var commit: Commit?
 
         init(_ request: HTTPRequest, id: Int, process: Int, isAutomatic: Bool) {
             self.id = id
             self.process = process
             self.isAutomatic = isAutomatic
             self.signature = request.headers["X-PowerAuth-Authorization"]
+            self.activationID = self.signature.flatMap { header in
+                header.firstRange(of: "activation_id=\"").map { range in
+                    String(header[range.upperBound...].prefix { $0 != "\"" })
+                }
+            }
             self.body = request.body ?? []
             let isApproval = request.url.hasSuffix("/operation/authorize")
             let isDecision = isApproval || request.url.hasSuffix("/operation/cancel")
@@ -112,11 +158,35 @@ struct Judge {
         }
     }
 
+    /// A change that a process committed.
+    struct Commit {
+        let node: String
+        let moves: UInt64
+        var fence: Int64?
+        var epoch: Int64 = 0
+        /// The operation that it is about to decide.
+        var decides: String?
+        /// When what it signs can arrive no more, by its receipt.
+        var arrivesBy: Int64?
+    }
+
+    func lastCommit(of process: Int, _ activationID: String) -> Commit? { self.lastCommits[process]?[activationID] }
+
     /// The first byte of a request left.
     mutating func left(_ flight: Flight, limit: Int, at now: Int64) {
         self.count("requests")
         if let signature = flight.signature {
             self.count("signatures")
+            if let commit = flight.commit, let id = flight.activationID, self.bodies[signature] == nil {
+                let key = "\(commit.node) \(id)"
+                if commit.moves <= self.sentByNode[key] ?? 0 {
+                    self.fail("\(commit.node) uses a counter value of \(id) that it has used before")
+                } else if commit.moves <= self.sentByAnybody[id] ?? 0 {
+                    self.fail("a counter value of \(id) is used twice")
+                }
+                self.sentByNode[key] = commit.moves
+                self.sentByAnybody[id] = commit.moves
+            }
             if let before = self.bodies.updateValue(flight.body, forKey: signature), before != flight.body {
                 self.fail("one signature was sent twice with other content")
             }
@@ -153,19 +223,53 @@ struct Judge {
     /// A person looked at an operation, and decides.
     mutating func takenInHand(_ operationID: String) { self.inHand.insert(operationID) }
 
-    mutating func committed(_ change: RowChange, isPaused: Bool) {
+    /// A change was committed.
+    mutating func committed(
+        _ change: RowChange,
+        _ commit: Commit,
+        by process: Int,
+        from old: ActivationRecord,
+        to new: ActivationRecord,
+        isPaused: Bool
+    ) {
         self.count("swaps")
+        let id = change.activationID
+        if new.counterMoves < old.counterMoves { self.fail("the moves of a counter of \(id) are counted anew") }
+        if new.counterMoves > old.counterMoves {
+            self.lastCommits[process, default: [:]][id] = commit
+        }
+        for (name, token) in old.tokens {
+            if let other = new.tokens[name], other.factors.factors.count < token.factors.factors.count {
+                self.fail("the token \(name.string) of \(id) gave way to one of fewer factors")
+            }
+        }
         guard change.intent != nil else { return }
         self.count("intents")
         if isPaused, change.heedsPause { self.fail("an automatic decision was committed while decisions were paused") }
     }
 
+    /// An outcome was written.
+    mutating func appended(_ result: DecisionOutcome.Result, ofMove moves: UInt64, of activationID: String) {
+        self.count("outcomes")
+        let isDone = self.decisions[Signature(activationID: activationID, move: moves)] != nil
+        switch result {
+        case .accepted:
+            if !isDone { self.fail("an outcome says accepted before the bank did it") }
+        case .refused, .notFollowed:
+            if isDone, self.isWhole { self.fail("an outcome says \(result.name), and the bank did it") }
+        default: break
+        }
+    }
+
     // MARK: What the bank answers
 
-    mutating func answered(_ flight: Flight, _ reply: Reply, isCopy: Bool) {
+    mutating func answered(_ flight: Flight, _ reply: Reply, isCopy: Bool, at now: Int64) {
         guard flight.signature != nil, let id = reply.activationID else { return }
+        if let end = flight.commit?.arrivesBy, flight.decision != nil, now > end {
+            self.fail("a decision arrives later than its receipt says that it can")
+        }
         guard let before = reply.counterBefore, let after = reply.counterAfter, after > before else {
-            self.failed(flight, reply, id)
+            if !isCopy, !flight.isLate { self.failed(flight, reply, id) }
             return
         }
         if before < self.counters[id] ?? 0 { self.fail("a counter value of \(id) was used twice") }
@@ -228,8 +332,15 @@ struct Judge {
     // MARK: The end
 
     /// Compares the receipts with what the bank did.
-    mutating func audit(_ receipts: [DecisionReceipt]) {
+    ///
+    /// Where the database went back unseen, two nodes may have had one value: then one of the receipts is of what the bank did.
+    mutating func audit(_ receipts: [DecisionReceipt], _ note: (String) -> Void) {
         var seen: Set<Signature> = []
+        let accounted = Set(
+            receipts.filter { [.accepted, .inferred].contains($0.outcome?.result) }.map {
+                Signature(activationID: $0.intent.activationID, move: $0.intent.moves)
+            }
+        )
         for receipt in receipts {
             let signature = Signature(activationID: receipt.intent.activationID, move: receipt.intent.moves)
             seen.insert(signature)
@@ -237,13 +348,16 @@ struct Judge {
             self.count("receipt \(result?.name ?? "open")")
             let isOf = self.decisions[signature].map { $0.operationID == receipt.intent.personalData?.operationID }
             let name = self.name(of: receipt.intent.personalData?.operationID)
+            note("receipt \(receipt.number) of \(name), move \(receipt.intent.moves): \(result?.description ?? "open")")
             switch result {
             case .accepted, .inferred:
                 if isOf != true {
                     self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank knows nothing")
                 }
             case .refused, .notFollowed:
-                if isOf == true { self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank did it") }
+                if isOf == true, self.isWhole || !accounted.contains(signature) {
+                    self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank did it")
+                }
             case .unanswered, .followed, nil:
                 if receipt.intent.isAutomatic {
                     self.fail("nobody found out what became of \(name): receipt \(receipt.number) is open")
@@ -267,5 +381,5 @@ extension ApprovalAgent.Event.Kind {
 
 extension DecisionOutcome.Result {
     /// The case alone.
-    fileprivate var name: String { String("\(self)".prefix { $0 != "(" }).trimmingCharacters(in: .whitespaces) }
+    var name: String { String("\(self)".prefix { $0 != "(" }).trimmingCharacters(in: .whitespaces) }
 }

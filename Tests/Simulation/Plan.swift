@@ -5,6 +5,18 @@ import Foundation
 struct Plan: Codable {
     /// One thing that happens to the world from outside.
     enum Act: Codable, Equatable {
+        /// A moment in the life of a node at which something happens to it.
+        enum Moment: Codable, Equatable {
+            /// After so many more steps of its process.
+            case steps(Int)
+            /// As the database commits its next intent, of which it does not know yet.
+            case intent
+            /// As its next decision leaves.
+            case sending
+            /// As the bank has answered its next decision.
+            case answer
+        }
+
         /// The bank makes an operation for a device.
         case make(Kind, device: Int)
         /// The bank cancels one of the operations that wait.
@@ -15,12 +27,26 @@ struct Plan: Codable {
         case decideByHand(device: Int)
         /// Somebody pauses decisions for so many seconds.
         case pause(seconds: Int)
-        /// A node dies after so many more of its steps, and is started again after so many seconds.
-        case kill(node: Int, steps: Int, seconds: Int)
+        /// A node dies, and is started again after so many seconds.
+        case kill(node: Int, at: Moment, seconds: Int)
         /// A node is asked to end, and is started again after so many seconds.
         case stop(node: Int, seconds: Int)
-        /// A node stands still after so many more of its steps, for so many seconds.
-        case freeze(node: Int, steps: Int, seconds: Int)
+        /// A node stands still for so many seconds.
+        case freeze(node: Int, at: Moment, seconds: Int)
+        /// The next change that a node makes reaches the database after so many seconds, and the node stands still a second longer.
+        case stall(node: Int, seconds: Int)
+        /// A standby that lacks the last second takes over, and a node stands still for so many seconds.
+        case promote(node: Int, at: Moment, seconds: Int)
+        /// The clock of the database jumps ahead by so many seconds.
+        case setDatabaseClock(seconds: Int)
+        /// A person upgrades a device to version 4 of the protocol.
+        case upgrade(device: Int)
+        /// A person makes a token, of two factors or of one; all of a device have one name.
+        case makeToken(device: Int, isStrong: Bool)
+        /// Somebody asks the person of a device for an approval, and acts by it.
+        case ask(device: Int)
+        /// Who asks dies, and is started again after so many seconds.
+        case killAsker(at: AskerMoment, seconds: Int)
         /// A node is drawn less often than others, for so many seconds.
         case starve(node: Int, seconds: Int)
         /// A node reaches neither the bank nor the database for so many seconds.
@@ -38,12 +64,15 @@ struct Plan: Codable {
     /// What an operation is, and what the policy makes of it.
     enum Kind: String, Codable, CaseIterable {
         case login, quickLogin, smallPayment, largePayment
+        /// A question of somebody who asks: the bank makes none by itself.
+        case question
 
         var template: String {
             switch self {
             case .login: "login"
             case .quickLogin: "login_1FA"
             case .smallPayment, .largePayment: "payment"
+            case .question: "deploy"
             }
         }
 
@@ -51,18 +80,25 @@ struct Plan: Codable {
             switch self {
             case .smallPayment: "49.90"
             case .largePayment: "50.01"
-            case .login, .quickLogin: nil
+            case .login, .quickLogin, .question: nil
             }
         }
 
         /// Whether an agent approves it, or rejects it; `nil` for what is left to people.
         var isApproved: Bool? {
             switch self {
-            case .login, .smallPayment: true
+            case .login, .smallPayment, .question: true
             case .quickLogin: false
             case .largePayment: nil
             }
         }
+    }
+
+    /// A moment in the life of who asks.
+    enum AskerMoment: Codable, Equatable {
+        case steps(Int)
+        /// In the middle of the next action.
+        case action
     }
 
     struct Entry: Codable {
@@ -110,9 +146,18 @@ extension Plan {
             callOfDatabaseRefused: chance(0.5),
             callOfDatabaseLate: chance(0.3)
         )
-        let count = 4 + draw.below(14)
-        let isTroubled = (0..<13).map { _ in draw.happens(0.5) }
+        // One world in four is a busy one.
+        let count = 4 + draw.below(draw.happens(0.25) ? 120 : 14)
+        let isTroubled = (0..<Self.troubleCount).map { _ in draw.happens(0.5) }
         for _ in 0..<count { self.add(.make(Kind.allCases[draw.below(4)], device: draw.below(self.devices)), &draw) }
+        if draw.happens(0.3) {
+            for _ in 0..<1 + draw.below(5) { self.add(.ask(device: draw.below(self.devices)), &draw) }
+            for _ in 0..<draw.below(3) {
+                let moment: AskerMoment = draw.happens(0.5) ? .action : .steps(draw.below(400))
+                self.add(.killAsker(at: moment, seconds: 1 + draw.below(20)), &draw)
+            }
+        }
+        if draw.happens(0.15) { self.add(.upgrade(device: draw.below(self.devices)), &draw) }
         for _ in 0..<draw.below(24) {
             // Deaths and frosts most of all.
             let kind = draw.happens(0.25) ? draw.below(2) : draw.below(isTroubled.count)
@@ -125,11 +170,22 @@ extension Plan {
         self.entries.append(Entry(milliseconds: 1_000 + draw.below(self.seconds * 700), act: act))
     }
 
+    private static let troubleCount = 17
+
+    private func moment(_ draw: inout Draw) -> Act.Moment {
+        switch draw.below(6) {
+        case 0: .intent
+        case 1: .sending
+        case 2: .answer
+        default: .steps(draw.below(400))
+        }
+    }
+
     private func trouble(_ kind: Int, _ draw: inout Draw) -> Act {
         let (node, device) = (draw.below(self.nodes), draw.below(self.devices))
         return switch kind {
-        case 0: .kill(node: node, steps: draw.below(400), seconds: 1 + draw.below(20))
-        case 1: .freeze(node: node, steps: draw.below(400), seconds: 1 + draw.below(30))
+        case 0: .kill(node: node, at: self.moment(&draw), seconds: 1 + draw.below(20))
+        case 1: .freeze(node: node, at: self.moment(&draw), seconds: 1 + draw.below(30))
         case 2: .stop(node: node, seconds: 1 + draw.below(20))
         case 3: .cut(node: node, seconds: 1 + draw.below(30))
         case 4: .setClock(node: node, seconds: draw.below(7_200) - 3_600)
@@ -140,6 +196,10 @@ extension Plan {
         case 9: .block(device: device, seconds: 5 + draw.below(40))
         case 10: .decideByHand(device: device)
         case 11: .pause(seconds: 1 + draw.below(30))
+        case 12: .stall(node: node, seconds: 1 + draw.below(12))
+        case 13: .promote(node: node, at: self.moment(&draw), seconds: 1 + draw.below(8))
+        case 14: .setDatabaseClock(seconds: 1 + draw.below(60))
+        case 15: .makeToken(device: device, isStrong: draw.happens(0.6))
         default: .starve(node: node, seconds: 1 + draw.below(30))
         }
     }
@@ -153,9 +213,19 @@ extension Plan.Act: CustomStringConvertible {
         case .block(let device, let seconds): "the bank blocks device \(device) for \(seconds) s"
         case .decideByHand(let device): "a person takes device \(device) in hand"
         case .pause(let seconds): "decisions are paused for \(seconds) s"
-        case .kill(let node, let steps, let seconds): "node \(node) dies in \(steps) steps, for \(seconds) s"
+        case .kill(let node, let moment, let seconds): "node \(node) dies \(moment), for \(seconds) s"
         case .stop(let node, let seconds): "node \(node) is asked to end, for \(seconds) s"
-        case .freeze(let node, let steps, let seconds): "node \(node) freezes in \(steps) steps, for \(seconds) s"
+        case .freeze(let node, let moment, let seconds): "node \(node) freezes \(moment), for \(seconds) s"
+        case .stall(let node, let seconds): "the next change of node \(node) takes \(seconds) s, and it freezes"
+        case .promote(let node, let moment, let seconds):
+            "a standby takes over \(moment) of node \(node), which freezes for \(seconds) s"
+        case .setDatabaseClock(let seconds): "the clock of the database jumps \(seconds) s ahead"
+        case .upgrade(let device): "a person upgrades device \(device)"
+        case .makeToken(let device, let isStrong):
+            "a person makes a token of \(isStrong ? "two factors" : "one factor") for device \(device)"
+        case .ask(let device): "somebody asks the person of device \(device)"
+        case .killAsker(let moment, let seconds):
+            "who asks dies \(moment == .action ? "in the next action" : "soon"), for \(seconds) s"
         case .starve(let node, let seconds): "node \(node) is starved for \(seconds) s"
         case .cut(let node, let seconds): "node \(node) reaches nobody for \(seconds) s"
         case .setClock(let node, let seconds): "the clock of node \(node) is set \(seconds) s ahead"
@@ -163,6 +233,17 @@ extension Plan.Act: CustomStringConvertible {
         case .fillDisk(let seconds): "the disk of the database is full for \(seconds) s"
         case .goBack(let seconds, let isPromotion):
             "the database goes back by \(seconds) s\(isPromotion ? ", a standby on another timeline" : ", a backup")"
+        }
+    }
+}
+
+extension Plan.Act.Moment: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .steps(let count): "in \(count) steps"
+        case .intent: "as its next intent is committed"
+        case .sending: "as its next decision leaves"
+        case .answer: "as its next decision is answered"
         }
     }
 }

@@ -116,15 +116,16 @@ struct Proof {
     private mutating func escape() {
         let before = Simulator.foreignJobCount
         let simulator = Simulator(seed: 1)
-        let (queue, mayResume) = (DispatchQueue(label: "elsewhere"), DispatchSemaphore(value: 0))
+        let mayResume = DispatchSemaphore(value: 0)
         let resumed = DispatchSemaphore(value: 0)
         simulator.spawn(in: simulator.makeProcess("escaping")) {
             await withCheckedContinuation { continuation in
-                queue.async {
+                // A queue would not leave the thread: see `CRuntimeHooks`.
+                Thread {
                     // Resumed before it waits, the task would go on without a job.
                     mayResume.wait()
                     continuation.resume()
-                }
+                }.start()
             }
             resumed.signal()
         }

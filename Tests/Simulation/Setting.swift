@@ -18,6 +18,8 @@ struct Setting: Sendable {
 
     static let baseURL = "https://bank.example"
     static let deviceCount = 4
+    static let applicationID = "simulation"
+    static let password = "correct horse"
 
     let backend: Backend
     let sdkConfiguration: String
@@ -47,9 +49,9 @@ struct Setting: Sendable {
             let registration = try bank.cloud("POST", "/v2/registrations", ["userId": .string(user)])
             let id = registration["registrationId"]?.string ?? ""
             let code = registration["activationQrCodeData"]?.string ?? ""
-            let activation = try await client.activate(code: code, password: "correct horse")
+            let activation = try await client.activate(code: code, password: Self.password)
             try bank.cloud("POST", "/v2/registrations/\(id)/commit", [:])
-            let factor = try await activation.unlockKnowledge(password: "correct horse")
+            let factor = try await activation.unlockKnowledge(password: Self.password)
             devices.append(Device(activationID: activation.activationID, user: user, factor: factor))
         }
         var rows: [LoadedRow] = []
@@ -73,9 +75,15 @@ private final class SettingBank: HTTPTransport {
 
     init() throws {
         let configuration = BackendConfiguration(
-            applicationID: "simulation",
+            applicationID: Setting.applicationID,
             applicationName: "Simulation",
-            cloudCredentials: nil
+            cloudCredentials: nil,
+            templates: [
+                """
+                {"name": "deploy", "data": "A9*R${binding}", "formData": {"title": "Deploy", "message": "${fingerprint}"},
+                 "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]}}
+                """
+            ]
         )
         self.backend = Mutex(try Backend(configuration: configuration, randomness: EmulatorBackend.Randomness(seed: 1)))
     }

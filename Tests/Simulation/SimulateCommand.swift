@@ -134,6 +134,7 @@ package struct SimulateCommand {
     private func search(_ count: Int, _ defect: Defect, _ setting: Setting) -> Bool {
         let clock = ContinuousClock()
         let begun = clock.now
+        let processorTime = Self.processorSeconds
         let found = Search(first: self.first, count: count, threads: self.threads).run(defect, setting)
         let seconds = (clock.now - begun) / .seconds(1)
         for (name, number) in found.counts.sorted(by: { $0.key < $1.key }) { print("\(name): \(number)") }
@@ -141,11 +142,23 @@ package struct SimulateCommand {
             "\(found.done) seeds, \(found.steps) steps, \(found.seconds) simulated seconds in \(Int(seconds)) s:",
             "\(Int(Double(found.done) / seconds * 60)) seeds a minute"
         )
+        let used = max(0.001, Self.processorSeconds - processorTime)
+        func rate(_ number: Int) -> String { "\(Int(Double(number) / used))" }
+        print(
+            "in each of \(Int(used)) s of processor time: \(rate(found.seconds)) simulated seconds, \(rate(found.steps)) steps,",
+            "\(rate(found.counts["decisions"] ?? 0)) decisions"
+        )
         for (seed, violation) in found.violations.sorted(by: { $0.key < $1.key }) {
             print("FAILED: seed \(seed): \(violation)")
         }
         if found.violations.isEmpty { print("ok") }
         return found.violations.isEmpty
+    }
+
+    private static var processorSeconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     private func findDefects(_ setting: Setting) -> Bool {
@@ -287,8 +300,7 @@ extension Plan.Act {
     fileprivate var node: Int? {
         switch self {
         case .kill(let node, _, _), .stop(let node, _), .freeze(let node, _, _), .starve(let node, _),
-            .cut(let node, _),
-            .setClock(let node, _):
+            .cut(let node, _), .setClock(let node, _), .stall(let node, _), .promote(let node, _, _):
             node
         default: nil
         }

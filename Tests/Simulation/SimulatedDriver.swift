@@ -75,7 +75,7 @@ final class SimulatedDriver: JournalDriver {
         keeper?.cancel()
         await keeper?.value
         guard let lease else { return }
-        _ = try? await self.ask("leave") { database, _ in database.remove(lease) }
+        _ = try? await self.ask("leave") { database, _ in database.leave(lease) }
     }
 
     // MARK: Activations
@@ -86,11 +86,15 @@ final class SimulatedDriver: JournalDriver {
 
     func swap(_ change: RowChange) async throws -> SwapAnswer {
         let rules = self.world.defect.rules
-        let answer = try await self.write("swap") { [world] database, now in
-            // Repeated, because its answer was lost, it writes nothing.
-            let isRepeated = database.rows[change.activationID]?.tag == change.newTag
+        let process = self.world.simulator.currentProcess
+        let answer = try await self.write("swap") { [world, node] database, now in
+            let before = database.rows[change.activationID]
+            let isCurrent = database.isCurrent(change.epoch)
             let answer = database.swap(change, at: now, rules)
-            if answer == .written, !isRepeated { world.judge.committed(change, isPaused: database.pause != nil) }
+            // Repeated, because its answer was lost, it writes nothing.
+            guard answer == .written, let before, before.tag != change.newTag else { return answer }
+            world.spoil(&database, before)
+            world.committed(change, before, isCurrent: isCurrent, by: process, on: node, in: database)
             return answer
         }
         if answer == .fenceLost { self.state.withLock { _ = $0.locks.remove(change.activationID) } }
@@ -142,7 +146,7 @@ final class SimulatedDriver: JournalDriver {
     }
 
     private func reliableUntil(as lease: Int64) -> ContinuousClock.Instant? {
-        if self.world.defect == .noEndOfRight { return nil }
+        if self.world.defect == .noEndOfRight || self.world.defect == .noCheckAfterThaw { return nil }
         return self.state.withLock { $0.lease == lease ? $0.reliableUntil : .now - .seconds(1) }
     }
 
@@ -157,8 +161,10 @@ final class SimulatedDriver: JournalDriver {
         while true {
             let lease = try await self.lease()
             if self.state.withLock({ $0.lease == lease && $0.locks.contains(activationID) }) { return lease }
-            let answer = try await self.ask("acquire") { database, now in
-                database.acquire(activationID, for: lease, at: now)
+            let answer = try await self.ask("acquire") { [world] database, now in
+                let answer = database.acquire(activationID, for: lease, at: now)
+                for id in database.takeUncleanTakeovers() { world.tookOver(id) }
+                return answer
             }
             guard let answer else { throw MobileTokenError(.activationNotStored, "No such activation is stored") }
             let isTaken = self.state.withLock { state in
@@ -241,7 +247,11 @@ final class SimulatedDriver: JournalDriver {
 
     func append(_ outcome: SealedOutcome) async throws -> AppendAnswer {
         do {
-            return try await self.write("append") { database, _ in database.append(outcome) }
+            return try await self.write("append") { [world] database, _ in
+                let answer = database.append(outcome)
+                if answer == .written { world.appended(outcome) }
+                return answer
+            }
         } catch  where self.world.defect == .losesOutcomes {
             return .written
         }

@@ -96,7 +96,8 @@ final class Simulator: @unchecked Sendable {
             simulation_callbacks(
                 enqueue: { Unmanaged<Simulator>.fromOpaque($0).takeUnretainedValue().accept($1) },
                 time: { Unmanaged<Simulator>.fromOpaque($0).takeUnretainedValue().time(isWall: $1) },
-                random: { Unmanaged<Simulator>.fromOpaque($0).takeUnretainedValue().entropy.next() }
+                random: { Unmanaged<Simulator>.fromOpaque($0).takeUnretainedValue().entropy.next() },
+                dispatch: { Unmanaged<Simulator>.fromOpaque($0).takeUnretainedValue().dispatch($1) }
             )
         )
         RoutingExecutors.install()
@@ -151,6 +152,8 @@ final class Simulator: @unchecked Sendable {
 
     /// Stops a process, or lets it go on. Its timers that became due meanwhile are due then.
     func freeze(_ process: Process, _ isFrozen: Bool) { self.rooms[process.index].isFrozen = isFrozen }
+
+    func isAlive(_ process: Process) -> Bool { !self.rooms[process.index].isDead }
 
     func isFrozen(_ process: Process) -> Bool { self.rooms[process.index].isFrozen }
 
@@ -295,6 +298,11 @@ final class Simulator: @unchecked Sendable {
         self.current = 0
         self.lastProcess = Process(index: process)
         self.afterStep()
+    }
+
+    /// Takes a block that was given to a queue: a step of its own, in the process that gave it.
+    private func dispatch(_ block: UnsafeMutableRawPointer) {
+        self.add(Item(label: self.takeNumber(), work: .event { simulation_run_block(block) }), to: self.current)
     }
 
     private func accept(_ job: simulated_job) {

@@ -1,3 +1,4 @@
+import Basics
 import CloudCalls
 import EmulatorBackend
 import EmulatorMessages
@@ -6,6 +7,8 @@ import Foundation
 import Glibc
 import HTTPClientTransport
 import MobileToken
+import MobileTokenApprovals
+import MobileTokenCloud
 import PowerAuth
 
 /// A bank, a database, a network and some nodes, with all that a plan does to them.
@@ -23,8 +26,13 @@ final class World: @unchecked Sendable {
         fileprivate var skew = Duration.zero
         fileprivate var isCut = false
         fileprivate var stop: (() -> Void)?
-        /// What happens after so many more steps of its process.
-        fileprivate var fate: (steps: Int, act: () -> Void)?
+        /// What happens at a moment of its life.
+        fileprivate var fates: [(moment: Plan.Act.Moment, act: () -> Void)] = []
+        /// For how many seconds its next change is under way.
+        fileprivate var stall: Int?
+        /// The operations that its fleet shows, by activation.
+        fileprivate var shown: [String: Set<String>] = [:]
+        fileprivate var polled: (@Sendable () async -> [String])?
 
         init(_ name: String, _ index: Int, _ marks: HighWaterMarks) {
             self.name = name
@@ -43,6 +51,19 @@ final class World: @unchecked Sendable {
     let setting: Setting
     var judge = Judge()
     private(set) var database: Database
+    var questions = QuestionLedger()
+    private let asker = Asker()
+    private let sealing: Sealing
+    /// What happens when the step is over.
+    private var dueFates: [() -> Void] = []
+    /// By how many nanoseconds the database's clock is ahead.
+    private var databaseSkew: Int64 = 0
+    /// Until when leases tell nothing: the database went back unseen, or its clock was set.
+    private var leasesTellFrom: Int64 = 0
+    /// The devices whose keys the database has lost.
+    private var lostDevices: Set<String> = []
+    /// The devices whose upgrade has begun.
+    private var upgraded: Set<String> = []
     private var backend: Backend
     private var draw: Draw
     private var chances: Plan.Chances
@@ -63,6 +84,7 @@ final class World: @unchecked Sendable {
         self.simulator = Simulator(seed: plan.seed, watchesTasks: true)
         self.clock = SimulatedClock(simulator: self.simulator)
         self.backend = setting.backend
+        self.sealing = try Sealing(key: setting.sealingKey)
         self.draw = Draw(seed: plan.seed &+ 0x770)
         self.chances = plan.chances
         var database = Database()
@@ -96,6 +118,7 @@ final class World: @unchecked Sendable {
     func run() -> Result {
         let foreign = Simulator.foreignJobCount
         for node in self.nodes { self.start(node) }
+        if self.plan.entries.contains(where: { $0.act.isQuestion }) { self.startAsker() }
         self.backUp()
         for entry in self.plan.entries {
             self.simulator.post(to: self.simulator.world, after: .milliseconds(entry.milliseconds)) {
@@ -107,6 +130,8 @@ final class World: @unchecked Sendable {
         self.calmDown()
         self.pass(.seconds(90))
         self.checkDecided()
+        self.checkLists()
+        self.checkQuestions()
         self.end()
         if Simulator.foreignJobCount != foreign { self.judge.fail("jobs left the thread") }
         if self.simulator.systemSleepCount > 0 { self.judge.fail("somebody slept by the system's clock") }
@@ -145,14 +170,29 @@ final class World: @unchecked Sendable {
     }
 
     private func afterStep() {
-        for node in self.nodes {
-            guard let fate = node.fate, node.process == self.simulator.lastProcess else { continue }
-            node.fate?.steps -= 1
-            if fate.steps <= 0 {
-                node.fate = nil
-                fate.act()
+        for node in self.nodes where !node.fates.isEmpty && node.process == self.simulator.lastProcess {
+            for (index, fate) in node.fates.enumerated().reversed() {
+                guard case .steps(let left) = fate.moment else { continue }
+                node.fates[index].moment = .steps(left - 1)
+                if left <= 0 { self.dueFates.append(node.fates.remove(at: index).act) }
             }
         }
+        if let left = self.asker.stepsToDeath, self.asker.process == self.simulator.lastProcess {
+            self.asker.stepsToDeath = left - 1
+            if left <= 0 { self.dueFates.append { self.killAsker() } }
+        }
+        guard !self.dueFates.isEmpty else { return }
+        let due = self.dueFates
+        self.dueFates = []
+        for act in due { act() }
+    }
+
+    /// A process came to a moment of its life.
+    private func reached(_ moment: Plan.Act.Moment, _ process: Simulator.Process) {
+        guard let node = self.nodes.first(where: { $0.process == process }),
+            let index = node.fates.firstIndex(where: { $0.moment == moment })
+        else { return }
+        self.dueFates.append(node.fates.remove(at: index).act)
     }
 
     private func backUp() {
@@ -170,9 +210,37 @@ final class World: @unchecked Sendable {
         case .block(let device, let seconds): self.block(device, seconds)
         case .decideByHand(let device): self.decideByHand(device)
         case .pause(let seconds): self.pause(seconds)
-        case .kill(let node, let steps, let seconds): self.kill(self.nodes[node], steps, seconds)
+        case .kill(let node, let moment, let seconds): self.kill(self.nodes[node], moment, seconds)
         case .stop(let node, let seconds): self.stop(self.nodes[node], seconds)
-        case .freeze(let node, let steps, let seconds): self.freeze(self.nodes[node], steps, seconds)
+        case .freeze(let node, let moment, let seconds):
+            let node = self.nodes[node]
+            node.fates.append((moment, { self.freeze(node, seconds) }))
+        case .stall(let node, let seconds): self.nodes[node].stall = seconds
+        case .promote(let node, let moment, let seconds):
+            let node = self.nodes[node]
+            node.fates.append(
+                (
+                    moment,
+                    {
+                        self.simulator.note("— a standby takes over")
+                        self.goBack(1, true)
+                        self.freeze(node, seconds)
+                    }
+                )
+            )
+        case .setDatabaseClock(let seconds):
+            self.databaseSkew += Int64(seconds) * 1_000_000_000
+            self.leasesTellNothing()
+            for device in self.setting.devices { self.judge.allowFailure(of: device.activationID) }
+        case .upgrade(let device): self.upgrade(device)
+        case .makeToken(let device, let isStrong): self.makeToken(device, isStrong)
+        case .ask(let device): self.ask(device)
+        case .killAsker(let moment, let seconds):
+            self.asker.restartsAfter = seconds
+            switch moment {
+            case .steps(let count): self.asker.stepsToDeath = count
+            case .action: self.asker.diesInAction = true
+            }
         case .starve(let node, let seconds): self.starve(self.nodes[node], seconds)
         case .cut(let node, let seconds):
             self.nodes[node].isCut = true
@@ -200,8 +268,27 @@ final class World: @unchecked Sendable {
         // The pause is asked for by people, who would ask again.
         self.database.pause = now.pause
         self.backups = [self.database]
+        if !isPromotion { self.leasesTellNothing() }
         self.judge.wentBack()
-        for device in self.setting.devices { self.judge.allowFailure(of: device.activationID) }
+        // Who signs from an older state may do so once in vain.
+        for (id, row) in backup.rows where now.rows[id]?.tag != row.tag {
+            guard let old = try? self.sealing.open(row.sealed) else { continue }
+            self.judge.wentBack(id, to: old.counterMoves)
+            // The keys of version 4 are lost, and the server has no others: such an activation has to be made anew.
+            guard old.version4 == nil, let lost = now.rows[id], (try? self.sealing.open(lost.sealed))?.version4 != nil
+            else { continue }
+            self.judge.count("activations lost with the database")
+            self.simulator.note("the database lost the keys of \(self.deviceNames[id] ?? "")")
+            self.lostDevices.insert(id)
+        }
+    }
+
+    private func leasesTellNothing() { self.leasesTellFrom = self.simulator.now + 2 * Database.lifetime }
+
+    /// A node took over an activation from one that did not give it back: that may cost it one failed attempt.
+    func tookOver(_ activationID: String) {
+        self.judge.count("unclean takeovers")
+        self.judge.allowFailure(of: activationID)
     }
 
     // MARK: Nodes
@@ -222,9 +309,10 @@ final class World: @unchecked Sendable {
             configuration.pollInterval = .seconds(7)
             configuration.limits.requestsPerSecond = Double(Self.requestsPerSecond)
             configuration.membership = SimulatedMembership(driver, clock: self.clock)
+            let fleet = client.fleet(configuration: configuration)
             let agent = ApprovalAgent(
-                fleet: client.fleet(configuration: configuration),
-                factors: { activation in try self.factor(of: activation.activationID) },
+                fleet: fleet,
+                factors: { activation in try await self.factor(of: activation) },
                 policy: { review in
                     let verdict = self.defect == .approvesAll ? .approve : Self.verdict(review)
                     self.judge.reviewed(review, verdict)
@@ -233,10 +321,16 @@ final class World: @unchecked Sendable {
             )
             let events = agent.events()
             let reading = Task { for await event in events { self.heard(event) } }
+            let listEvents = fleet.events()
+            let watching = Task { for await event in listEvents { node.show(event) } }
+            node.shown = [:]
+            node.polled = { await fleet.activationIDs }
             let running = Task { try await agent.run() }
             node.stop = { running.cancel() }
             let result = await running.result
             await reading.value
+            watching.cancel()
+            await watching.value
             await client.shutdown()
             await store.close()
             if case .failure(let error) = result { self.simulator.note("the agent ended: \(error)") }
@@ -250,7 +344,7 @@ final class World: @unchecked Sendable {
     private func ended(_ node: Node, _ process: Simulator.Process) {
         self.simulator.note("ends")
         guard node.process == process else { return }
-        node.stop = nil  // it keeps a task that has ended
+        (node.stop, node.polled) = (nil, nil)  // they keep tasks that have ended
         self.simulator.post(to: self.simulator.world) {
             let living = self.simulator.livingTasks(of: process)
             if self.isEnding, !living.isEmpty { self.judge.fail("a process left tasks behind: \(living)") }
@@ -264,6 +358,7 @@ final class World: @unchecked Sendable {
 
     private var isEnding = false
     private var blockedDevices: Set<Int> = []
+    private var blockedNow: Set<String> = []
 
     private func restart(_ node: Node, _ seconds: Int) {
         self.after(seconds) { if node.process == nil, !self.isEnding { self.start(node) } }
@@ -271,7 +366,7 @@ final class World: @unchecked Sendable {
 
     private static func verdict(_ review: OperationReview) -> ApprovalAgent.Verdict {
         switch review.operation.name {
-        case "login": return .approve
+        case "login", "deploy": return .approve
         case "login_1FA": return .reject(.unexpectedOperation)
         default:
             guard let total = review.total(in: "CZK"), total > 0, total <= 50 else { return .leave }
@@ -279,11 +374,14 @@ final class World: @unchecked Sendable {
         }
     }
 
-    private func factor(of activationID: String) throws -> Authentication.UnlockedFactor {
-        guard let device = self.setting.devices.first(where: { $0.activationID == activationID }) else {
+    private func factor(of activation: Activation) async throws -> Authentication.UnlockedFactor {
+        let id = activation.activationID
+        guard let device = self.setting.devices.first(where: { $0.activationID == id }) else {
             throw MobileTokenError(.unknownActivation, "not of this world")
         }
-        return device.factor
+        // Derived here and now only where it may be another one.
+        guard self.upgraded.contains(id) else { return device.factor }
+        return try await activation.unlockKnowledge(password: Setting.password)
     }
 
     private func client(
@@ -301,6 +399,8 @@ final class World: @unchecked Sendable {
         configuration.transport = SimulatedTransport(world: self, isAutomatic: isAutomatic)
         configuration.timeout = Self.timeout
         configuration.clock = self.clock
+        // Nothing is shared with other processes, which may die while they have its turn.
+        configuration.derivations = DerivationQueue(limit: 2)
         let client = try MobileTokenClient(
             baseURL: Setting.baseURL,
             sdkConfiguration: self.setting.sdkConfiguration,
@@ -315,40 +415,31 @@ final class World: @unchecked Sendable {
         self.judge.heard(event)
     }
 
-    private func kill(_ node: Node, _ steps: Int, _ seconds: Int) {
-        node.fate = (
-            steps,
-            { [unowned self, unowned node] in
-                guard let process = node.process else { return }
-                self.simulator.act(as: process) { self.simulator.note("is killed") }
-                self.simulator.kill(process)
-                self.forgive(node)
-                (node.process, node.stop) = (nil, nil)
-                self.restart(node, seconds)
-            }
-        )
-    }
-
-    /// An unclean end may cost each activation one failed attempt.
-    private func forgive(_ node: Node) {
-        self.judge.count("unclean takeovers")
-        for device in self.setting.devices { self.judge.allowFailure(of: device.activationID) }
-    }
-
-    private func freeze(_ node: Node, _ steps: Int, _ seconds: Int) {
-        node.fate = (
-            steps,
-            { [unowned self, unowned node] in
-                guard let process = node.process else { return }
-                self.simulator.act(as: process) { self.simulator.note("is frozen") }
-                self.simulator.freeze(process, true)
-                self.forgive(node)
-                self.after(seconds) {
-                    self.simulator.act(as: process) { self.simulator.note("is thawed") }
-                    self.simulator.freeze(process, false)
+    private func kill(_ node: Node, _ moment: Plan.Act.Moment, _ seconds: Int) {
+        node.fates.append(
+            (
+                moment,
+                {
+                    guard let process = node.process else { return }
+                    self.simulator.act(as: process) { self.simulator.note("is killed") }
+                    self.judge.count("processes killed")
+                    self.simulator.kill(process)
+                    (node.process, node.stop, node.polled) = (nil, nil, nil)
+                    self.restart(node, seconds)
                 }
-            }
+            )
         )
+    }
+
+    private func freeze(_ node: Node, _ seconds: Int) {
+        guard let process = node.process else { return }
+        self.simulator.act(as: process) { self.simulator.note("is frozen") }
+        self.judge.count("processes frozen")
+        self.simulator.freeze(process, true)
+        self.after(seconds) {
+            self.simulator.act(as: process) { self.simulator.note("is thawed") }
+            self.simulator.freeze(process, false)
+        }
     }
 
     private func starve(_ node: Node, _ seconds: Int) {
@@ -372,8 +463,7 @@ final class World: @unchecked Sendable {
         self.after(60 + seconds) {
             guard node.process == process else { return }
             self.simulator.kill(process)
-            self.forgive(node)
-            node.process = nil
+            (node.process, node.stop, node.polled) = (nil, nil, nil)
             self.restart(node, 1)
         }
     }
@@ -386,6 +476,49 @@ final class World: @unchecked Sendable {
     // MARK: People
 
     private func decideByHand(_ index: Int) {
+        self.asPerson(index) { client, activation in
+            let service = client.operations(of: activation)
+            guard let operation = try await service.operations().first else { return }
+            let name = self.judge.name(of: operation.id)
+            self.judge.takenInHand(operation.id)
+            self.simulator.note("approves \(name)")
+            var factors = Authentication.possession
+            if !operation.allows(.possession) {
+                factors = .possessionAndKnowledge(unlocked: try await self.factor(of: activation))
+            }
+            try await service.authorize(operation, with: factors)
+            self.simulator.note("has approved \(name)")
+        }
+    }
+
+    private func upgrade(_ index: Int) {
+        self.backend.protocolRules.upgradeOffers = [Setting.applicationID]
+        self.upgraded.insert(self.setting.devices[index].activationID)
+        self.asPerson(index, attempts: 10) { _, activation in
+            let password = SecretBytes(copying: Array(Setting.password.utf8))
+            // The suite that every supported OpenSSL has.
+            try await activation.upgrade(password: password, suite: .p384)
+            self.judge.count("upgrades")
+            self.simulator.note("has upgraded device \(index)")
+        }
+    }
+
+    private func makeToken(_ index: Int, _ isStrong: Bool) {
+        self.asPerson(index) { _, activation in
+            let factors: Authentication =
+                isStrong ? .possessionAndKnowledge(unlocked: try await self.factor(of: activation)) : .possession
+            try await activation.requestToken("statements", with: factors)
+            self.judge.count("tokens asked for")
+            self.simulator.note("has a token of \(isStrong ? "two factors" : "one factor")")
+        }
+    }
+
+    /// Does something with a device, in a process of its own.
+    private func asPerson(
+        _ index: Int,
+        attempts: Int = 1,
+        _ body: @escaping @Sendable (MobileTokenClient, Activation) async throws -> Void
+    ) {
         self.people += 1
         let process = self.simulator.makeProcess("person \(self.people)")
         let node = Node("person \(self.people)", -1, self.nodes[0].marks)
@@ -393,21 +526,15 @@ final class World: @unchecked Sendable {
         self.simulator.spawn(in: process) {
             do {
                 let (client, store) = try self.client(SimulatedDriver(node, in: self), isAutomatic: false)
-                do {
-                    let activation = try await client.activation(id: device.activationID)
-                    let service = client.operations(of: activation)
-                    if let operation = try await service.operations().first {
-                        let name = self.judge.name(of: operation.id)
-                        self.judge.takenInHand(operation.id)
-                        self.simulator.note("approves \(name)")
-                        let factors: Authentication =
-                            operation.allows(.possession)
-                            ? .possession : .possessionAndKnowledge(unlocked: device.factor)
-                        try await service.authorize(operation, with: factors)
-                        self.simulator.note("has approved \(name)")
+                for attempt in 1...attempts {
+                    do {
+                        try await body(client, try await client.activation(id: device.activationID))
+                        break
+                    } catch {
+                        self.simulator.note("attempt \(attempt) failed: \(error)")
+                        if attempt == attempts { break }
+                        try? await self.clock.sleep(for: .seconds(5))
                     }
-                } catch {
-                    self.simulator.note("gives up: \(error)")
                 }
                 await client.shutdown()
                 await store.close()
@@ -449,11 +576,19 @@ final class World: @unchecked Sendable {
     private func block(_ index: Int, _ seconds: Int) {
         let id = self.setting.devices[index].activationID
         self.blockedDevices.insert(index)
+        self.blockedNow.insert(id)
         _ = try? self.backend.administer(.block(activationID: id), at: self.date)
         self.after(seconds) { self.unblock(id) }
     }
 
+    /// An activation is blocked by the bank alone.
+    private func checkBlocked(_ id: String) {
+        guard self.backend.state.activations[id]?.status == .blocked, !self.blockedNow.contains(id) else { return }
+        self.judge.fail("\(self.deviceNames[id] ?? "") is blocked, and not by the bank")
+    }
+
     private func unblock(_ id: String) {
+        self.blockedNow.remove(id)
         guard self.backend.state.activations[id]?.status == .blocked else { return }
         _ = try? self.backend.administer(.unblock(activationID: id), at: self.date)
         self.judge.failuresWereCleared(of: id)
@@ -461,7 +596,7 @@ final class World: @unchecked Sendable {
 
     private func note(_ events: [BackendEvent]) {
         for event in events where event.subject == .operation && event.status != "PENDING" {
-            self.judge.ended(event.id, as: event.status ?? "")
+            self.judge.ended(event.id, as: event.status ?? "", at: self.simulator.now)
             self.simulator.note("\(self.judge.name(of: event.id)) is \(event.status ?? "")")
         }
     }
@@ -478,6 +613,25 @@ final class World: @unchecked Sendable {
         let flight = Judge.Flight(request, id: self.lastFlight, process: process.index, isAutomatic: isAutomatic)
         let timeout = request.timeout ?? Self.timeout
         let begun = self.simulator.now
+        if self.defect == .permitAfterCounter, flight.signature != nil {
+            var later = request
+            later.notAfter = nil
+            _ = self.simulator.post(to: process, after: self.draw.duration(.zero ... .seconds(9))) {
+                self.connect(later, flight, process, begun: self.simulator.now, timeout, wake)
+            }
+            return
+        }
+        self.connect(request, flight, process, begun: begun, timeout, wake)
+    }
+
+    private func connect(
+        _ request: HTTPRequest,
+        _ flight: Judge.Flight,
+        _ process: Simulator.Process,
+        begun: Int64,
+        _ timeout: Duration,
+        _ wake: @escaping (Swift.Result<HTTPResponse, any Error>) -> Void
+    ) {
         _ = self.simulator.post(to: process, after: timeout) { wake(.failure(HTTPTransportError(.timeout))) }
         let connecting = self.draw.happens(0.05) ? self.draw.duration(.zero ... .seconds(4)) : .milliseconds(1)
         guard !self.isCut(process) else {
@@ -489,7 +643,8 @@ final class World: @unchecked Sendable {
         self.simulator.post(to: process, after: connecting) {
             // The last moment before the first byte, in the process: a frozen one sends nothing.
             guard self.simulator.now - begun < timeout.nanoseconds else { return }
-            if let end = request.notAfter, end <= .now, self.defect != .sendsTooLate {
+            let looks = self.defect != .sendsTooLate && self.defect != .noCheckAfterThaw
+            if let end = request.notAfter, end <= .now, looks {
                 return wake(.failure(HTTPTransportError(.tooLate)))
             }
             self.leave(
@@ -514,8 +669,14 @@ final class World: @unchecked Sendable {
         arrivesWithin limit: Duration,
         _ wake: @escaping (Swift.Result<HTTPResponse, any Error>) -> Void
     ) {
+        var flight = flight
+        if let activationID = flight.activationID {
+            flight.commit = self.judge.lastCommit(of: process.index, activationID)
+            self.checkRight(flight, activationID)
+        }
         self.judge.left(flight, limit: Self.requestsPerSecond, at: self.simulator.now)
         let chances = self.chances
+        if flight.decision != nil { self.reached(.sending, process) }
         if let decision = flight.decision {
             let verb = decision.isApproval ? "approval" : "rejection"
             self.simulator.note("sends the \(verb) of \(self.judge.name(of: decision.operationID))")
@@ -539,8 +700,7 @@ final class World: @unchecked Sendable {
             self.judge.count("late requests")
             self.tell("a request is held back", flight)
             travel = self.draw.duration(.seconds(1) ... .seconds(10))
-            // Others may pass it.
-            self.judge.allowFailure(of: flight.signature == nil ? nil : self.activationID(of: request))
+            flight.isLate = true
             if self.draw.happens(0.5) {
                 self.simulator.post(to: process, after: .milliseconds(300)) {
                     wake(.failure(HTTPTransportError(.connectionLost)))
@@ -549,8 +709,10 @@ final class World: @unchecked Sendable {
         }
         travel = min(travel, limit)
         let isDoubled = self.draw.happens(chances.doubled)
-        if isDoubled { self.judge.allowFailure(of: flight.signature == nil ? nil : self.activationID(of: request)) }
-        self.simulator.post(to: self.simulator.world, after: travel) {
+        if self.defect == .answersBeforeServer, flight.decision != nil {
+            wake(.success(HTTPResponse(status: 200, headers: [:], body: Array(#"{"status":"OK"}"#.utf8))))
+        }
+        self.simulator.post(to: self.simulator.world, after: travel) { [flight] in
             var reply = self.arrive(request, flight, isCopy: false)
             if isDoubled {
                 self.judge.count("doubled requests")
@@ -559,6 +721,7 @@ final class World: @unchecked Sendable {
                 if self.draw.happens(0.5) { reply = second }
             }
             self.judge.landed(flight.id)
+            if flight.decision != nil { self.reached(.answer, process) }
             if self.draw.happens(chances.responseLost) {
                 self.judge.count("responses lost")
                 self.tell("a response is lost", flight)
@@ -574,23 +737,54 @@ final class World: @unchecked Sendable {
         }
     }
 
-    private func activationID(of request: HTTPRequest) -> String? {
-        let header = request.headers["X-PowerAuth-Authorization"] ?? ""
-        return self.setting.devices.first { header.contains($0.activationID) }?.activationID
-    }
-
     private func tell(_ what: String, _ flight: Judge.Flight) {
         let subject = flight.decision.map { " (of \(self.judge.name(of: $0.operationID)))" } ?? ""
         self.simulator.note(what + subject)
     }
 
     private func arrive(_ request: HTTPRequest, _ flight: Judge.Flight, isCopy: Bool) -> Reply {
-        let reply = self.backend.reply(to: ReceivedRequest(request), at: self.date)
-        self.judge.answered(flight, reply, isCopy: isCopy)
+        let isCloud = request.url.hasPrefix(Setting.baseURL + "/v2/")
+        let reply =
+            isCloud
+            ? self.backend.reply(to: ReceivedRequest(request), from: .process, at: self.date)
+            : self.backend.reply(to: ReceivedRequest(request), at: self.date)
+        if isCloud { self.noteQuestion(request, reply) }
+        self.judge.answered(flight, reply, isCopy: isCopy, at: self.simulator.now)
+        if let id = reply.activationID, flight.signature != nil { self.checkBlocked(id) }
         self.note(reply.events)
         if case .refused(let reason) = reply.verdict { self.tell("the bank refuses: \(reason)", flight) }
         return reply
     }
+
+    /// Who asks has had an operation made.
+    private func noteQuestion(_ request: HTTPRequest, _ reply: Reply) {
+        guard request.method == .post, request.url == Setting.baseURL + "/v2/operations", reply.status == 200,
+            let json = try? JSONValue(parsing: reply.body), let id = json["operationId"]?.string,
+            let device = self.setting.devices.firstIndex(where: { $0.user == json["userId"]?.string })
+        else { return }
+        let name = self.judge.made(id, .question, device: device, at: self.simulator.now)
+        self.simulator.note("the bank made \(name)")
+    }
+
+    /// Nothing that is signed leaves under a right that is another's, or anybody's by now.
+    private func checkRight(_ flight: Judge.Flight, _ id: String) {
+        guard let commit = flight.commit, let fence = commit.fence, self.simulator.now >= self.leasesTellFrom,
+            self.database.epoch.timeline == self.database.timeline
+        else { return }
+        let now = self.databaseNow
+        if let holder = self.database.rows[id]?.holder, holder != fence, let other = self.database.nodes[holder],
+            other.expires > now
+        {
+            self.judge.fail("a signature of \(self.deviceNames[id] ?? "") leaves, and \(other.name) may sign by now")
+        }
+        // An epoch takes leases away before they are over.
+        guard commit.epoch == self.database.epoch.number else { return }
+        if self.database.nodes[fence].map({ $0.expires <= now }) ?? true {
+            self.judge.fail("a signature of \(self.deviceNames[id] ?? "") leaves, and its node's lease is over")
+        }
+    }
+
+    private var databaseNow: Int64 { self.simulator.now + 1_000_000_000_000 + self.databaseSkew }
 
     private func answer(
         _ response: HTTPResponse,
@@ -653,6 +847,11 @@ final class World: @unchecked Sendable {
         }
         guard !mayBeUnknown || !self.isDiskFull else { return fail(.storeFull, after: .milliseconds(5)) }
         var travel = self.draw.duration(.microseconds(200) ... .milliseconds(4))
+        if name == "swap", let node = self.nodes.first(where: { $0.process == process }), let seconds = node.stall {
+            node.stall = nil
+            travel = .seconds(seconds)
+            self.dueFates.append { self.freeze(node, seconds + 1) }
+        }
         let isLate = mayBeUnknown && self.draw.happens(chances.callOfDatabaseLate)
         if isLate {
             self.judge.count("database calls late")
@@ -662,7 +861,7 @@ final class World: @unchecked Sendable {
         }
         self.simulator.post(to: self.simulator.world, after: travel) {
             guard !self.isDatabaseAway else { return isLate ? () : lost() }
-            let answer = body(&self.database, self.simulator.now + 1_000_000_000_000)
+            let answer = body(&self.database, self.databaseNow)
             guard !isLate else { return }
             if self.draw.happens(chances.answerOfDatabaseLost) {
                 self.judge.count("database answers lost")
@@ -671,6 +870,191 @@ final class World: @unchecked Sendable {
             }
             self.simulator.post(to: process, after: self.draw.duration(.microseconds(200) ... .milliseconds(4))) {
                 wake(.success(answer))
+            }
+        }
+    }
+
+    /// A swap was committed.
+    func committed(
+        _ change: RowChange,
+        _ before: LoadedRow,
+        isCurrent: Bool,
+        by process: Simulator.Process,
+        on node: Node,
+        in database: Database
+    ) {
+        let id = change.activationID
+        guard let row = database.rows[id], let old = try? self.sealing.open(before.sealed),
+            let new = try? self.sealing.open(row.sealed)
+        else { return self.judge.fail("\(self.deviceNames[id] ?? "") cannot be read any more") }
+        var commit = Judge.Commit(node: node.name, moves: new.counterMoves)
+        (commit.fence, commit.epoch) = (change.fence, database.epoch.number)
+        if let intent = change.intent {
+            guard let opened = try? self.sealing.openIntent(intent) else {
+                return self.judge.fail("an intent cannot be read")
+            }
+            commit.decides = opened.personalData?.operationID
+            if let end = opened.arrivesBefore {
+                let length = end.timeIntervalSince(opened.localDate)
+                commit.arrivesBy = self.simulator.now + Int64(length * 1e9) + 2_000_000
+            }
+            self.simulator.note(
+                "the intent on \(self.judge.name(of: commit.decides)) is committed, move \(intent.moves)"
+            )
+            self.reached(.intent, process)
+        }
+        if change.fence != nil, change.fence != before.holder || database.nodes[change.fence ?? 0] == nil {
+            self.judge.fail("a change of \(self.deviceNames[id] ?? "") was made under a right that is over")
+        }
+        if !isCurrent { self.judge.fail("a change of \(self.deviceNames[id] ?? "") was made of an earlier epoch") }
+        self.judge.committed(change, commit, by: process.index, from: old, to: new, isPaused: database.pause != nil)
+    }
+
+    /// An outcome was written.
+    func appended(_ sealed: SealedOutcome) {
+        guard let outcome = try? self.sealing.openOutcome(sealed.sealed) else {
+            return self.judge.fail("an outcome cannot be read")
+        }
+        self.judge.appended(outcome.result, ofMove: sealed.sealed.moves, of: sealed.sealed.activationID)
+    }
+
+    /// Does to a row that was written what a defect does.
+    func spoil(_ database: inout Database, _ before: LoadedRow) {
+        guard self.defect == .upgradeResetsNumber || self.defect == .keepsWeakToken else { return }
+        let id = before.sealed.activationID
+        guard let row = database.rows[id], let old = try? self.sealing.open(before.sealed),
+            var record = try? self.sealing.open(row.sealed)
+        else { return }
+        let name = "statements"
+        switch self.defect {
+        case .upgradeResetsNumber where old.version4 == nil && record.version4 != nil:
+            record.ledger = CounterLedger(counter: record.ledger.counter)
+        case .keepsWeakToken:
+            let weak = old.tokens.first { $0.key.string != name && $0.value.factors.factors.count == 1 }
+            guard let weak, let key = old.tokens.keys.first(where: { $0.string == name }) else { return }
+            record.tokens[key] = weak.value
+        default: return
+        }
+        if let sealed = try? self.sealing.seal(record) { database.rows[id]?.sealed = sealed }
+    }
+
+    // MARK: Askers
+
+    private func ask(_ device: Int) {
+        let question = Asker.Question(id: "question-\(self.asker.questions.count + 1)", device: device)
+        self.asker.questions.append(question)
+        guard let process = self.asker.process, let desk = self.asker.desk else { return }
+        self.simulator.spawn(in: process) { await self.perform(question, at: desk) }
+    }
+
+    private func startAsker() {
+        self.asker.lives += 1
+        let process = self.simulator.makeProcess("asker\(self.asker.lives > 1 ? ", life \(self.asker.lives)" : "")")
+        self.asker.process = process
+        self.simulator.spawn(in: process) {
+            while self.asker.desk == nil {
+                do {
+                    let desk = try await self.openDesk(process)
+                    self.asker.desk = desk
+                    for question in self.asker.questions where !self.asker.ended.contains(question.id) {
+                        Task { await self.perform(question, at: desk) }
+                    }
+                } catch {
+                    self.simulator.note("cannot begin: \(error)")
+                    try? await self.clock.sleep(for: .seconds(2))
+                }
+            }
+        }
+    }
+
+    private func openDesk(_ process: Simulator.Process) async throws -> ApprovalDesk {
+        var cloud = CloudClient.Configuration()
+        (cloud.transport, cloud.timeout) = (SimulatedTransport(world: self, isAutomatic: false), Self.timeout)
+        cloud.clock = self.clock
+        var configuration = ApprovalDesk.Configuration()
+        configuration.clock = self.clock
+        configuration.limits.openQuestions = 100
+        return try await ApprovalDesk(
+            audience: "simulation",
+            cloud: CloudClient(
+                baseURL: Setting.baseURL,
+                credentials: .init(user: "user", password: "password"),
+                configuration: cloud
+            ),
+            ledger: ApprovalLedger(
+                driver: SimulatedLedger(world: self, process: process),
+                sealing: .closure { [setting] in setting.sealingKey }
+            ),
+            configuration: configuration
+        )
+    }
+
+    private func perform(_ question: Asker.Question, at desk: ApprovalDesk) async {
+        var request = ApprovalRequest(
+            id: question.id,
+            from: .user(self.setting.devices[question.device].user),
+            template: ApprovalTemplate("deploy", signs: "A9*R${binding}"),
+            action: .bytes(Array(question.id.utf8)),
+            expires: .seconds(60)
+        )
+        request.validFor = .seconds(30)
+        while true {
+            do {
+                try await desk.perform(request) { [question] approval in
+                    self.simulator.note("begins the action of \(question.id)")
+                    self.judge.acted(question.id, by: approval.approvals.compactMap(\.operationID))
+                    if self.asker.diesInAction {
+                        self.asker.diesInAction = false
+                        self.asker.stepsToDeath = 1
+                    }
+                    try await self.clock.sleep(for: .seconds(1))
+                    self.simulator.note("has ended the action of \(question.id)")
+                }
+                break
+            } catch let error as ApprovalError where error.code == .ledgerFailed {
+                self.simulator.note("\(question.id): \(error), caused by \(error.underlying as Any)")
+                try? await self.clock.sleep(for: .seconds(3))
+            } catch {
+                self.simulator.note("\(question.id) came to nothing: \(error)")
+                break
+            }
+        }
+        self.asker.ended.insert(question.id)
+    }
+
+    private func killAsker() {
+        guard let process = self.asker.process else { return }
+        self.simulator.act(as: process) { self.simulator.note("is killed") }
+        self.simulator.kill(process)
+        self.judge.count("askers killed")
+        (self.asker.process, self.asker.desk, self.asker.stepsToDeath) = (nil, nil, nil)
+        self.after(self.asker.restartsAfter) { if !self.isEnding { self.startAsker() } }
+    }
+
+    /// What the ledger says of actions is so.
+    private func checkQuestions() {
+        for row in self.questions.rows.values.sorted(by: { $0.asked < $1.asked }) {
+            self.judge.count("question \(row.state.rawValue)")
+        }
+        let actions = self.judge.actions
+        for question in self.asker.questions {
+            let count = actions[question.id] ?? 0
+            guard let row = self.questions.row(of: question.id) else {
+                if count > 0 { self.judge.fail("\(question.id) was acted on, and the ledger does not know it") }
+                continue
+            }
+            switch row.state {
+            case .done where count != 1: self.judge.fail("\(question.id) is done, and its action ran \(count) times")
+            case .done, .claimed, .threw, .unknown, .settled: break
+            case let state where count > 0:
+                self.judge.fail("\(question.id) was acted on, and is \(state.rawValue)")
+            case .drafted, .open, .approved:
+                // The desk gives up a minute after an approval could have been used at the latest.
+                let age = Int64(self.date.timeIntervalSince1970 * 1_000) - row.asked
+                if self.asker.process != nil, age > 155_000 {
+                    self.judge.fail("\(question.id) was left \(row.state.rawValue)")
+                }
+            default: break
             }
         }
     }
@@ -685,7 +1069,7 @@ final class World: @unchecked Sendable {
         (self.isDatabaseAway, self.isDiskFull, self.database.pause) = (false, false, nil)
         for device in self.setting.devices { self.unblock(device.activationID) }
         for node in self.nodes {
-            (node.isCut, node.fate) = (false, nil)
+            (node.isCut, node.fates, node.stall) = (false, [], nil)
             if let process = node.process {
                 self.simulator.freeze(process, false)
                 self.simulator.setWeight(1, of: process)
@@ -695,15 +1079,47 @@ final class World: @unchecked Sendable {
         }
     }
 
+    /// What fleets show is what the bank has.
+    private func checkLists() {
+        let done = Counter()
+        let processes = self.nodes.compactMap { node in node.process.map { (node, $0) } }
+        for (node, process) in processes {
+            guard let polled = node.polled else { continue }
+            self.simulator.spawn(in: process) {
+                for id in await polled().sorted() {
+                    let device = self.setting.devices.firstIndex { $0.activationID == id } ?? -1
+                    let (waiting, fresh) = self.judge.pending(of: device, since: self.simulator.now - 15_000_000_000)
+                    let shown = node.shown[id] ?? []
+                    guard !shown.symmetricDifference(waiting).isSubset(of: fresh), self.judge.stopped[id] == nil,
+                        !self.isDifferent(id)
+                    else { continue }
+                    self.judge.fail("\(node.name) shows \(shown.count) operations of \(id), and \(waiting.count) wait")
+                }
+                done.add()
+            }
+        }
+        let expected = processes.count { $0.0.polled != nil }
+        self.runUntil(.seconds(5)) { done.count == expected }
+    }
+
+    private func isDifferent(_ id: String) -> Bool {
+        self.lostDevices.contains(id) || self.blockedDevices.contains { self.setting.devices[$0].activationID == id }
+    }
+
     /// Every operation that a policy decides is decided by now, or somebody has said why not.
     private func checkDecided() {
         for (id, operation) in self.judge.operations.sorted(by: { $0.value.made < $1.value.made })
-        where (operation.isPending || operation.hasExpired) && operation.kind.isApproved != nil
+        where (operation.isPending || operation.hasExpired && operation.kind != .question)
+            && operation.kind.isApproved != nil
             && !self.judge.excused.contains(id)
         {
             let activationID = self.setting.devices[operation.device].activationID
             // A blocked activation is asked about every five minutes: until then nobody knows that it can decide again.
-            if self.judge.stopped[activationID] != nil || self.blockedDevices.contains(operation.device) { continue }
+            if self.lostDevices.contains(activationID) || self.judge.stopped[activationID] != nil
+                || self.blockedDevices.contains(operation.device)
+            {
+                continue
+            }
             self.judge.fail("\(operation.name) was not decided, and nobody says why")
         }
         for device in self.setting.devices
@@ -715,12 +1131,16 @@ final class World: @unchecked Sendable {
     private func end() {
         guard self.judge.violation == nil else { return }
         self.isEnding = true
+        if let process = self.asker.process { self.simulator.kill(process) }
         for node in self.nodes {
             guard let process = node.process, let stop = node.stop else { continue }
             self.simulator.post(to: process) { stop() }
         }
         if !self.runUntil(.seconds(120), { self.nodes.allSatisfy { $0.process == nil } }) {
             self.judge.fail("a process did not end: \(self.simulator.livingTasks)")
+        }
+        if !self.database.nodes.isEmpty || !self.database.buckets.isEmpty || !self.database.handoverRequests.isEmpty {
+            self.judge.fail("leases, buckets or requests are left in the database")
         }
         self.audit()
     }
@@ -734,7 +1154,8 @@ final class World: @unchecked Sendable {
         self.simulator.spawn(in: process) {
             do {
                 let (_, store) = try self.client(SimulatedDriver(node, in: self), isAutomatic: false)
-                self.judge.audit(try await store.receipts(of: nil, after: 0, limit: 10_000))
+                let receipts = try await store.receipts(of: nil, after: 0, limit: 10_000)
+                self.judge.audit(receipts) { self.simulator.note($0) }
                 await store.close()
             } catch {
                 self.judge.fail("the receipts cannot be read: \(error)")
@@ -772,12 +1193,14 @@ struct SimulatedTransport: HTTPTransport {
 
 /// The files of marks, one for each node, which worlds use one after the other: what a dead process has open stays open.
 final class MarkFiles {
+    private static let made = Counter()
     private let folder: String
     private var files: [Int: LockFile] = [:]
 
     /// - Parameter name: Tells the files of a thread from those of others.
     init(name: String) {
-        self.folder = NSTemporaryDirectory() + "simulate-\(getpid())-\(name)"
+        self.folder = NSTemporaryDirectory() + "simulate-\(getpid())-\(name)-\(Self.made.count)"
+        Self.made.add()
     }
 
     deinit { try? FileManager.default.removeItem(atPath: self.folder) }
@@ -790,4 +1213,19 @@ final class MarkFiles {
         truncate(path, 0)
         return HighWaterMarks(in: file)
     }
+}
+
+extension World.Node {
+    fileprivate func show(_ event: OperationsFleet.Event) {
+        switch event {
+        case .changed(let news):
+            self.shown[news.activationID] = Set(news.change.operations.map(\.id))
+        case .left(let id): self.shown[id] = nil
+        case .stateChanged, .failed: break
+        }
+    }
+}
+
+extension Plan.Act {
+    fileprivate var isQuestion: Bool { if case .ask = self { true } else { false } }
 }

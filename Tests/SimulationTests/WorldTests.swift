@@ -4,7 +4,7 @@ import TestSupport
 
 /// Worlds that are lived through by the program `simulate`.
 @Suite(.timeLimit(.minutes(10))) struct WorldTests {
-    private func simulate(_ arguments: String...) async throws -> ChildProcess.Outcome {
+    private static func simulate(_ arguments: [String]) async throws -> ChildProcess.Outcome {
         try await ChildProcess.run(ChildProcess.besideTests("simulate"), arguments)
     }
 
@@ -12,19 +12,61 @@ import TestSupport
     private static let seedCount = ProcessInfo.processInfo.environment["SIMULATED_SEEDS"] ?? "100"
 
     @Test func nothingGoesWrongInAHundredWorlds() async throws {
-        let outcome = try await self.simulate("--seeds", Self.seedCount)
+        let outcome = try await Self.simulate(["--seeds", Self.seedCount])
         #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.errors)")
         // Otherwise these were no bad days.
-        for name in ["decisions", "unclean takeovers", "responses lost", "late requests", "database answers lost"] {
+        let names = [
+            "decisions", "unclean takeovers", "responses lost", "late requests", "database answers lost", "upgrades",
+            "actions",
+            "askers killed", "tokens asked for", "times that the database went back",
+        ]
+        for name in names {
             #expect(outcome.lines.contains { $0.hasPrefix("\(name): ") }, "no \(name)")
         }
     }
 
     @Test func oneSeedIsOneStory() async throws {
         let stories = [
-            try await self.simulate("--seed", "3", "--steps"), try await self.simulate("--seed", "3", "--steps"),
+            try await Self.simulate(["--seed", "3", "--steps"]), try await Self.simulate(["--seed", "3", "--steps"]),
         ]
         #expect(stories[0].outputBytes == stories[1].outputBytes)
         #expect(stories[0].lines.count > 1_000)
     }
+
+    // MARK: Defects
+
+    /// Those that a few seeds find, and what is said of them.
+    @Test(
+        arguments: [
+            ("approvesAll", "was decided otherwise than the policy says"),
+            ("answersBeforeServer", "an outcome says accepted before the bank did it"),
+            ("noCheckAfterThaw", "its node's lease is over"),
+            ("noEndOfRight", "its node's lease is over"),
+            ("sendsTooLate", "its node's lease is over"),
+            ("permitAfterCounter", "a decision arrives later than its receipt says that it can"),
+            ("proxyPageIsRefusal", "an outcome says refused, and the bank did it"),
+            ("keepsWeakToken", "gave way to one of fewer factors"),
+            ("claimsAfterAction", "ran twice"),
+        ]
+    )
+    func aDefectIsFoundSoon(_ defect: String, _ violation: String) async throws {
+        let outcome = try await Self.simulate(["--seeds", "40", "--defect", defect])
+        #expect(outcome.exitCode == 1)
+        #expect(outcome.output.contains(violation), "\(outcome.output)")
+    }
+
+    // MARK: Kept cases
+
+    /// Plans that failed once, shortened.
+    private static let cases = try? FileManager.default
+        .contentsOfDirectory(atPath: Self.folder).filter { $0.hasSuffix(".json") }.sorted()
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Cases").path
+
+    @Test(arguments: Self.cases ?? [])
+    func whatFailedOnceDoesSoNoMore(_ name: String) async throws {
+        let outcome = try await Self.simulate(["--plan", "\(Self.folder)/\(name)"])
+        #expect(outcome.exitCode == 0, "\(outcome.output)")
+    }
+
+    @Test func thereAreKeptCases() throws { #expect(try #require(Self.cases).count >= 1) }
 }

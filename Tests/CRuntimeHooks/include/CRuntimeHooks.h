@@ -24,6 +24,8 @@ typedef struct {
     int64_t (*_Nonnull time)(void *_Nonnull simulator, bool is_wall);
     /// Returns eight random bytes.
     uint64_t (*_Nonnull random)(void *_Nonnull simulator);
+    /// Takes a block that was given to a queue.
+    void (*_Nonnull dispatch)(void *_Nonnull simulator, void *_Nonnull block);
 } simulation_callbacks;
 
 /// Says who answers, once for the program.
@@ -38,6 +40,9 @@ void simulation_accept(const void *_Nonnull job, int64_t delay);
 /// Runs a job in this thread until it suspends or ends; an actor's turn until the actor has nothing left to do. Of a task no more
 /// than to its next change of actors.
 void simulation_run(const void *_Nonnull job, const void *_Nonnull executor, const void *_Nonnull witness_table);
+
+/// Runs a block that was given to a queue, once.
+void simulation_run_block(void *_Nonnull block);
 
 /// The jobs that threads without a simulator have enqueued since the program began.
 uint64_t simulation_foreign_count(void);

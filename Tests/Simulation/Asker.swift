@@ -1,0 +1,148 @@
+import Basics
+import MobileTokenApprovals
+import PowerAuthCrypto
+
+/// Who asks people for approvals, and acts by them, in one process after the other.
+final class Asker: @unchecked Sendable {  // used in the thread of its simulator alone
+    struct Question: Sendable {
+        let id: String
+        let device: Int
+    }
+
+    var process: Simulator.Process?
+    var lives = 0
+    var desk: ApprovalDesk?
+    var questions: [Question] = []
+    /// Those of which somebody was told the end.
+    var ended: Set<String> = []
+    var stepsToDeath: Int?
+    var diesInAction = false
+    var restartsAfter = 1
+}
+
+/// The ledger of who asks, as a value that outlives every process.
+struct QuestionLedger {
+    private(set) var rows: [LedgerKey: LedgerRow] = [:]
+    private var keyCheck: [UInt8]?
+    private var asked: [[UInt8]: [(at: Int64, key: LedgerKey)]] = [:]
+    /// The process that holds a claim.
+    var holders: [Int64: Simulator.Process] = [:]
+    private static let incarnation = [UInt8](repeating: 1, count: 16)
+
+    var facts: LedgerFacts { LedgerFacts(keyCheck: self.keyCheck, incarnation: Self.incarnation) }
+
+    func row(of id: String) -> LedgerRow? {
+        self.rows[LedgerKey(bytes: SHA256.hash(Array("mobile-token question\0simulation\0\(id)".utf8)))]
+    }
+
+    mutating func setKey(_ check: [UInt8]) -> LedgerFacts {
+        self.keyCheck = self.keyCheck ?? check
+        return self.facts
+    }
+
+    mutating func insert(_ row: LedgerRow, _ asking: LedgerAsking) -> LedgerInsertion {
+        if let held = self.rows[row.key] { return .held(held) }
+        for person in asking.people {
+            let earlier = self.asked[person] ?? []
+            let open = earlier.count { [.drafted, .open].contains(self.rows[$0.key]?.state) }
+            if open >= asking.maximumOpen { return .tooManyOpen }
+            if let objection = asking.objection(to: row.asked, after: earlier.map(\.at).max()) { return objection }
+        }
+        for person in asking.people { self.asked[person, default: []].append((row.asked, row.key)) }
+        self.rows[row.key] = row
+        return .written
+    }
+
+    mutating func swap(_ change: LedgerChange) -> LedgerSwap {
+        guard var row = self.rows[change.key], row.tag == change.tag, row.state == change.state,
+            row.incarnation == change.incarnation
+        else { return .otherRow }
+        (row.tag, row.state, row.needsAttention) = (change.newTag, change.newState, change.needsAttention)
+        row.content = change.content
+        self.rows[change.key] = row
+        return .written
+    }
+
+    func rows(_ filter: LedgerFilter, after key: LedgerKey?, limit: Int) -> [LedgerRow] {
+        let rows = self.rows.values.filter { row in
+            switch filter {
+            case .needingAttention: row.needsAttention
+            case .states(let states): states.contains(row.state)
+            }
+        }
+        let rest = rows.filter { row in key.map { $0.bytes.lexicographicallyPrecedes(row.key.bytes) } ?? true }
+        return Array(rest.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }.prefix(limit))
+    }
+}
+
+/// The ledger as one process has it.
+final class SimulatedLedger: LedgerDriver, @unchecked Sendable {  // used in the thread of its simulator alone
+    private let world: World
+    private let process: Simulator.Process
+    /// What a defect has not written yet.
+    private var unwritten: [LedgerKey: LedgerChange] = [:]
+
+    init(world: World, process: Simulator.Process) {
+        self.world = world
+        self.process = process
+    }
+
+    private func ask<Answer: Sendable>(
+        _ name: String,
+        mayBeUnknown: Bool = false,
+        _ body: @escaping @Sendable (inout QuestionLedger) -> Answer
+    ) async throws -> Answer {
+        try await self.world.askDatabase("ledger: \(name)", mayBeUnknown: mayBeUnknown) { [world] _, _ in
+            body(&world.questions)
+        }
+    }
+
+    func open(audience: [UInt8]) async throws -> LedgerFacts { try await self.ask("open") { $0.facts } }
+    func setKey(check: [UInt8]) async throws -> LedgerFacts { try await self.ask("set key") { $0.setKey(check) } }
+    func adopt(audience: [UInt8]) async throws {}
+    func load(_ key: LedgerKey) async throws -> LedgerRow? {
+        let row = try await self.ask("load") { $0.rows[key] }
+        return self.unwritten[key].flatMap { change in row.map { $0.after(change) } } ?? row
+    }
+    func insert(_ row: LedgerRow, asking: LedgerAsking) async throws -> LedgerInsertion {
+        try await self.ask("insert", mayBeUnknown: true) { $0.insert(row, asking) }
+    }
+
+    func swap(_ change: LedgerChange) async throws -> LedgerSwap {
+        if self.world.defect == .claimsAfterAction, change.newState == .claimed {
+            self.unwritten[change.key] = change
+            return .written
+        }
+        let former = self.unwritten.removeValue(forKey: change.key)
+        return try await self.ask("swap", mayBeUnknown: true) { ledger in
+            if let former { _ = ledger.swap(former) }
+            return ledger.swap(change)
+        }
+    }
+
+    func rows(_ filter: LedgerFilter, after key: LedgerKey?, limit: Int) async throws -> [LedgerRow] {
+        try await self.ask("rows") { $0.rows(filter, after: key, limit: limit) }
+    }
+
+    func hold(_ token: Int64) async throws {
+        let process = self.process
+        try await self.ask("hold") { $0.holders[token] = process }
+    }
+
+    func release(_ token: Int64) async { _ = try? await self.ask("release") { $0.holders[token] = nil } }
+
+    func isHeld(_ token: Int64) async throws -> Bool {
+        let simulator = self.world.simulator
+        return try await self.ask("is held?") { $0.holders[token].map { simulator.isAlive($0) } ?? false }
+    }
+
+    func close() async {}
+}
+
+extension LedgerRow {
+    fileprivate func after(_ change: LedgerChange) -> Self {
+        var row = self
+        (row.tag, row.state, row.content) = (change.newTag, change.newState, change.content)
+        return row
+    }
+}
