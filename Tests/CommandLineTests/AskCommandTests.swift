@@ -443,6 +443,22 @@ import Testing
         }
     }
 
+    @Test func credentialsFromStandardInputAreNotHandedOn() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice")
+            try stage.write("cloud", "\(stage.emulator.cloudUser):\(stage.emulator.cloudPassword)\n")
+            let script = #"""
+                exec "$0" ask --template deploy --user alice --cloud-credentials /dev/stdin -p service=a -p version=1 -- cat <"$HOME/cloud"
+                """#
+            let outcome = try await ChildProcess.run(
+                "/bin/bash",
+                ["-c", script, ChildProcess.besideTests("mobile-token")],
+                environment: ["HOME": stage.path, "MOBILE_TOKEN_HOME": stage.path, "PATH": "/usr/bin:/bin"]
+            )
+            #expect(outcome.exitCode == 0 && outcome.output.isEmpty, "\(outcome.errors)")
+        }
+    }
+
     @Test func settingsThatWouldAskForLessAreRefused() async throws {
         try await AskStage.with { stage in
             let unbound = try await stage.run("configure", "--signs", "login=A2*T${tool}")

@@ -3,6 +3,7 @@ import CommandLineSupport
 import Foundation
 import MobileTokenApprovals
 import MobileTokenCloud
+import PowerAuth
 import PowerAuthCrypto
 
 /// The credentials of the server, from a file or the environment. They are never words, which other users of the machine can see.
@@ -27,7 +28,7 @@ struct CloudAccess: Sendable {
         let variable = { (name: String) in ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         if let file = invocation[Self.option.name] ?? settings.cloud.credentialsFile ?? variable(Self.fileVariable) {
             let line = try SecretFile.firstLine(ofFile: file, naming: "credentials")
-            Self.closeDescriptor(named: file)
+            try Self.closeDescriptor(named: file)
             let text = line.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
             let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
             guard parts.count == 2 else {
@@ -46,8 +47,15 @@ struct CloudAccess: Sendable {
         _ = CLinux_forbidInspection()
     }
 
-    /// Closes the descriptor by which a file was handed over: the command would inherit it.
-    private static func closeDescriptor(named file: String) {
+    /// Closes the descriptor by which a file was handed over: the command would inherit it. Standard input is empty then.
+    private static func closeDescriptor(named file: String) throws {
+        if ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].contains(file) {
+            let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            defer { close(nothing) }
+            guard dup2(nothing, STDIN_FILENO) == STDIN_FILENO else {
+                throw MobileTokenError.system("open", "/dev/null")
+            }
+        }
         for prefix in ["/dev/fd/", "/proc/self/fd/"] where file.hasPrefix(prefix) {
             if let descriptor = CInt(file.dropFirst(prefix.count)), descriptor > STDERR_FILENO { close(descriptor) }
         }
