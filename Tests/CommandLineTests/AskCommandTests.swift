@@ -174,6 +174,10 @@ import Testing
             #expect(outcome.exitCode == 86 && outcome.errors.contains("was changed after it was approved"))
             #expect(!stage.exists("done"))
             #expect(try stage.report()["ran"]?.bool == false && stage.report()["outcome"]?.string == "changed")
+            // The approval is used up all the same, as the ledger says.
+            #expect(try stage.report()["performance"]?.string == "threw")
+            #expect(try stage.report()["approvals"]?.array?.count == 1)
+            #expect(try await stage.run("show", "q1").output.contains("q1  threw"))
         }
     }
 
@@ -378,6 +382,27 @@ import Testing
                 "true"
             )
             #expect(unreported.exitCode == 5, "\(unreported.errors)")
+            #expect(await stage.emulator.operations().isEmpty)
+        }
+    }
+
+    @Test func aReportReplacesNothingButAReport() async throws {
+        try await AskStage.with { stage in
+            try stage.write("manifest", "replicas: 2\n")
+            try FileManager.default.createSymbolicLink(
+                atPath: stage.file("link"),
+                withDestinationPath: stage.file("manifest")
+            )
+            #expect(mkfifo(stage.file("pipe"), 0o600) == 0)
+            let bound = ["--bind", "m=file:\(stage.file("manifest"))"]
+            for (name, words) in [("link", []), ("pipe", []), ("manifest", bound)] {
+                let all =
+                    ["--template", "deploy", "--user", "alice", "-p", "service=a", "-p", "version=1"] + words
+                    + ["--report", stage.file(name), "--", "true"]
+                let outcome = try await stage.run(all)
+                #expect(outcome.exitCode == 2 && outcome.errors.contains("--report"), "\(outcome.errors)")
+            }
+            #expect(try String(contentsOfFile: stage.file("link"), encoding: .utf8) == "replicas: 2\n")
             #expect(await stage.emulator.operations().isEmpty)
         }
     }

@@ -48,6 +48,14 @@ struct Binding: Sendable {
         self.file = try SealedFile(holding: bytes)
     }
 
+    /// Returns the paths of the files among what `--bind` names.
+    static func files(_ words: [String]) -> [String] {
+        words.compactMap { word in
+            let place = word.drop { $0 != "=" }
+            return place.hasPrefix("=file:") ? String(place.dropFirst("=file:".count)) : nil
+        }
+    }
+
     private static func isName(_ name: String) -> Bool {
         !name.isEmpty && name.utf8.count <= 64
             && name.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_".utf8.contains($0) }

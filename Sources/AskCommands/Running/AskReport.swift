@@ -2,6 +2,7 @@ import Basics
 import CommandLineSupport
 import ExactJSON
 import Foundation
+import Glibc
 import MobileTokenApprovals
 import PowerAuth
 import Synchronization
@@ -35,10 +36,26 @@ final class AskReport: Sendable {
 
     /// Begins a report, in a file if there is to be one.
     ///
-    /// - Throws: `MobileTokenError` when the file cannot be written.
-    init(_ path: String?) throws {
+    /// - Parameter inputs: The files that the call reads, which the report must not replace.
+    /// - Throws: `MobileTokenError` when the file cannot be written, `UsageError` when it is anything but a file for a report.
+    init(_ path: String?, sparing inputs: [String]) throws {
         self.path = path.map { URL(filePath: $0).absoluteURL.path }
+        if let path = self.path { try Self.requireReplaceable(path, inputs) }
         try self.write()
+    }
+
+    /// Refuses what the report would silently put an end to: links, devices, pipes, and what is to be read.
+    private static func requireReplaceable(_ path: String, _ inputs: [String]) throws {
+        var (status, input) = (stat(), stat())
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw UsageError(message: "--report: \(path) is no regular file")
+        }
+        for file in inputs where stat(file, &input) == 0 {
+            guard (input.st_dev, input.st_ino) != (status.st_dev, status.st_ino) else {
+                throw UsageError(message: "--report would replace \(path), which is to be read")
+            }
+        }
     }
 
     // MARK: What happens
@@ -66,7 +83,10 @@ final class AskReport: Sendable {
         try self.write()
     }
 
-    func notStarted() { self.state.withLock { $0.ran = false } }
+    /// Notes that the command was not started, although the approval was used up for it.
+    func notStarted(_ approval: Approval) {
+        self.state.withLock { ($0.ran, $0.approval, $0.performance) = (false, approval, .threw) }
+    }
 
     /// Notes the end of the command, or of the claim without one.
     func end(_ approval: Approval, status: ExitCode?) {
@@ -88,7 +108,8 @@ final class AskReport: Sendable {
             (state.outcome, state.message, state.exitCode) = (
                 outcome ?? failure.code, failure.message, failure.exitCode
             )
-            state.performance = (error as? AskFailure)?.performance
+            if !state.isRecorded { state.performance = .unknown }
+            state.performance = (error as? AskFailure)?.performance ?? state.performance
             return true
         }
         if isNew { self.writeLast() }

@@ -16,7 +16,8 @@ struct AskRun: Sendable {
 
     /// Runs the whole call. The report says how it went, whatever happens.
     static func run(_ invocation: Invocation, _ openers: LedgerPlace.Openers) async throws -> ExitCode {
-        let report = try AskReport(invocation["report"])
+        let inputs = Binding.files(invocation.all("bind")) + [invocation[CloudAccess.option.name]].compactMap(\.self)
+        let report = try AskReport(invocation["report"], sparing: inputs)
         do {
             let run = try Self(invocation, openers, report)
             let status = try await run.act()
@@ -131,7 +132,7 @@ struct AskRun: Sendable {
                 try self.report.start(approval)
             }
         } catch {
-            self.report.notStarted()
+            self.report.notStarted(approval)
             throw error
         }
         guard status == .done else { throw Ended(status: status) }
