@@ -47,11 +47,22 @@ package struct CommandLineProgram: Sendable {
         return path.last.map { TextTable.printable(String(decoding: $0, as: UTF8.self)) } ?? "mobile-token"
     }()
 
+    /// Indicates whether the arguments are what this process was given: what is not UTF-8, Swift has replaced.
+    private static var areWordsText: Bool {
+        (0..<Int(CommandLine.argc)).allSatisfy { index in
+            CommandLine.unsafeArgv[index].map { String(validatingCString: $0) != nil } ?? true
+        }
+    }
+
     /// Runs the command that the arguments of this process name, and ends the process.
     package func main() async -> Never {
         Output.fillClosedDescriptors()
         _ = ChildProcess.inheritedDescriptors
         let words = Array(CommandLine.arguments.dropFirst())
+        guard Self.areWordsText else {
+            Output.note("\(Self.name): a word is not UTF-8, and would be taken for another one")
+            exit(ExitCode.usage.rawValue)
+        }
         // Before anything changes that the other program would inherit, such as ignored signals.
         if let command = self.command(for: words), case .hand(let program) = command.action {
             Output.note("\(Self.name): \(TextTable.printable(program.takeOver(with: Self.rest(words, of: command))))")
@@ -113,7 +124,7 @@ package struct CommandLineProgram: Sendable {
             throw UsageError(message: self.unknown(words))
         }
         let rest = Self.rest(words, of: command)
-        if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
+        if Self.asksForHelp(rest, command.options + self.commonOptions) {
             Output.line(HelpPage.command(command, of: self))
             return .done
         }
@@ -132,6 +143,17 @@ package struct CommandLineProgram: Sendable {
 
     private func hasGroup(_ word: String?) -> Bool {
         self.commands.contains { $0.path.count > 1 && $0.path.first == word }
+    }
+
+    /// Returns whether help is among the options. As the value of one it is not: a value from elsewhere must not end a command as if it
+    /// was done.
+    private static func asksForHelp(_ words: [String], _ options: [Command.Option]) -> Bool {
+        var isValue = false
+        for word in words.prefix(while: { $0 != "--" }) {
+            if !isValue, word == "--help" || word == "-h" { return true }
+            isValue = !isValue && options.contains { $0.value != nil && $0.isNamed(word) }
+        }
+        return false
     }
 
     private static func rest(_ words: [String], of command: Command) -> [String] {

@@ -386,6 +386,35 @@ import Testing
         }
     }
 
+    /// Help ends with 0, which without a command says that somebody approved: a name from elsewhere must not lead there.
+    @Test func aValueIsNeverTakenForARequestForHelp() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.reject))
+            #expect(try await stage.ask(["--exclude", "-h"], nil).exitCode == 80)
+            #expect(try await stage.ask(["--exclude", "--help"], nil).exitCode == 2)
+            #expect(try await stage.ask(["--keep", "--help"], nil).exitCode == 0)
+        }
+    }
+
+    /// Swift replaces what is not UTF-8, and another file than the named one would be touched.
+    @Test func wordsThatWouldBeChangedAreRefused() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice")
+            let outcome = try await ChildProcess.run(
+                "/bin/bash",
+                [
+                    "-c", #"exec "$0" ask --template deploy --user alice -p service=a -p version=1 -- echo $'a\xff'"#,
+                    ChildProcess.besideTests("mobile-token"),
+                ],
+                environment: stage.environment.merging(["MOBILE_TOKEN_HOME": stage.path, "PATH": "/usr/bin:/bin"]) {
+                    $1
+                }
+            )
+            #expect(outcome.exitCode == 2 && outcome.output.isEmpty && outcome.errors.contains("not UTF-8"))
+            #expect(await stage.emulator.operations().isEmpty)
+        }
+    }
+
     @Test func aReportReplacesNothingButAReport() async throws {
         try await AskStage.with { stage in
             try stage.write("manifest", "replicas: 2\n")
@@ -580,7 +609,7 @@ private struct AskStage {
         try await Program.start(["ask"] + words, home: self.home.url, environment: self.environment).outcome()
     }
 
-    private var environment: [String: String] {
+    var environment: [String: String] {
         [
             "MOBILE_TOKEN_CLOUD_URL": self.emulator.cloudURL,
             "MOBILE_TOKEN_CLOUD_USER": self.emulator.cloudUser,
