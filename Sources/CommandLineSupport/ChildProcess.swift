@@ -22,13 +22,11 @@ package enum ChildProcess {
         sharing descriptors: [CInt] = []
     ) async throws -> ExitCode {
         self.keepDescriptors()
-        let inherited = ProcessInfo.processInfo.environment.filter { !removed.contains($0.key) }
-        let merged = inherited.merging(environment) { $1 }
         let identifier: pid_t
         do {
             identifier = try Spawn.start(
                 words,
-                environment: merged.map { "\($0.key)=\($0.value)" },
+                environment: Spawn.environment(removing: removed, adding: environment),
                 descriptors: (input.map { [(own: $0.fileDescriptor, its: STDIN_FILENO)] } ?? [])
                     + descriptors.map { (own: $0, its: $0) }
             )

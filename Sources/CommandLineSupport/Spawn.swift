@@ -1,3 +1,4 @@
+import Foundation
 package import Glibc
 
 /// Starts programs, with every signal as a shell would leave it.
@@ -12,16 +13,34 @@ package enum Spawn {
         package var description: String { String(cString: strerror(self.number)) }
     }
 
+    /// Returns this process's environment for a program, each variable as `NAME=value`, byte for byte: Foundation replaces what is not
+    /// UTF-8.
+    ///
+    /// - Parameters:
+    ///   - removed: The names of variables that are left out.
+    ///   - added: What is there besides, or instead.
+    package static func environment(
+        removing removed: Set<String> = [],
+        adding added: [String: String] = [:]
+    ) -> [[CChar]] {
+        let names = ProcessInfo.processInfo.environment.keys.filter { !removed.contains($0) && added[$0] == nil }
+        let inherited = names.compactMap { name in
+            getenv(name).map { value in Array("\(name)=".utf8CString.dropLast()) + (0...strlen(value)).map { value[$0] }
+            }
+        }
+        return inherited + added.map { Array("\($0.key)=\($0.value)".utf8CString) }
+    }
+
     /// Starts a program without a shell.
     ///
     /// - Parameters:
     ///   - words: The program, which is looked for in `PATH`, and its arguments.
-    ///   - environment: All that the program gets, each as `NAME=value`.
+    ///   - environment: All that the program gets, as ``environment(removing:adding:)`` returns it.
     ///   - descriptors: Which of this process's descriptors become which of the program's.
     ///   - leadsGroup: Whether the program leads a group of its own, to be ended with all that it starts.
     package static func start(
         _ words: [String],
-        environment: [String],
+        environment: [[CChar]],
         descriptors: [(own: CInt, its: CInt)] = [],
         leadsGroup: Bool = false
     ) throws(Failure) -> pid_t {
@@ -44,7 +63,7 @@ package enum Spawn {
         for (own, its) in descriptors { posix_spawn_file_actions_adddup2(&actions, own, its) }
 
         var identifier: pid_t = 0
-        let number = self.withPointers(words) { words in
+        let number = self.withPointers(words.map { Array($0.utf8CString) }) { words in
             self.withPointers(environment) { environment in
                 posix_spawnp(&identifier, program, &actions, &attributes, words, environment)
             }
@@ -61,7 +80,7 @@ package enum Spawn {
 
     /// Lends strings to `body` as the null-terminated array that C functions take.
     private static func withPointers<Result>(
-        _ strings: [String],
+        _ strings: [[CChar]],
         _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
     ) -> Result {
         let pointers = strings.map { strdup($0) }

@@ -415,6 +415,22 @@ import Testing
         }
     }
 
+    @Test func variablesThatAreNotTextReachTheCommandAsTheyAre() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice")
+            let words =
+                #"--template deploy --user alice -p service=a -p version=1 -- sh -c 'printf %s "$NAME" | od -An -tx1'"#
+            let outcome = try await ChildProcess.run(
+                "/bin/bash",
+                ["-c", #"export NAME=$'a\xff'; exec "$0" ask \#(words)"#, ChildProcess.besideTests("mobile-token")],
+                environment: stage.environment.merging(["MOBILE_TOKEN_HOME": stage.path, "PATH": "/usr/bin:/bin"]) {
+                    $1
+                }
+            )
+            #expect(outcome.exitCode == 0 && outcome.output == " 61 ff\n", "\(outcome.errors)")
+        }
+    }
+
     @Test func aReportReplacesNothingButAReport() async throws {
         try await AskStage.with { stage in
             try stage.write("manifest", "replicas: 2\n")

@@ -100,12 +100,11 @@ private final class Run: Sendable {
             let nothing = open("/dev/null", O_RDWR | O_CLOEXEC)
             guard nothing >= 0 else { throw MobileTokenError.system("open", "/dev/null") }
             defer { close(nothing) }
-            let environment = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
             try self.state.withLock { state in
                 guard !state.isCanceled else { throw CancellationError() }
                 state.identifier = try Spawn.start(
                     words,
-                    environment: environment,
+                    environment: Spawn.environment(),
                     descriptors: [(nothing, STDIN_FILENO), (writing, STDOUT_FILENO), (nothing, STDERR_FILENO)],
                     leadsGroup: true
                 )
