@@ -43,12 +43,13 @@ extension Activation {
             let result = DecisionOutcome.Result.unanswered(code: error.code.description)
             return JudgedRefusal(error: error, result: result, status: nil, decision: decision)
         }
-        // A right signature of two factors clears the failed attempts, and the copy that came after it is counted as one.
-        let wasJudgedOnce = request.keys.type != .possession && compared.status.failedAttempts == 0
-        let hasFollowed =
-            compared.counter == reservation.next && compared.status.counter.distance == 0
-            && compared.status.counter.result == .inSync
-        let result = hasFollowed && !wasJudgedOnce ? DecisionOutcome.Result.followed : DecisionOutcome.Result(error)
+        let result = DecisionOutcome.Result(
+            error,
+            ofMove: reservation.moves,
+            factors: request.keys.type,
+            moves: compared.moves,
+            compared.status
+        )
         return JudgedRefusal(error: error, result: result, status: compared, decision: decision)
     }
 
@@ -135,6 +136,28 @@ extension DecisionOutcome.Result {
         switch error.failureKind {
         case .refused: self = .refused(code: error.code.description, serverCode: error.serverCode)
         case .unknown: self = .unanswered(code: error.code.description)
+        }
+    }
+
+    /// Judges a refusal by the status after it: what was refused may be the second copy of a request, whose first was carried out.
+    ///
+    /// - Parameters:
+    ///   - move: The counter's move that was signed with.
+    ///   - moves: The counter's moves when the status was compared.
+    init(
+        _ refusal: MobileTokenError,
+        ofMove move: UInt64,
+        factors: SignatureType,
+        moves: UInt64,
+        _ status: ActivationStatus
+    ) {
+        let isComparable = [.inSync, .signatureRecommended].contains(status.counter.result)
+        switch CounterEvidence(ofMove: move, clientMoves: moves, status.counter) {
+        // A right signature of two factors clears the failed attempts, and the copy that came after it is counted as one.
+        case .followed where factors == .possession || status.failedAttempts > 0: self = .followed
+        // Another process has signed since, as after this one was frozen: the server's counter is past the trace of the first copy.
+        case .unknown where isComparable: self = .unanswered(code: refusal.code.description)
+        default: self = .init(refusal)
         }
     }
 }

@@ -300,6 +300,44 @@ import WireFacts
         #expect(self.results == [.unanswered(code: "authenticationFailed")])
     }
 
+    /// The receipt after a refusal of the signature with move 3, by how far the server's counter has come: refused, not known, or followed
+    /// (`nil`).
+    @Test(
+        arguments: [
+            // Nobody has signed since: the server has not moved, or by the first copy.
+            (moves: 3, distance: 1, failures: 1, isRefused: true), (moves: 3, distance: 0, failures: 1, isRefused: nil),
+            (moves: 3, distance: 0, failures: 0, isRefused: true),
+            // Another process has, as after this one was frozen: what became of the first copy cannot be seen any more.
+            (moves: 8, distance: 0, failures: 0, isRefused: false),
+            (moves: 8, distance: 5, failures: 1, isRefused: nil),
+            (moves: 8, distance: 6, failures: 1, isRefused: true),
+        ]
+    ) func aRefusalIsJudgedByTheServersCounter(
+        moves: UInt64,
+        distance: Int,
+        failures: Int,
+        isRefused: Bool?
+    ) {
+        let refusal = MobileTokenError(
+            .authenticationFailed,
+            "refused",
+            httpStatus: 401,
+            serverCode: "POWERAUTH_AUTH_FAIL"
+        )
+        let status = ActivationStatus(
+            state: .active,
+            failedAttempts: failures,
+            maximumFailedAttempts: 5,
+            counter: .init(result: .inSync, distance: distance, window: 20)
+        )
+        let result = DecisionOutcome.Result(refusal, ofMove: 3, factors: .possessionKnowledge, moves: moves, status)
+        switch isRefused {
+        case true?: #expect(result == DecisionOutcome.Result(refusal))
+        case false?: #expect(result == .unanswered(code: "authenticationFailed"))
+        case nil: #expect(result == .followed)
+        }
+    }
+
     /// A right signature of two factors clears the failed attempts: there was one copy, and it was refused.
     @Test(.wireFact("2.6")) func aRightSignatureThatIsRefusedIsRefused() async throws {
         let (_, activation) = try await self.makeActivation()
