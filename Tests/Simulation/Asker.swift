@@ -67,7 +67,7 @@ struct QuestionLedger {
         let rows = self.rows.values.filter { row in
             switch filter {
             case .needingAttention: row.needsAttention
-            case .states(let states): states.contains(row.state)
+            case .states(let states): row.state.map { states.contains($0) } ?? false
             }
         }
         let rest = rows.filter { row in key.map { $0.bytes.lexicographicallyPrecedes(row.key.bytes) } ?? true }

@@ -1034,7 +1034,7 @@ final class World: @unchecked Sendable {
     /// What the ledger says of actions is so.
     private func checkQuestions() {
         for row in self.questions.rows.values.sorted(by: { $0.asked < $1.asked }) {
-            self.judge.count("question \(row.state.rawValue)")
+            self.judge.count("question \(row.state?.rawValue ?? "unreadable")")
         }
         let actions = self.judge.actions
         for question in self.asker.questions {
@@ -1043,16 +1043,20 @@ final class World: @unchecked Sendable {
                 if count > 0 { self.judge.fail("\(question.id) was acted on, and the ledger does not know it") }
                 continue
             }
-            switch row.state {
+            guard let state = row.state else {
+                self.judge.fail("the row of \(question.id) cannot be read")
+                continue
+            }
+            switch state {
             case .done where count != 1: self.judge.fail("\(question.id) is done, and its action ran \(count) times")
             case .done, .claimed, .threw, .unknown, .settled: break
-            case let state where count > 0:
+            case _ where count > 0:
                 self.judge.fail("\(question.id) was acted on, and is \(state.rawValue)")
             case .drafted, .open, .approved:
                 // The desk gives up a minute after an approval could have been used at the latest.
                 let age = Int64(self.date.timeIntervalSince1970 * 1_000) - row.asked
                 if self.asker.process != nil, age > 155_000 {
-                    self.judge.fail("\(question.id) was left \(row.state.rawValue)")
+                    self.judge.fail("\(question.id) was left \(state.rawValue)")
                 }
             default: break
             }
