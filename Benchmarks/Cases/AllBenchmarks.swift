@@ -3,4 +3,5 @@
 /// Fleets come before what leaves threads or freed memory behind, for theirs is counted.
 let allBenchmarks: [Benchmark] =
     protocolBenchmarks + version4Benchmarks + listBenchmarks + fleetBenchmarks + pollBenchmarks + approvalBenchmarks
-    + emulatorBenchmarks + storeBenchmarks + receiptBenchmarks + postgresBenchmarks + transportBenchmarks
+    + askBenchmarks + emulatorBenchmarks + storeBenchmarks + receiptBenchmarks + postgresBenchmarks
+    + transportBenchmarks

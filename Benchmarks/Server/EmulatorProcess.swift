@@ -1,5 +1,6 @@
 import Foundation
 import HTTPClientTransport
+import MobileTokenCloud
 import MobileTokenEmulator
 import PowerAuthProtocol
 
@@ -14,13 +15,24 @@ struct EmulatorProcess: Sendable {
         var cloudURL: String
         var sdkConfiguration: String
         var credentials: String
+        var user: String
+        var password: String
     }
+
+    /// What the cases ask that ask for approvals.
+    private static let template = """
+        {"name": "bench-deploy", "data": "A9*N${version}*R${binding}",
+         "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
+         "formData": {"title": "Deploy", "message": "${fingerprint}", "attributes": []}}
+        """
 
     private let greeting: Greeting
     private let process: ServerProcess
     private let transport: CurlTransport
 
     var baseURL: String { self.greeting.baseURL }
+    var cloudURL: String { self.greeting.cloudURL }
+    var credentials: CloudClient.Credentials { .init(user: self.greeting.user, password: self.greeting.password) }
     var sdkConfiguration: String { self.greeting.sdkConfiguration }
     var processorNanoseconds: Double { get throws { try self.process.processorNanoseconds } }
 
@@ -32,13 +44,17 @@ struct EmulatorProcess: Sendable {
 
     /// Serves until the parent closes our standard input.
     static func run() async throws {
-        let emulator = try await Emulator.start()
+        var configuration = Emulator.Configuration()
+        configuration.templates = [self.template]
+        let emulator = try await Emulator.start(configuration: configuration)
         let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
         let greeting = Greeting(
             baseURL: emulator.baseURL,
             cloudURL: emulator.cloudURL,
             sdkConfiguration: emulator.sdkConfiguration,
-            credentials: credentials
+            credentials: credentials,
+            user: emulator.cloudUser,
+            password: emulator.cloudPassword
         )
         FileHandle.standardOutput.write(try JSONEncoder().encode(greeting) + Data("\n".utf8))
         await withCheckedContinuation { continuation in

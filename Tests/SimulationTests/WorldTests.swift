@@ -35,24 +35,24 @@ import TestSupport
 
     // MARK: Defects
 
-    /// Those that a few seeds find, and what is said of them.
+    /// Those that a few seeds find, and what is said of them: one of several things, where which comes first is a matter of the seed.
     @Test(
         arguments: [
-            ("approvesAll", "was decided otherwise than the policy says"),
-            ("answersBeforeServer", "an outcome says accepted before the bank did it"),
-            ("noCheckAfterThaw", "its node's lease is over"),
-            ("noEndOfRight", "its node's lease is over"),
-            ("sendsTooLate", "its node's lease is over"),
-            ("permitAfterCounter", "a decision arrives later than its receipt says that it can"),
-            ("proxyPageIsRefusal", "an outcome says refused, and the bank did it"),
-            ("keepsWeakToken", "gave way to one of fewer factors"),
-            ("claimsAfterAction", "ran twice"),
+            ("approvesAll", ["was decided otherwise than the policy says"]),
+            ("answersBeforeServer", ["an outcome says accepted before the bank did it"]),
+            ("noCheckAfterThaw", ["its node's lease is over"]),
+            ("noEndOfRight", ["its node's lease is over"]),
+            ("sendsTooLate", ["its node's lease is over"]),
+            ("permitAfterCounter", ["its node's lease is over", "arrives later than its receipt says that it can"]),
+            ("proxyPageIsRefusal", ["an outcome says refused, and the bank did it"]),
+            ("keepsWeakToken", ["gave way to one of fewer factors"]),
+            ("claimsAfterAction", ["ran twice"]),
         ]
     )
-    func aDefectIsFoundSoon(_ defect: String, _ violation: String) async throws {
+    func aDefectIsFoundSoon(_ defect: String, _ violations: [String]) async throws {
         let outcome = try await Self.simulate(["--seeds", "40", "--defect", defect])
         #expect(outcome.exitCode == 1)
-        #expect(outcome.output.contains(violation), "\(outcome.output)")
+        #expect(violations.contains { outcome.output.contains($0) }, "\(outcome.output)")
     }
 
     // MARK: Kept cases

@@ -18,7 +18,7 @@ extension ApprovalLedger {
     ///
     /// A change is on the primary's disk when it counts. A question counts only in the database and the timeline in which it was drafted:
     /// after a restore, or when a standby has taken the primary's place, what was not final is `unknown`. A volume that was put back to an
-    /// earlier state has the same timeline, and nothing tells it: say ``ApprovalLedger/adopt(audience:)`` then. A desk that acts shows
+    /// earlier state has the same timeline, and nothing tells it: say `adopt(audience:)` then. A desk that acts shows
     /// the database every few seconds that it is alive; of one that was silent for `lifetimes.death`, nobody knows how far it came.
     ///
     /// - Parameter configuration: The database. Of the lifetimes, heartbeat and death are those of a desk that acts.
