@@ -181,6 +181,32 @@ import Testing
         }
     }
 
+    @Test func aProgramThatIsGoneAtTheStartUsesTheApprovalUp() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
+            try FileManager.default.copyItem(atPath: "/bin/true", toPath: stage.file("program"))
+            let asking = try stage.start([], [stage.file("program")])
+            _ = await asking.nextErrorLine()
+            try FileManager.default.removeItem(atPath: stage.file("program"))
+            try await stage.decide(.approve)
+            let outcome = await asking.outcome()
+            #expect(outcome.exitCode == 5 && outcome.errors.contains("the approval is used up"), "\(outcome.errors)")
+            #expect(!outcome.errors.contains("--help"))
+            #expect(try stage.report()["performance"]?.string == "threw" && stage.report()["ran"]?.bool == false)
+        }
+    }
+
+    @Test func whatCannotBeHandedOnIsNotAskedFor() async throws {
+        try await AskStage.with { stage in
+            let secret = try await stage.ask(["--bind", "p=env:MOBILE_TOKEN_CLOUD_PASSWORD"], ["echo", "{p}"])
+            #expect(secret.exitCode == 2 && secret.errors.contains("is not for the command"), "\(secret.errors)")
+            // What comes through a pipe cannot be digested once more.
+            let pipe = try await stage.ask(["--bind", "p=file:/dev/null"], ["true"])
+            #expect(pipe.exitCode == 2 && pipe.errors.contains("name {p}"), "\(pipe.errors)")
+            #expect(await stage.emulator.operations().isEmpty)
+        }
+    }
+
     @Test func aTemplateThatWasEditedIsNoticed() async throws {
         try await AskStage.with { stage in
             try await stage.emulator.makeDevice(userID: "alice")

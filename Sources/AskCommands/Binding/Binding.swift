@@ -27,13 +27,17 @@ struct Binding: Sendable {
     let digest: String
     let file: SealedFile
 
+    /// The place of the value in the words of a command.
+    var placeholder: String { "{\(self.name)}" }
+
     /// The largest value, in bytes.
     private static let byteCountLimit = 256 << 20
 
     /// Reads the value that `NAME=file:PATH`, `NAME=env:VARIABLE` or `NAME=stdin:` names.
     ///
+    /// - Parameter variables: The environment variables that the command does not inherit.
     /// - Throws: `UsageError`.
-    init(_ word: String) throws {
+    init(_ word: String, withholding variables: Set<String>) throws {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
         guard parts.count == 2, Self.isName(parts[0]) else {
             throw UsageError(
@@ -43,6 +47,10 @@ struct Binding: Sendable {
         }
         self.name = parts[0]
         self.source = try Self.source(parts[1], of: word)
+        if case .environment(let name) = self.source, variables.contains(name) {
+            // The command would get what it must not inherit.
+            throw UsageError(message: "the secret in \(name) is not for the command")
+        }
         let bytes = try Self.read(self.source)
         self.digest = Hexadecimal.encode(SHA256.hash(bytes))
         self.file = try SealedFile(holding: bytes)
@@ -73,10 +81,6 @@ struct Binding: Sendable {
     private static func read(_ source: Source) throws -> [UInt8] {
         switch source {
         case .environment(let name):
-            // The command would get what it must not inherit.
-            guard !CloudAccess.variables.contains(name) else {
-                throw UsageError(message: "the credentials in \(name) are not for the command")
-            }
             guard let value = getenv(name) else {
                 throw UsageError(message: "the environment has no variable \(name)")
             }

@@ -12,8 +12,9 @@ struct BoundCommand: Sendable {
 
     /// Reads what is bound, after it has looked whether the command can be started.
     ///
+    /// - Parameter variables: The environment variables that the command does not inherit.
     /// - Throws: `UsageError`.
-    init(_ invocation: Invocation) throws {
+    init(_ invocation: Invocation, withholding variables: Set<String>) throws {
         let words = invocation.wordsAfterSeparator
         guard invocation.operands.count == words?.count ?? 0 else {
             throw UsageError(
@@ -33,15 +34,25 @@ struct BoundCommand: Sendable {
             try Self.requireProgram(program, invocation.command)
         }
         self.words = words
-        self.bindings = try descriptions.map { try Binding($0) }
+        self.bindings = try descriptions.map { try Binding($0, withholding: variables) }
+        for case (.file(let path), let binding) in self.bindings.map({ ($0.source, $0) })
+        where words?.contains(where: { $0.contains(binding.placeholder) }) == false && !Self.isRegular(path) {
+            throw UsageError(
+                message:
+                    "\(path) is no regular file and cannot be read again before the start: name \(binding.placeholder)",
+                command: invocation.command
+            )
+        }
+    }
+
+    private static func isRegular(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     /// Looks for a program as it will be looked for when it is started.
     private static func requireProgram(_ program: String, _ command: Command) throws {
-        func isProgram(_ path: String) -> Bool {
-            var status = stat()
-            return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
-        }
+        func isProgram(_ path: String) -> Bool { self.isRegular(path) && access(path, X_OK) == 0 }
         let folders = ProcessInfo.processInfo.environment["PATH"] ?? "/bin:/usr/bin"
         let paths =
             program.contains("/")
@@ -100,9 +111,8 @@ struct BoundCommand: Sendable {
             guard approved["bind"]?[binding.name]?["sha256"]?.string == binding.digest else {
                 throw Self.changed("the value '\(binding.name)'")
             }
-            let placeholder = "{\(binding.name)}"
-            let isNamed = words.contains { $0.contains(placeholder) }
-            words = words.map { $0.replacing(placeholder, with: binding.file.path) }
+            let isNamed = words.contains { $0.contains(binding.placeholder) }
+            words = words.map { $0.replacing(binding.placeholder, with: binding.file.path) }
             if isNamed { used.insert(binding.name) }
         }
         let input = self.bindings.first { $0.source == .standardInput }?.file
@@ -116,11 +126,16 @@ struct BoundCommand: Sendable {
         let files = self.bindings.filter { used.contains($0.name) }.map(\.file)
         // Their descriptors must not be closed before the command has them.
         defer { withExtendedLifetime(self.bindings) {} }
-        return try await ChildProcess.run(
-            words,
-            removing: variables,
-            input: input.map { FileHandle(fileDescriptor: $0.descriptor, closeOnDealloc: false) },
-            sharing: files.map(\.descriptor)
-        )
+        do {
+            return try await ChildProcess.run(
+                words,
+                removing: variables,
+                input: input.map { FileHandle(fileDescriptor: $0.descriptor, closeOnDealloc: false) },
+                sharing: files.map(\.descriptor)
+            )
+        } catch let error as UsageError {
+            // The words were approved: nothing is wrong with how they were given.
+            throw AskFailure("notStarted", "\(error.message): the approval is used up", .local)
+        }
     }
 }

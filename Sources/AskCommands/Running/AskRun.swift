@@ -32,7 +32,8 @@ struct AskRun: Sendable {
 
     private init(_ invocation: Invocation, _ openers: LedgerPlace.Openers, _ report: AskReport) throws {
         let place = try AskPlace(invocation, openers)
-        self.command = try BoundCommand(invocation)
+        self.withheld = CloudAccess.variables.union(place.sealingKeyVariables)
+        self.command = try BoundCommand(invocation, withholding: self.withheld)
         guard self.command.words == nil || !invocation.has("json") else {
             throw UsageError(
                 message: "standard output is the command's alone: --json goes without one, --report FILE with one",
@@ -45,7 +46,6 @@ struct AskRun: Sendable {
         self.cloud = try CloudAccess(invocation, place.settings)
             .client(place.settings, timeout: try invocation.seconds("timeout"))
         self.ledger = try place.ledger()
-        self.withheld = CloudAccess.variables.union(place.sealingKeyVariables)
         self.report = report
     }
 
