@@ -126,7 +126,7 @@ package struct Command: Sendable {
 
 /// A mistake in the arguments.
 package struct UsageError: Error {
-    let message: String
+    package let message: String
     /// The command whose help page explains more.
     let command: Command?
 
