@@ -5,7 +5,7 @@ import Basics
 extension EmulatorServerProfile {
     /// Indicates whether version 4 of the protocol is served: from 2.1 on.
     public var servesVersion4: Bool { self.isOfSecondGeneration }
-    /// Indicates whether codes of three factors are accepted beside those of two: until 1.10.
+    /// Indicates whether codes of three factors are accepted as well as those of two: until 1.10.
     public var acceptsThreeFactors: Bool { !self.isOfSecondGeneration }
     /// Indicates whether activations of version 3 come with a recovery code, which grants another: until 1.10.
     public var hasRecovery: Bool { !self.isOfSecondGeneration }
@@ -16,7 +16,7 @@ extension EmulatorServerProfile {
     public var renamesVersion3: Bool { self.release >= .v2_2 }
     /// Indicates whether an activation of version 4 can be blocked for a time: from 2.2 on, as a setting.
     public var canBlockForATime: Bool { self.release >= .v2_2 }
-    /// Indicates whether what is missing in a request is told as `ERR_VALIDATION`: from 2.1 on.
+    /// Indicates whether a missing member of a request is reported as `ERR_VALIDATION`: from 2.1 on.
     public var validatesRequests: Bool { self.isOfSecondGeneration }
 
     /// The word for a code in the messages of refusals: `SIGNATURE` until 1.10, then `CODE`.

@@ -59,8 +59,8 @@ struct Binding: Sendable {
     /// Returns the paths of the files among what `--bind` names.
     static func files(_ words: [String]) -> [String] {
         words.compactMap { word in
-            let place = word.drop { $0 != "=" }
-            return place.hasPrefix("=file:") ? String(place.dropFirst("=file:".count)) : nil
+            let place = String(word.unicodeScalars.drop { $0 != "=" })
+            return ExactString(place).dropping(prefix: "=file:")?.string
         }
     }
 
@@ -71,9 +71,8 @@ struct Binding: Sendable {
 
     private static func source(_ place: String, of word: String) throws -> Source {
         if place == "stdin:" { return .standardInput }
-        for (scheme, source) in [("file:", Source.file), ("env:", Source.environment)] where place.hasPrefix(scheme) {
-            let rest = String(place.dropFirst(scheme.count))
-            if !rest.isEmpty { return source(rest) }
+        for (scheme, source) in [("file:", Source.file), ("env:", Source.environment)] {
+            if let rest = ExactString(place).dropping(prefix: scheme)?.string, !rest.isEmpty { return source(rest) }
         }
         throw UsageError(message: "'\(word)' names no source: file:PATH, env:VARIABLE or stdin:")
     }

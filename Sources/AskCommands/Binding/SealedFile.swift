@@ -3,7 +3,7 @@ import CommandLineSupport
 import Foundation
 import Glibc
 
-/// A file in memory that nobody can change any more, not even its maker. It goes with its owner.
+/// A file in memory whose bytes nobody can change, not even the process that made it. It is closed with its owner.
 final class SealedFile: Sendable {
     let descriptor: CInt
 

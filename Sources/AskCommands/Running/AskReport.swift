@@ -14,7 +14,7 @@ import Synchronization
 final class AskReport: Sendable {
     private struct State {
         var outcome = "asking"
-        /// `nil` while nobody knows.
+        /// Indicates whether the command ran; `nil` from its start until its end is known.
         var ran: Bool? = false
         var exitStatus: ExitCode?
         var exitCode: ExitCode?

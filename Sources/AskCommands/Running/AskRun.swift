@@ -78,6 +78,7 @@ struct AskRun: Sendable {
         TerminationSignals.mustFinish.store(true, ordering: .releasing)
         defer { TerminationSignals.mustFinish.store(false, ordering: .releasing) }
         let events = desk.events()
+        // Ends with this call.
         let announcing = Task {
             if held?.state == .open { self.announce(held) }
             for await event in events where event.kind == .asked { self.announce(try? await self.ticket(desk)) }

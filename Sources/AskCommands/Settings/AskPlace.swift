@@ -31,8 +31,7 @@ struct AskPlace: Sendable {
 
     /// The variables with the sealing key, which a command does not inherit.
     var sealingKeyVariables: [String] {
-        let name = self.settings.sealingKey.flatMap { $0.hasPrefix("env:") ? String($0.dropFirst(4)) : nil }
-        return name.map { [$0] } ?? []
+        self.sealingKey?.variable.map { [$0] } ?? []
     }
 
     /// Returns the ledger, which is not opened yet.
@@ -41,7 +40,7 @@ struct AskPlace: Sendable {
         return try place.ledger(sealedBy: self.sealingKey, self.openers)
     }
 
-    /// Returns a desk that asks nobody, for what the ledger alone can tell.
+    /// Returns a desk without a server, for commands that only read or settle the ledger.
     func deskWithoutServer() async throws -> ApprovalDesk {
         try await ApprovalDesk(audience: self.settings.audience, server: NoServer(), ledger: try self.ledger())
     }

@@ -48,7 +48,7 @@ package struct Invocation: Sendable {
         try self.checkOperands()
     }
 
-    /// Takes an option, with the value that stands beside its name or is the next word.
+    /// Reads an option and its value, which follows the name at once or is the next word.
     private mutating func take(
         _ option: Command.Option,
         _ adjoined: String?,

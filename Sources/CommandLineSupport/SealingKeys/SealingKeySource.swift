@@ -16,6 +16,8 @@ import PowerAuthCrypto
 package struct SealingKeySource: SealingKeyProvider, CustomStringConvertible {
     /// The string, with a path that begins at the root: it means the same in any folder.
     package let description: String
+    /// The environment variable that holds the key; `nil` when it is elsewhere.
+    package let variable: String?
     private let provider: any SealingKeyProvider
 
     /// Reads a string; the key itself is not looked for yet.
@@ -26,6 +28,7 @@ package struct SealingKeySource: SealingKeyProvider, CustomStringConvertible {
             .map { String($0) }
         guard parts.count == 2, !string.utf8.contains(0) else { throw Self.invalid() }
         let rest = parts[1]
+        self.variable = parts[0] == "env" ? rest : nil
         switch parts[0] {
         case "file" where !rest.isEmpty:
             let path = try Self.absolute(rest)

@@ -117,7 +117,7 @@ extension Admission {
 }
 
 extension ServerActivation {
-    /// The flags of the status beside the state.
+    /// The flags of the status other than the state.
     func statusFlags(_ rules: EmulatorProtocolRules) -> ActivationStatusBlob.Flags {
         guard let device = self.device, let keys = device.version4 else { return [] }
         var flags: ActivationStatusBlob.Flags = []
