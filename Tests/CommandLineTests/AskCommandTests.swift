@@ -200,6 +200,16 @@ import Testing
         try await AskStage.with { stage in
             let secret = try await stage.ask(["--bind", "p=env:MOBILE_TOKEN_CLOUD_PASSWORD"], ["echo", "{p}"])
             #expect(secret.exitCode == 2 && secret.errors.contains("is not for the command"), "\(secret.errors)")
+            let configured = try await stage.run(
+                "configure",
+                "--audience",
+                "test/staging",
+                "--sealing-key",
+                "env:LEDGER_KEY"
+            )
+            #expect(configured.exitCode == 0, "\(configured.errors)")
+            let key = try await stage.ask(["--bind", "p=env:LEDGER_KEY"], ["echo", "{p}"])
+            #expect(key.exitCode == 2 && key.errors.contains("LEDGER_KEY is not for the command"), "\(key.errors)")
             // What comes through a pipe cannot be digested once more.
             let pipe = try await stage.ask(["--bind", "p=file:/dev/null"], ["true"])
             #expect(pipe.exitCode == 2 && pipe.errors.contains("name {p}"), "\(pipe.errors)")
