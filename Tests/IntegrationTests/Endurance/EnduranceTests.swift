@@ -90,11 +90,12 @@ import MobileTokenReceipts
         table.add(day, receiptResults: audit.results)
         print("seed: \(day.generator.seed)", table.text, separator: "\n")
 
-        // Faults and deaths may keep an operation's list from every process for as long as it lives.
+        // Faults and deaths may keep an operation's list from every process for as long as the operation lives: until it
+        // expires, or until the bank cancels it.
         var missedCount = 0
         for (id, operation) in bank.operations {
             let (status, story) = (statuses[id] ?? "", day.world.story(of: id).map { "\($0)" })
-            let isMissed = status == "EXPIRED" && story.isEmpty && !day.world.isListed(id)
+            let isMissed = ["EXPIRED", "CANCELED"].contains(status) && story.isEmpty && !day.world.isListed(id)
             let device = bank.devices[operation.device]
             if isMissed, !device.hadTrouble { missedCount += 1 }
             let problem = isMissed ? nil : operation.problem(status, story, device)

@@ -231,8 +231,8 @@ struct TroubledBank {
         self.operations[made.id] = Operation(kind: kind, device: index, made: second)
     }
 
-    /// Cancels one that has been seen by then, if its device could see it, and that is still open: the first one is left to
-    /// people, so that chance keeps no day from having any.
+    /// Cancels one that has probably been seen by then, if its device could see it, and that is still open: the first one is
+    /// left to people, so that chance keeps no day from having any.
     private mutating func cancelOperation(at second: Int) async throws {
         let seen = self.operations.filter { _, operation in
             operation.made + 90 < second
