@@ -113,7 +113,7 @@ let package = Package(
             name: "MobileTokenEmulator",
             dependencies: [
                 "APIDescriptions", "CloudCalls", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "MobileToken",
-                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
+                "MobileTokenCloud", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
                 "HTTPClientTransport", "CQREncode", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ],
             resources: [.embedInCode("Console/Page")]

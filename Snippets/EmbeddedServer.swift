@@ -13,7 +13,7 @@ let client = try MobileTokenClient(
     configuration: configuration
 )
 let activation = try await client.activate(code: registration.activationQRCode, password: "1234")
-try await emulator.cloud.commit(registration.id)
+try await emulator.cloud.commitRegistration(registration.id)
 
 let payment = try await emulator.cloud.createOperation("payment", userID: "alice")
 let operations = OperationsService(activation: activation)

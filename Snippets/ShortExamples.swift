@@ -94,7 +94,7 @@ func emulator() async throws {
     let emulator = try await Emulator.start()
     let registration = try await emulator.cloud.register(userID: "alice")
     // … a client activates at `emulator.baseURL` with `registration.activationQRCode` …
-    try await emulator.cloud.commit(registration.id)
+    try await emulator.cloud.commitRegistration(registration.id)
     try await emulator.cloud.createOperation("payment", userID: "alice")
     // … and decides …
     await emulator.stop()

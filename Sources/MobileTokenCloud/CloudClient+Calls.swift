@@ -55,13 +55,12 @@ extension CloudClient {
         var request = HTTPRequest(
             method,
             url: self.baseURL + endpoint.path(of: call) + (query.isEmpty ? "" : "?" + query.joined(separator: "&")),
-            headers: [
-                "Authorization": self.authorization, "Accept": "application/json", "Cache-Control": "no-store",
-            ],
+            headers: ["Accept": "application/json", "Cache-Control": "no-store"],
             body: call.body?.serialized(),
             timeout: self.timeout,
             isRepeatable: endpoint.isRead
         )
+        if let authorization { request.headers.add(name: "Authorization", value: authorization) }
         if request.body != nil { request.headers.add(name: "Content-Type", value: "application/json") }
         return request
     }

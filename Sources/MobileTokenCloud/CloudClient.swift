@@ -29,7 +29,8 @@ public final class CloudClient: Sendable {
 
     /// The address below which `/v2/…` is found, without a slash at its end.
     let baseURL: String
-    let authorization: String
+    /// `nil` for a server in this process, which knows who asks.
+    let authorization: String?
     let transport: any HTTPTransport
     package let timeout: Duration
     let clock: ServiceClock
@@ -62,6 +63,20 @@ public final class CloudClient: Sendable {
         }
         self.authorization = try credentials.authorization()
         self.timeout = configuration.timeout ?? self.transport.timeout
+        self.clock = ServiceClock(configuration.clock)
+        self.configuration = configuration
+    }
+
+    /// Creates a client of a server in this process, which repeats nothing.
+    ///
+    /// - Parameter transport: Brings requests to the server, whatever the host of their address is.
+    package init(inProcess transport: any HTTPTransport) {
+        var configuration = Configuration()
+        configuration.transport = transport
+        configuration.readAttempts = 1
+        (self.transport, self.ownTransport) = (transport, nil)
+        (self.baseURL, self.authorization) = ("http://localhost", nil)
+        self.timeout = transport.timeout
         self.clock = ServiceClock(configuration.clock)
         self.configuration = configuration
     }

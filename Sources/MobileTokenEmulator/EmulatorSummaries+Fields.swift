@@ -1,8 +1,31 @@
 package import APIDescriptions
 import CloudCalls
 import EmulatorBackend
+import MobileTokenCloud
 
 // The summaries as the control API shows them.
+
+extension Form<CloudClient.OperationStatus> {
+    /// The word for an operation's state.
+    static var operationStatus: Self {
+        Form<String>.string(oneOf: ServerOperation.Status.allCases.map(\.rawValue)).map {
+            CloudClient.OperationStatus(rawValue: $0)
+        } from: {
+            $0.rawValue
+        }
+    }
+}
+
+extension Form<CloudClient.RegistrationStatus> {
+    /// The word for an activation's state.
+    static var activationStatus: Self {
+        Form<String>.string(oneOf: ServerActivation.Status.allCases.map(\.rawValue)).map {
+            CloudClient.RegistrationStatus(rawValue: $0)
+        } from: {
+            $0.rawValue
+        }
+    }
+}
 
 extension Emulator.ActivationSummary: Described {
     package static let fields = FieldTable(
@@ -12,7 +35,7 @@ extension Emulator.ActivationSummary: Described {
         .required("userID", \.userID, .string),
         .required("applicationID", \.applicationID, .string),
         .optional("name", \.name, .string),
-        .required("status", \.status, .string(oneOf: ServerActivation.Status.allCases.map(\.rawValue))),
+        .required("status", \.status, .activationStatus),
         .optional("version", \.version, .string),
         .optional("suite", \.suite, .cases()),
         .required("flags", \.flags, .list(of: .string)),
@@ -38,7 +61,7 @@ extension Emulator.OperationSummary: Described {
         .required("title", \.title, .string),
         .optional("formData", \.formData, .json(.open()), "What the user is shown, in English."),
         .required("data", \.data, .string),
-        .required("status", \.status, .string(oneOf: ServerOperation.Status.allCases.map(\.rawValue))),
+        .required("status", \.status, .operationStatus),
         .optional("statusReason", \.statusReason, .string),
         .optional("rejectReason", \.rejectReason, .string),
         .required("failureCount", \.failureCount, .count),

@@ -1,5 +1,6 @@
 public import ExactJSON
 public import Foundation
+public import MobileTokenCloud
 public import PowerAuthProtocol
 
 extension Emulator {
@@ -13,8 +14,8 @@ extension Emulator {
         public var applicationID: String
         /// The name that the device gave itself.
         public var name: String?
-        /// `CREATED`, `PENDING_COMMIT`, `ACTIVE`, `BLOCKED` or `REMOVED`.
-        public var status: String
+        /// The state of its registration.
+        public var status: CloudClient.RegistrationStatus
         /// The version of the protocol that the activation is of, such as `3.3` or `4.0`.
         public var version: String?
         /// The suite of an activation of version 4, such as `EC_P384`; also while an upgrade waits for its confirmation.
@@ -57,8 +58,8 @@ extension Emulator {
         public var formData: JSONValue?
         /// The data that is signed.
         public var data: String
-        /// `PENDING`, `APPROVED`, `REJECTED`, `CANCELED`, `EXPIRED` or `FAILED`.
-        public var status: String
+        /// Its state.
+        public var status: CloudClient.OperationStatus
         /// The reason that the bank gave for its cancellation.
         public var statusReason: String?
         /// The reason that the user's device gave for its rejection.

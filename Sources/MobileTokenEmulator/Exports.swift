@@ -13,3 +13,8 @@
 
 // The suites of version 4, which the rules and the summaries name.
 @_exported public import enum PowerAuthProtocol.AlgorithmSuite
+
+// The client of the cloud API, which every server has one of.
+@_exported public import class MobileTokenCloud.CloudClient
+@_exported public import struct MobileTokenCloud.CloudError
+@_exported public import struct MobileTokenCloud.CloudResponse

@@ -1,6 +1,7 @@
 import CloudCalls
 import EmulatorBackend
 import Foundation
+import MobileTokenCloud
 import PowerAuthProtocol
 
 /// A part of a list, and how long the whole list is.
@@ -44,7 +45,7 @@ extension Backend {
             userID: activation.userID,
             applicationID: activation.applicationID,
             name: activation.name,
-            status: activation.status.rawValue,
+            status: .init(rawValue: activation.status.rawValue),
             version: activation.protocolVersion,
             suite: activation.suite,
             flags: self.statusFlags(of: activation),
@@ -86,7 +87,7 @@ extension Backend {
             title: formData?["title"]?.string ?? operation.type,
             formData: formData,
             data: operation.data,
-            status: operation.status.rawValue,
+            status: .init(rawValue: operation.status.rawValue),
             statusReason: operation.statusReason,
             rejectReason: operation.rejectReason,
             failureCount: operation.failures,

@@ -55,7 +55,7 @@ extension Emulator {
             name: name,
             password: password
         )
-        try await self.cloud.commit(registration.id)
+        try await self.cloud.commitRegistration(registration.id)
         return activation
     }
 

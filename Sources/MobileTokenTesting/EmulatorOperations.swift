@@ -4,7 +4,7 @@ extension Emulator {
     /// Waits until an operation is no longer `PENDING`, and returns it.
     ///
     /// ```swift
-    /// #expect(await emulator.decision(on: payment.id)?.status == "APPROVED")
+    /// #expect(await emulator.decision(on: payment.id)?.status == .approved)
     /// ```
     ///
     /// - Returns: `nil` when there is no such operation, or when the server stops or the task is canceled before it is
@@ -19,6 +19,6 @@ extension Emulator {
     }
 
     private func decided(_ operationID: OperationSummary.ID) async -> OperationSummary? {
-        await self.operations().first { $0.id == operationID && $0.status != "PENDING" }
+        await self.operations().first { $0.id == operationID && $0.status != .pending }
     }
 }

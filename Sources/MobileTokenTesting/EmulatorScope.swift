@@ -8,7 +8,7 @@ public import MobileTokenEmulator
 ///         let activation = try await emulator.makeActivation(user: "alice", password: "1234")
 ///         let operation = try await emulator.cloud.createOperation("payment", userID: "alice").id
 ///         try await ApprovalBot(activation).runOnce()
-///         #expect(await emulator.operations().first { $0.id == operation }?.status == "APPROVED")
+///         #expect(await emulator.operations().first { $0.id == operation }?.status == .approved)
 ///     }
 /// }
 /// ```

@@ -43,7 +43,7 @@ extension Emulator {
 ///         await emulator.clock.freeze()
 ///         let operation = try await emulator.cloud.createOperation("login", userID: "alice")
 ///         await emulator.clock.advance(by: .seconds(3600))
-///         #expect(try await emulator.cloud.operation(operation.id).status == "EXPIRED")
+///         #expect(try await emulator.cloud.operation(operation.id).status == .expired)
 ///     }
 /// }
 /// ```

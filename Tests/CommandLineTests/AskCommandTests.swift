@@ -103,7 +103,7 @@ import Testing
             #expect(outcome.errors.contains(/asked bob \(\w{4}-\w{4}\), carol \(\w{4}-\w{4}\), dave \(/))
             let users = try #require(try stage.report()["approvals"]?.array).map { $0["userId"]?.string }
             #expect(users == ["bob", "carol"])
-            #expect(await !stage.emulator.operations().contains { $0.status == "PENDING" || $0.userID == "alice" })
+            #expect(await !stage.emulator.operations().contains { $0.status == .pending || $0.userID == "alice" })
         }
     }
 
@@ -254,7 +254,7 @@ import Testing
             let outcome = await asking.outcome()
             #expect(outcome.exitCode == 130)
             #expect(outcome.errors.hasSuffix("mobile-token: withdrawn\n"))
-            #expect(await stage.emulator.operations().map(\.status) == ["CANCELED"])
+            #expect(await stage.emulator.operations().map(\.status) == [.canceled])
             #expect(try stage.report()["ran"]?.bool == false && stage.report()["outcome"]?.string == "withdrawn")
             let again = try await stage.ask([], ["touch", stage.file("done")])
             #expect(again.exitCode == 82 && !stage.exists("done"))
@@ -268,7 +268,7 @@ import Testing
             _ = await asking.nextErrorLine()
             asking.send(signal: SIGTERM)
             #expect(await asking.outcome().exitCode == 130)
-            #expect(await stage.emulator.operations().map(\.status) == ["PENDING"])
+            #expect(await stage.emulator.operations().map(\.status) == [.pending])
             #expect(try await stage.run("show", "q1", "--json").output.contains(#""state":"open""#))
             try await stage.decide(.approve)
             let again = try await stage.ask(["--keep"], ["echo", "done"])
@@ -285,7 +285,7 @@ import Testing
             _ = await asking.outcome()
             let withdrawn = try await stage.run("withdraw", "q1")
             #expect(withdrawn.output == "The question is withdrawn.\n", "\(withdrawn.errors)")
-            #expect(await stage.emulator.operations().map(\.status) == ["CANCELED"])
+            #expect(await stage.emulator.operations().map(\.status) == [.canceled])
             #expect(try await stage.run("withdraw", "q2").exitCode == 4)
         }
     }

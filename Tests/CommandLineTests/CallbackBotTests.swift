@@ -18,7 +18,7 @@ import Testing
                 ]
             )
             try #require(await bot.nextLine() == "activated")
-            try await emulator.cloud.commit(registration.id)
+            try await emulator.cloud.commitRegistration(registration.id)
             // It polls once by itself, perhaps before the commit, and then for a quarter of an hour no more.
             bot.write(#"{"type":"OPERATION","operationId":"1","userId":"alice","status":"PENDING"}"# + "\n")
             #expect(await bot.nextLine() == "204")
@@ -39,7 +39,7 @@ import Testing
                 return 204
             }) { url in
                 let decided = try await Self.createLogin(at: emulator, for: "alice", tellingOf: url)
-                #expect(await emulator.decision(on: decided)?.status == "APPROVED")
+                #expect(await emulator.decision(on: decided)?.status == .approved)
                 #expect(received.value.contains { $0.contains(decided) })
 
                 // A callback that names what is not the bot's brings about no more than a look at the list.
@@ -48,8 +48,8 @@ import Testing
                     #"{"type":"OPERATION","operationId":"\#(foreign)","userId":"alice","status":"PENDING"}"# + "\n"
                 )
                 let next = try await Self.createLogin(at: emulator, for: "alice", tellingOf: url)
-                #expect(await emulator.decision(on: next)?.status == "APPROVED")
-                #expect(try await emulator.cloud.operation(foreign).status == "PENDING")
+                #expect(await emulator.decision(on: next)?.status == .approved)
+                #expect(try await emulator.cloud.operation(foreign).status == .pending)
             }
             bot.send(signal: SIGTERM)
             _ = await bot.outcome()

@@ -32,7 +32,7 @@ import Testing
                 input: "1234\n"
             )
             #expect(approve.exitCode == 0, "\(approve.errors)")
-            #expect(try await emulator.cloud.operation(payment.id).status == "APPROVED")
+            #expect(try await emulator.cloud.operation(payment.id).status == .approved)
 
             let reject = try await Program.run("reject", login.id, "--reason", "POSSIBLE_FRAUD", home: home.url)
             #expect(reject.exitCode == 0, "\(reject.errors)")
@@ -220,7 +220,7 @@ import Testing
                 )
                 #expect(outcome.exitCode == 0)
                 #expect(outcome.errors.contains("cannot write the output: No space left on device"))
-                #expect(try await emulator.cloud.operation(login.id).status == status)
+                #expect(try await emulator.cloud.operation(login.id).status.rawValue == status)
             }
         }
     }
@@ -263,12 +263,12 @@ import Testing
             ]
             let program = try Program.start(words, home: home.url)
             program.write("1234\n")
-            await until { await emulator.activations().first?.status == "PENDING_COMMIT" }
+            await until { await emulator.activations().first?.status == .pendingCommit }
             program.send(signal: signal)
             let outcome = await program.outcome()
             #expect(outcome.exitCode == 130)
             #expect(outcome.errors.contains(registration.id), "\(outcome.errors)")
-            try await emulator.cloud.commit(registration.id)
+            try await emulator.cloud.commitRegistration(registration.id)
             let status = try await Program.run("status", "--json", home: home.url)
             #expect(status.exitCode == 0, "\(status.errors)")
             #expect(try JSONValue(parsing: status.output)["activationId"]?.string == registration.id)
@@ -288,7 +288,7 @@ import Testing
             ]
             let killed = try Program.start(words, home: home.url)
             killed.write("1234\n")
-            await until { await emulator.activations().first?.status == "PENDING_COMMIT" }
+            await until { await emulator.activations().first?.status == .pendingCommit }
             killed.send(signal: SIGKILL)
             _ = await killed.outcome()
             let left = try Data(contentsOf: profile)
@@ -379,7 +379,7 @@ import Testing
                 let outcome = await program.outcome()
                 #expect(outcome.exitCode == exitCode, "\(outcome.errors)")
             }
-            try await emulator.cloud.commit(registration.id)
+            try await emulator.cloud.commitRegistration(registration.id)
             let status = try await Program.run("status", home: home.url)
             #expect(status.exitCode == 0, "\(status.errors)")
         }
@@ -416,7 +416,7 @@ import Testing
         try await withProgramAndServer { emulator, home in
             let activationID = try await Program.activate(at: emulator, home: home.url)
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
-            let qr = try await emulator.cloud.offlineQRCode(operationID: operation.id, registrationID: activationID)
+            let qr = try await emulator.cloud.offlineCode(operation: operation.id, registration: activationID)
             let file = home.url.appending(path: "qr.txt")
             try Data(qr.content.utf8).write(to: file)
 
@@ -430,11 +430,11 @@ import Testing
             )
             #expect(outcome.exitCode == 0, "\(outcome.errors)")
             let code = outcome.output.trimmingCharacters(in: .newlines)
-            let verdict = try await emulator.cloud.verifyOffline(
-                code: code,
+            let verdict = try await emulator.cloud.verify(
+                offlineCode: code,
                 nonce: qr.nonce,
-                operationID: operation.id,
-                registrationID: activationID
+                operation: operation.id,
+                registration: activationID
             )
             #expect(verdict.isValid)
 
@@ -473,11 +473,8 @@ import Testing
         try await withProgramAndServer { emulator, home in
             _ = try await Program.activate(at: emulator, home: home.url)
             let id = try await emulator.cloud.createMessage(
-                userID: "alice",
-                subject: "Hello",
-                summary: "s",
-                body: "World"
-            )
+                .init(userID: "alice", subject: "Hello", summary: "s", body: "World")
+            ).id
             let list = try await Program.run("inbox", "list", "--json", home: home.url)
             let messages = try #require(try JSONValue(parsing: list.output).array)
             #expect(messages.map { $0["read"]?.bool } == [false])

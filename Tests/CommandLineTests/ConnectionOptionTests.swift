@@ -32,7 +32,7 @@ import Testing
             environment.merging(["MOBILE_TOKEN_SDK_CONFIGURATION": emulator.sdkConfiguration]) { $1 }
         )
         #expect(outcome.exitCode == 0, "\(outcome.errors)")
-        try await emulator.cloud.commit(registration.id)
+        try await emulator.cloud.commitRegistration(registration.id)
     }
 
     private func listed(_ home: TemporaryFolder, _ member: String) async throws -> JSONValue? {

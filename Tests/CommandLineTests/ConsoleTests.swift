@@ -40,7 +40,7 @@ struct ConsoleTests {
             try await page.wait(until: "\(Self.row).querySelector('.status').dataset.status === 'EXPIRED'")
             let refused = try await Program.run("approve", late, "--password-stdin", home: home.url, input: "1234\n")
             #expect(refused.exitCode != 0)
-            #expect(try await emulator.cloud.operation(late).status == "EXPIRED")
+            #expect(try await emulator.cloud.operation(late).status == .expired)
 
             let statuses = try await page.evaluate(
                 "[...document.querySelectorAll('#operations-list .status')].map((one) => one.dataset.status).join()"
@@ -103,11 +103,11 @@ struct ConsoleTests {
             try await page.wait(
                 until: "document.querySelector('#details [role=status]')?.textContent.includes('The code is wrong')"
             )
-            #expect(try await emulator.cloud.operation(operation.id).status == "PENDING")
+            #expect(try await emulator.cloud.operation(operation.id).status == .pending)
             try await page.fill("#details [data-action=code]", with: String(code))
             try await page.press("Enter")
             try await page.wait(until: "document.querySelector('#details .status').dataset.status === 'APPROVED'")
-            #expect(try await emulator.cloud.operation(operation.id).status == "APPROVED")
+            #expect(try await emulator.cloud.operation(operation.id).status == .approved)
         }
     }
 

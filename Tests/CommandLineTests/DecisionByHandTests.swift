@@ -17,7 +17,7 @@ import Testing
                 program.write("1234\n")
                 #expect(await program.outcome().exitCode == 2, "\(words)")
             }
-            #expect(try await emulator.cloud.operation(payment.id).status == "PENDING")
+            #expect(try await emulator.cloud.operation(payment.id).status == .pending)
         }
     }
 
@@ -59,12 +59,12 @@ import Testing
                     "accountNotShown", "amountNotShown", "amountNotSigned",
                 ]
             )
-            #expect(try await emulator.cloud.operation(deceptive.id).status == "PENDING")
+            #expect(try await emulator.cloud.operation(deceptive.id).status == .pending)
 
             let page = try await Program.run("show", deceptive.id, home: home.url)
             #expect(page.output.contains("999999 CZK") && page.output.contains("amountNotSigned"))
             #expect(try await approve("--accept", "amountNotSigned,amountNotShown,accountNotShown").exitCode == 0)
-            #expect(try await emulator.cloud.operation(deceptive.id).status == "APPROVED")
+            #expect(try await emulator.cloud.operation(deceptive.id).status == .approved)
         }
     }
 
@@ -76,10 +76,7 @@ import Testing
                 userID: "alice",
                 parameters: ["amount": "4321.00", "note": "to CZ6508000000192000145399"]
             )
-            let code = try await emulator.cloud.offlineQRCode(
-                operationID: payment.id,
-                registrationID: id
-            ).content
+            let code = try await emulator.cloud.offlineCode(operation: payment.id, registration: id).content
             let outcome = try await Program.run("offline", code, "--password-stdin", home: home.url, input: "1234\n")
             #expect(outcome.exitCode == 0, "\(outcome.errors)")
             #expect(outcome.errors.contains("4321.00 CZK") && outcome.errors.contains("CZ5508000000001234567899"))

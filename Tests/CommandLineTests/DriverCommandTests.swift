@@ -37,7 +37,7 @@ import Testing
             device.write("1234\n")
             #expect(await device.outcome().exitCode == 0)
             #expect(try await Self.drive(emulator, "commit", id).output == "\(id)  ACTIVE\n")
-            #expect(await emulator.activations().first?.status == "ACTIVE")
+            #expect(await emulator.activations().first?.status == .active)
 
             let options = ["--user", "alice", "--lifetime", "60", "--external-id", "E", "--json"]
             let created = try Program.start(

@@ -51,7 +51,7 @@ import Testing
                 "approve"
             )
             #expect(decided["tasks"]?.array?.last?["state"] == "done")
-            #expect(try await emulator.cloud.operation(operation).status == "APPROVED")
+            #expect(try await emulator.cloud.operation(operation).status == .approved)
             #expect(
                 try await self.json(emulator, "device", "rule", id, "--decision", "never")["rule"]?["decision"]
                     == "never"

@@ -30,7 +30,7 @@ import Testing
             let outcome = await program.outcome()
             #expect(outcome.exitCode == 0, "\(outcome.errors)")
             let activation = try #require(await emulator.activations().first)
-            #expect(activation.userID == "alice" && activation.status == "ACTIVE")
+            #expect(activation.userID == "alice" && activation.status == .active)
             #expect(try JSONValue(parsing: outcome.output)["activationId"]?.string == activation.id)
         }
     }

@@ -55,7 +55,7 @@ enum Program {
             environment: environment
         )
         #expect(outcome.exitCode == 0, "\(outcome.errors)")
-        try await emulator.cloud.commit(registration.id)
+        try await emulator.cloud.commitRegistration(registration.id)
         return registration.id
     }
 }

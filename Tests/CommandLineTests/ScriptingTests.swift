@@ -121,7 +121,7 @@ import Testing
             #expect(try await Program.run("show", "no-such", home: home.url).exitCode == 4)
             let reject = try await Program.run("reject", String(ids[1].prefix(13)), home: home.url)
             #expect(reject.exitCode == 0, "\(reject.errors)")
-            #expect(try await emulator.cloud.operation(ids[1]).status == "REJECTED")
+            #expect(try await emulator.cloud.operation(ids[1]).status == .rejected)
         }
     }
 
@@ -178,7 +178,7 @@ import Testing
             let early = try await Program.run("wait-for-commit", "--within", "0.1", home: home.url)
             #expect(early.exitCode == 10, "\(early.errors)")
             let waiting = try Program.start(["wait-for-commit"], home: home.url)
-            try await emulator.cloud.commit(registration.id)
+            try await emulator.cloud.commitRegistration(registration.id)
             #expect(await waiting.outcome().exitCode == 0)
 
             #expect(try await Program.run("wait", "--within", "0.1", home: home.url).exitCode == 10)

@@ -139,7 +139,7 @@ import TestSupport
             let next = Task { try await activation.validate(.twoFactors) }
             door.open()
             try await next.value
-            #expect(try await emulator.status(of: operation) == "APPROVED")
+            #expect(try await emulator.status(of: operation) == .approved)
             #expect(await emulator.signedRequests(of: activation).areConsecutive)
             #expect(try await service.operations() == [])
         }
@@ -163,7 +163,7 @@ import TestSupport
                 // The request was signed, so it is finished in the background; the next one waits for it.
                 let code = try await errorCode { try await activation.validate(.twoFactors) }
                 #expect(code == .unknownActivation)
-                #expect(await emulator.summary(of: activation)?.status == "REMOVED")
+                #expect(await emulator.summary(of: activation)?.status == .removed)
                 #expect(try await client.activations().isEmpty)
             }
         }
@@ -213,7 +213,9 @@ import TestSupport
     ) async throws -> @Sendable () -> Bool {
         let client = try emulator.makeClient { $0.transport = transport }
         let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-        let message = try await emulator.cloud.createMessage(userID: "alice", subject: "s", summary: "s", body: "b")
+        let message = try await emulator.cloud.createMessage(
+            .init(userID: "alice", subject: "s", summary: "s", body: "b")
+        ).id
         let made = try await emulator.cloud.createOperation("login", userID: "alice")
         let device = Device(
             emulator: emulator,

@@ -40,7 +40,9 @@ import WireFacts
             } else {
                 try await service.reject(operation, reason: .preApproval)
             }
-            let received = try #require(try await emulator.cloud.operation(made.id).mobileTokenData)
+            let received = try #require(
+                try await emulator.cloud.operation(made.id).additionalData?["mobileTokenData"]
+            )
             #expect(received == .object(data.members))
             let visits = try #require(received["preApprovalScreens"]?.array)
             #expect(visits.compactMap { $0["action"]?.string } == ["SCAN", approves ? "CONTINUE" : "REJECT"])
@@ -105,7 +107,7 @@ import WireFacts
             rules.allowsRemovalByPossession = true
             try await emulator.setProtocolRules(rules)
             try await activation.remove(with: .possession)
-            #expect(await emulator.summary(of: activation)?.status == "REMOVED")
+            #expect(await emulator.summary(of: activation)?.status == .removed)
             #expect(try await client.activationIDs().isEmpty)
         }
     }

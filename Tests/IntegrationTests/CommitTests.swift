@@ -23,7 +23,7 @@ import Testing
             await self.clock.waitForSleepers(2)
             self.clock.advance(by: .seconds(30))
             await self.clock.waitForSleepers(2)
-            try await emulator.cloud.commit(id)
+            try await emulator.cloud.commitRegistration(id)
             self.clock.advance(by: .seconds(30))
             #expect(try await waiting.value.state == .active)
             #expect(self.clock.sleeperCount == 0)

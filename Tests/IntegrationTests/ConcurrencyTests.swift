@@ -63,7 +63,7 @@ import Testing
             #expect(signed.areConsecutive)
             #expect(inFlight.value.most == 1)
             #expect(try await service.operations() == [])
-            #expect(await emulator.operations().allSatisfy { $0.status == "APPROVED" })
+            #expect(await emulator.operations().allSatisfy { $0.status == .approved })
         }
     }
 

@@ -48,7 +48,7 @@ import Testing
         // And all of it is there again.
         try await withEmulator(configuration) { emulator async throws in
             #expect(await emulator.operations().count == count + 1)
-            #expect(try await emulator.cloud.operation(approvedID).status == "APPROVED")
+            #expect(try await emulator.cloud.operation(approvedID).status == .approved)
         }
         return cost
     }
@@ -74,7 +74,7 @@ import Testing
         let approved = try await written {
             try await service.authorize(operation, with: .possessionAndKnowledge(password: "1234"))
         }
-        #expect(try await emulator.cloud.operation(operation.id).status == "APPROVED")
+        #expect(try await emulator.cloud.operation(operation.id).status == .approved)
         return (Cost(created: created, approved: approved), operation.id)
     }
 
@@ -96,7 +96,7 @@ import Testing
             let client = try emulator.makeClient()
             let activation = try await client.activate(code: registration.activationQRCode, password: "1234")
             // Before the commit: it is what the one who commits compares.
-            #expect(await emulator.summary(of: activation)?.status == "PENDING_COMMIT")
+            #expect(await emulator.summary(of: activation)?.status == .pendingCommit)
             #expect(await emulator.summary(of: activation)?.fingerprint == activation.fingerprint)
             #expect(activation.fingerprint.utf8.count == 8)
             let path = "/v2/registrations/\(registration.id)"

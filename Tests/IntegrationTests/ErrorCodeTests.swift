@@ -243,7 +243,7 @@ extension ErrorCodeTests {
         },
         Way(to: .offlineFailed) { device in
             let operation = try await device.emulator.cloud.createOperation("payment", userID: "alice")
-            let qrCode = try await device.emulator.cloud.offlineQRCode(operationID: operation.id, registrationID: nil)
+            let qrCode = try await device.emulator.cloud.offlineCode(operation: operation.id)
             let forged = try OfflineOperation.Unverified(
                 parsing: qrCode.content.replacing(operation.id, with: "forged")
             )

@@ -152,7 +152,7 @@ import TestSupport
             #expect(
                 try await errorCode { try await service.authorize(operation, with: .twoFactors) } == .connectionLost
             )
-            #expect(try await emulator.status(of: operation) == "APPROVED")
+            #expect(try await emulator.status(of: operation) == .approved)
 
             let position = await emulator.journalPosition
             let again = try await errorCode { try await service.authorize(operation, with: .twoFactors) }
@@ -180,11 +180,11 @@ import TestSupport
             #expect(
                 try await errorCode { try await service.authorize(operation, with: .twoFactors) } == .connectionLost
             )
-            #expect(try await emulator.status(of: operation) == "PENDING")
+            #expect(try await emulator.status(of: operation) == .pending)
             #expect(try await activation.status().counter.distance == 1)
 
             try await service.authorize(operation, with: .twoFactors)
-            #expect(try await emulator.status(of: operation) == "APPROVED")
+            #expect(try await emulator.status(of: operation) == .approved)
             #expect(try await activation.status().counter.distance == 0)
         }
     }

@@ -27,7 +27,7 @@ import Testing
                 try await client.activate(code: registration.activationCode, password: password)
             }
             await door.waitForVisitors()
-            #expect(await emulator.activations().first?.status == "PENDING_COMMIT")
+            #expect(await emulator.activations().first?.status == .pendingCommit)
             // SIGTERM: everything is canceled at once.
             activating.cancel()
             running.cancel()

@@ -26,12 +26,12 @@ import WireFacts
                 password: password
             )
             let summary = try #require(await emulator.summary(of: activation))
-            #expect(summary.userID == "Zoë & <Bob>" && summary.status == "ACTIVE" && summary.name == "bot")
+            #expect(summary.userID == "Zoë & <Bob>" && summary.status == .active && summary.name == "bot")
             #expect(summary.fingerprint == activation.fingerprint)
             let service = client.operations(of: activation)
             let operation = try await emulator.offer(to: "Zoë & <Bob>", on: service)
             try await service.authorize(operation, with: .twoFactors)
-            #expect(try await emulator.status(of: operation) == "APPROVED")
+            #expect(try await emulator.status(of: operation) == .approved)
         }
     }
 

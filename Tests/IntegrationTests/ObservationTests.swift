@@ -136,7 +136,7 @@ private struct Run {
             var request = try ActivationRequest(code: registration.activationQRCode)
             request.otp = Self.otp
             let activation = try await client.activate(request, password: SecretBytes(utf8: password)).activation
-            try await emulator.cloud.commit(registration.id)
+            try await emulator.cloud.commitRegistration(registration.id)
             try await body(
                 Run(
                     emulator: emulator,

@@ -71,7 +71,7 @@ import Testing
             let death = await process.outcome()
             #expect(death.wasKilled, "\(death.output)\(death.errors)")
             let status = try await emulator.cloud.operation(operation.id).status
-            #expect(status == (diesAfterResponse ? "APPROVED" : "PENDING"))
+            #expect(status == (diesAfterResponse ? .approved : .pending))
 
             // The next process finds it, asks the server's counter, and notes what that says.
             let next = ActivationStore.sqlite(path: path)

@@ -104,7 +104,7 @@ import TestSupport
             var request = try #require(recorder.last(to: "/operation/cancel"))
             request.url = request.url.replacing("/operation/cancel", with: "/operation/authorize")
             try await expectAnswer("POWERAUTH_AUTH_FAIL", to: request)
-            #expect(try await device.emulator.status(of: operation) == "PENDING")
+            #expect(try await device.emulator.status(of: operation) == .pending)
         }
     }
 

@@ -24,8 +24,8 @@ import Testing
             #expect(Set(shown.map(\.id)) == [approved, rejected])
             try await service.authorize(try #require(shown.first { $0.id == approved }), with: .twoFactors)
             try await service.reject(try #require(shown.first { $0.id == rejected }), reason: .unknown)
-            #expect(try await space.cloud.operation(approved).status == "APPROVED")
-            #expect(try await space.cloud.operation(rejected).status == "REJECTED")
+            #expect(try await space.cloud.operation(approved).status == .approved)
+            #expect(try await space.cloud.operation(rejected).status == .rejected)
             // Signed and encrypted.
             let key = try await activation.deriveDataKey(index: 1, with: .twoFactors)
             #expect(try await activation.deriveDataKey(index: 1, with: .twoFactors) == key)

@@ -12,7 +12,7 @@ import TestSupport
         let operations = client.operations(of: activation)
         let operation = try #require(try await operations.operations().first { $0.id == payment.id })
         try await operations.authorize(operation, with: .twoFactors)
-        #expect(try await emulator.cloud.operation(payment.id).status == "APPROVED")
+        #expect(try await emulator.cloud.operation(payment.id).status == .approved)
     }
 
     @Test(arguments: AlgorithmSuite.available) func aDeviceActivatesDecidesAndGoes(suite: AlgorithmSuite) async throws {
@@ -81,7 +81,7 @@ import TestSupport
             for version in [ProtocolVersion.v3_3, .v4_0] {
                 if version == .v4_0 { try await activation.upgrade(password: SecretBytes(utf8: password)) }
                 let payment = try await emulator.cloud.createOperation("payment", userID: "alice")
-                #expect(await emulator.decision(on: payment.id)?.status == "APPROVED")
+                #expect(await emulator.decision(on: payment.id)?.status == .approved)
                 #expect(activation.version == version)
             }
             time.cancel()

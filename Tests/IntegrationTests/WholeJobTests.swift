@@ -50,7 +50,7 @@ import Testing
             #expect(try await activation.status().state == .pendingCommit)
             #expect(try await errorCode { try await activation.validate(.twoFactors) } == .activationPending)
 
-            try await emulator.cloud.commit(registration.id)
+            try await emulator.cloud.commitRegistration(registration.id)
             let status = try await activation.status()
             #expect(status.state == .active)
             #expect(status.remainingAttempts == 5)
@@ -83,7 +83,7 @@ import Testing
             )
             try await service.authorize(approved, with: .twoFactors)
             #expect(await changes.next()?.removed.map(\.reason) == [.authorized])
-            #expect(try await emulator.status(of: approved) == "APPROVED")
+            #expect(try await emulator.status(of: approved) == .approved)
 
             let rejected = try #require(listed.operations.first { $0.id == login.id })
             try await service.reject(rejected, reason: .unexpectedOperation)
@@ -116,32 +116,35 @@ import Testing
             let service = client.operations(of: try await client.activation(id: id))
             for registration in [id, nil] {
                 let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
-                let qrCode = try await emulator.cloud.offlineQRCode(
-                    operationID: operation.id,
-                    registrationID: registration
-                )
+                let cloud = emulator.cloud
+                let qrCode =
+                    if let registration {
+                        try await cloud.offlineCode(operation: operation.id, registration: registration).value
+                    } else {
+                        try await cloud.offlineCode(operation: operation.id)
+                    }
                 let position = await emulator.journalPosition
                 let code = try await service.authorize(
                     offline: OfflineOperation.Unverified(parsing: qrCode.content),
                     with: .twoFactors
                 )
                 #expect(await emulator.journal(since: position) == [])
-                let wrong = try await emulator.cloud.verifyOffline(
-                    code: "00000000-00000000",
+                let wrong = try await cloud.verify(
+                    offlineCode: "00000000-00000000",
                     nonce: qrCode.nonce,
-                    operationID: operation.id,
-                    registrationID: id
+                    operation: operation.id,
+                    registration: id
                 )
                 #expect(!wrong.isValid)
                 #expect(wrong.remainingAttempts == 4)
-                let right = try await emulator.cloud.verifyOffline(
-                    code: code,
+                let right = try await cloud.verify(
+                    offlineCode: code,
                     nonce: qrCode.nonce,
-                    operationID: operation.id,
-                    registrationID: id
+                    operation: operation.id,
+                    registration: id
                 )
                 #expect(right.isValid)
-                #expect(try await emulator.cloud.operation(operation.id).status == "APPROVED")
+                #expect(try await emulator.cloud.operation(operation.id).status == .approved)
             }
         }
     }
@@ -152,10 +155,12 @@ import Testing
             let inbox = client.inbox(of: activation)
             for number in 1...3 {
                 _ = try await emulator.cloud.createMessage(
-                    userID: "alice",
-                    subject: "Subject \(number)",
-                    summary: "Summary",
-                    body: "Body \(number)"
+                    .init(
+                        userID: "alice",
+                        subject: "Subject \(number)",
+                        summary: "Summary",
+                        body: "Body \(number)"
+                    )
                 )
             }
             #expect(try await inbox.unreadCount() == 3)
@@ -182,7 +187,7 @@ import Testing
             #expect(try await activation.tokenNames() == ["possession_universal"])
             #expect(await emulator.requests(to: "**/token/create").count == 1)  // in the first chapter, and kept since
             try await activation.remove(with: .twoFactors)
-            #expect(await emulator.activations().map(\.status) == ["REMOVED"])
+            #expect(await emulator.activations().map(\.status) == [.removed])
             #expect(try await client.activations().isEmpty)
         }
         try await withClient(emulator, folder) { client in

@@ -75,7 +75,7 @@ import WireFacts
                 timeEndpoint: timeEndpoint
             )
             try await process.service.authorize(operation, with: .twoFactors)
-            #expect(try await emulator.status(of: operation) == "APPROVED")
+            #expect(try await emulator.status(of: operation) == .approved)
             #expect(process.calls.first == "status")
 
             // An endpoint that does not answer is not waited for each time.

@@ -52,7 +52,7 @@ import Testing
             #expect(try await service.operations().map(\.id) == [operation.id])
 
             try await service.authorize(operation, with: .twoFactors)
-            #expect(try await emulator.status(of: operation) == "APPROVED")
+            #expect(try await emulator.status(of: operation) == .approved)
             #expect(try await activation.status().counter.distance == 0)
             #expect(observer.retries == [])
         }

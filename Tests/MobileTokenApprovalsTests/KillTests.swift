@@ -66,7 +66,7 @@ import Testing
         /// Checks what must hold, whatever was killed when.
         func check(_ ids: [String]) async throws {
             let actions = try self.actions()
-            let approved = Set(await self.emulator.operations().filter { $0.status == "APPROVED" }.map(\.id))
+            let approved = Set(await self.emulator.operations().filter { $0.status == .approved }.map(\.id))
             let desk = try await self.desk()
             for id in ids {
                 let done = actions[id] ?? []

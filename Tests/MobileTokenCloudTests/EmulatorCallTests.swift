@@ -26,7 +26,7 @@ import WireFacts
             #expect(try await cloud.operation(created.id).parameters == created.parameters)
             let canceled = try await cloud.cancelOperation(created.id, reason: "MISTAKE")
             #expect(canceled.status == .canceled && canceled.statusReason == (isDocumentedOnly ? nil : "MISTAKE"))
-            #expect(await emulator.operations().first?.status == "CANCELED")
+            #expect(await emulator.operations().first?.status == .canceled)
             let over = try await cloudError { try await cloud.cancelOperation(created.id) }
             #expect(over.code == .operationNotChangeable && !over.isOutcomeUnknown)
             #expect(try await cloudError { try await cloud.operation("none") }.code == .operationNotFound)

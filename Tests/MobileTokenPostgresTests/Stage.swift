@@ -92,7 +92,7 @@ final class Stage: Sendable {
         func note(_ id: String, _ status: String) {
             if status != "PENDING", open.remove(id) != nil { counts[status, default: 0] += 1 }
         }
-        for operation in await self.emulator.operations() { note(operation.id, operation.status) }
+        for operation in await self.emulator.operations() { note(operation.id, operation.status.rawValue) }
         guard !open.isEmpty else { return counts }
         for await event in events where event.kind == .operation {
             note(event.id ?? "", event.status ?? "")
@@ -118,7 +118,7 @@ final class Stage: Sendable {
         // One signature in vain for each unclean end, at most, and no activation blocked.
         let activations = await self.emulator.activations()
         #expect(activations.count == self.customerCount)
-        #expect(activations.allSatisfy { $0.status == "ACTIVE" && $0.failedAttempts <= 1 })
+        #expect(activations.allSatisfy { $0.status == .active && $0.failedAttempts <= 1 })
     }
 
     private func receipts() async throws -> [DecisionReceipt] {

@@ -22,8 +22,8 @@ import Testing
             let small = try await cloud.createOperation("payment", userID: "alice", parameters: ["amount": "49.90"])
             let large = try await cloud.createOperation("payment", userID: "alice", parameters: ["amount": "50.01"])
             async let _ = self.makeBot(activation).run()
-            #expect(await emulator.decision(on: small.id)?.status == "APPROVED")
-            #expect(await emulator.decision(on: large.id)?.status == "REJECTED")
+            #expect(await emulator.decision(on: small.id)?.status == .approved)
+            #expect(await emulator.decision(on: large.id)?.status == .rejected)
 
             // What comes later is found by the next poll.
             let login = try await cloud.createOperation("login", userID: "alice")
@@ -49,9 +49,9 @@ import Testing
                 async let _ = self.makeBot(activation).run()
                 let pause = try #require(await self.clock.nextSleep())
                 #expect(pause >= .seconds(30))
-                #expect(try await emulator.cloud.operation(payment.id).status == "PENDING")
+                #expect(try await emulator.cloud.operation(payment.id).status == .pending)
                 self.clock.advanceToNextDeadline()
-                #expect(await emulator.decision(on: payment.id)?.status == "APPROVED")
+                #expect(await emulator.decision(on: payment.id)?.status == .approved)
             }
             #expect(await emulator.refusals(of: "/api/**") == ["fault"])
         }
@@ -68,7 +68,7 @@ import Testing
             )
             try await emulator.withFault(.lostAnswer, on: approvals, first: 1) {
                 async let _ = self.makeBot(activation).run()
-                #expect(await emulator.decision(on: first.id)?.status == "APPROVED")
+                #expect(await emulator.decision(on: first.id)?.status == .approved)
 
                 // The bot learns of it by the next poll and goes on with the next payment, and the counter is in step.
                 let second = try await emulator.cloud.createOperation(
@@ -78,7 +78,7 @@ import Testing
                 )
                 await self.clock.waitForSleepers(1)
                 self.clock.advanceToNextDeadline()
-                #expect(await emulator.decision(on: second.id)?.status == "APPROVED")
+                #expect(await emulator.decision(on: second.id)?.status == .approved)
             }
             #expect(await emulator.requests(to: approvals).accepted.count == 2)
             #expect(await emulator.signedRequests(of: activation).areConsecutive)

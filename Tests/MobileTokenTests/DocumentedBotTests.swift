@@ -97,11 +97,11 @@ import Testing
             let last = try await emulator.makePayment([Self.amount])
 
             async let _ = bot.run(activation, clock)
-            for id in [first, last] { #expect(await emulator.decision(on: id)?.status == "APPROVED") }
+            for id in [first, last] { #expect(await emulator.decision(on: id)?.status == .approved) }
             for (name, id) in refused {
                 switch bot {
-                case .limited: #expect(await emulator.decision(on: id)?.status == "REJECTED", "\(name)")
-                case .smallPayments: #expect(try await emulator.cloud.operation(id).status == "PENDING", "\(name)")
+                case .limited: #expect(await emulator.decision(on: id)?.status == .rejected, "\(name)")
+                case .smallPayments: #expect(try await emulator.cloud.operation(id).status == .pending, "\(name)")
                 }
             }
             #expect(await emulator.requests(to: "/api/auth/token/app/operation/authorize").count == 2)
@@ -118,11 +118,11 @@ import Testing
             try await emulator.withFault(.init(status: 500), on: approvals, first: 1) { () async throws in
                 async let _ = bot.run(activation, clock)
                 // The oldest comes first, and its decision fails.
-                for id in payments.dropFirst() { #expect(await emulator.decision(on: id)?.status == "APPROVED") }
-                #expect(try await emulator.cloud.operation(payments[0]).status == "PENDING")
+                for id in payments.dropFirst() { #expect(await emulator.decision(on: id)?.status == .approved) }
+                #expect(try await emulator.cloud.operation(payments[0]).status == .pending)
                 await clock.waitForSleepers(1)
                 clock.advanceToNextDeadline()
-                #expect(await emulator.decision(on: payments[0])?.status == "APPROVED")
+                #expect(await emulator.decision(on: payments[0])?.status == .approved)
             }
             // One attempt failed, and it took one more.
             #expect(await emulator.requests(to: approvals).count == 4)
@@ -136,7 +136,7 @@ import Testing
             let activation = try await emulator.makeActivation(user: "alice", password: "1234")
             let payment = try await emulator.makePayment([Self.amount])
             async let end = Self.error { try await bot.run(activation, clock) }
-            #expect(await emulator.decision(on: payment)?.status == "APPROVED")
+            #expect(await emulator.decision(on: payment)?.status == .approved)
             try await activation.removeLocally()
             await clock.waitForSleepers(1)
             clock.advanceToNextDeadline()
@@ -162,7 +162,7 @@ import Testing
             let activation = try await emulator.makeActivation(user: "alice", password: "1234")
             let payment = try await emulator.makePayment([Self.amount])
             let task = Task { try await bot.run(activation, clock) }
-            #expect(await emulator.decision(on: payment)?.status == "APPROVED")
+            #expect(await emulator.decision(on: payment)?.status == .approved)
             task.cancel()
             _ = await task.result
         }

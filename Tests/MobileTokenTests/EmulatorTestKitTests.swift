@@ -10,7 +10,7 @@ import Testing
             let activation = try await emulator.makeActivation(user: "alice", password: "1234", name: "bot")
             let known = try #require(await emulator.activations().first)
             #expect(known.id == activation.activationID)
-            #expect(known.status == "ACTIVE")
+            #expect(known.status == .active)
             #expect(known.name == "bot")
             #expect(await emulator.refusals() == [])
         }
@@ -23,7 +23,7 @@ import Testing
             try await emulator.cloud.createOperation("login", userID: "alice")
             #expect(await awaited?.path == "/v2/operations")
             #expect(await emulator.requests(to: "/v2/*").map(\.method) == ["POST", "POST"])
-            await #expect(throws: EmulatorError.self) { try await emulator.cloud.createOperation("none", userID: nil) }
+            await #expect(throws: CloudError.self) { try await emulator.cloud.createOperation("none", userID: nil) }
             #expect(await emulator.refusals(of: "/v2/operations").count == 1)
         }
     }
@@ -31,7 +31,7 @@ import Testing
     @Test func aFaultLastsAsLongAsItsScope() async throws {
         try await withEmulator { emulator async throws in
             try await emulator.withFault(.unavailable(retryAfter: 5), on: "/v2/**") {
-                await #expect(throws: EmulatorError.self) { try await emulator.cloud.register(userID: "alice") }
+                await #expect(throws: CloudError.self) { try await emulator.cloud.register(userID: "alice") }
             }
             #expect(await emulator.faults.rules.isEmpty)
             try await emulator.cloud.register(userID: "alice")

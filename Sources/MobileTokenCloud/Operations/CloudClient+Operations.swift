@@ -1,5 +1,5 @@
 import APIDescriptions
-import CloudCalls
+package import CloudCalls
 
 extension CloudClient {
     /// Creates an operation.
@@ -7,7 +7,12 @@ extension CloudClient {
     /// When ``CloudError/isOutcomeUnknown``, the operation may be there: nobody can find it by ``NewOperation/externalID``, which need
     /// not be unique.
     public func createOperation(_ operation: NewOperation) async throws -> CloudResponse<Operation> {
-        try await self.call(CloudAPI.createOperation, operation.wire) { Operation($0) }
+        try await self.createOperation(operation.wire)
+    }
+
+    /// Creates an operation of what a server takes, also of what a development server alone does.
+    package func createOperation(_ operation: NewCloudOperation) async throws -> CloudResponse<Operation> {
+        try await self.call(CloudAPI.createOperation, operation) { Operation($0) }
     }
 
     /// Returns an operation as it is now.

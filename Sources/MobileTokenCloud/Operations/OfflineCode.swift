@@ -1,4 +1,4 @@
-import CloudCalls
+package import CloudCalls
 
 extension CloudClient {
     /// The QR code with which a device without a network approves an operation.
@@ -8,7 +8,7 @@ extension CloudClient {
         /// The value to verify the user's code with.
         public let nonce: String
 
-        init(_ wire: CloudAPI.OfflineQRCode) { (self.content, self.nonce) = (wire.content, wire.nonce) }
+        package init(_ wire: CloudAPI.OfflineQRCode) { (self.content, self.nonce) = (wire.content, wire.nonce) }
 
         /// The name of the type alone.
         public var description: String { "OfflineCode" }

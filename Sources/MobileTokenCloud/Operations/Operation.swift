@@ -6,7 +6,7 @@ public import Foundation
 
 extension CloudClient {
     /// The state of an operation. Words of later servers survive.
-    public struct OperationStatus: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+    public struct OperationStatus: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
         /// The server's word.
         public let rawValue: String
 
@@ -69,6 +69,8 @@ extension CloudClient {
         public var externalID: String? { self.wire.externalID }
         /// The reason that was given for its cancellation. Not documented: `nil` where the server does not tell.
         public var statusReason: String? { self.wire.statusReason }
+        /// The reason that the user's device gave for its rejection. Not documented: `nil` where the server does not tell.
+        public var rejectReason: String? { self.additionalData?["rejectReason"]?.string }
         /// The data that the user signs. Not documented: `nil` where the server does not tell.
         public var data: String? { self.wire.data }
         /// The server's time at which it was decided or ended. Not documented: `nil` where the server does not tell.

@@ -1,6 +1,6 @@
 import APIDescriptions
 import Basics
-import CloudCalls
+package import CloudCalls
 
 extension CloudClient {
     /// Registers a device for a user.
@@ -13,8 +13,16 @@ extension CloudClient {
         _ registration: NewRegistration,
         refusesOthersInProgress: Bool = false
     ) async throws -> CloudResponse<ActivationOffer> {
+        try await self.register(registration.wire, refusesOthersInProgress: refusesOthersInProgress)
+    }
+
+    /// Registers a device by what a server takes, also by what a development server alone does.
+    package func register(
+        _ registration: NewCloudRegistration,
+        refusesOthersInProgress: Bool = false
+    ) async throws -> CloudResponse<ActivationOffer> {
         let check = CloudAPI.RegistrationCheck(refusesOthersInProgress: refusesOthersInProgress)
-        return try await self.call(CloudAPI.register, (check, registration.wire)) { (wire) throws(Schema.Objection) in
+        return try await self.call(CloudAPI.register, (check, registration)) { (wire) throws(Schema.Objection) in
             guard let offer = ActivationOffer(wire) else {
                 throw Schema.Objection(member: "activationCode", hint: "or 'activationQrCodeData' is missing")
             }

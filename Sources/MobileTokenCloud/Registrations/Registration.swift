@@ -5,7 +5,7 @@ public import Foundation
 
 extension CloudClient {
     /// The state of a registration. Words of later servers survive.
-    public struct RegistrationStatus: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+    public struct RegistrationStatus: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
         /// The server's word.
         public let rawValue: String
 

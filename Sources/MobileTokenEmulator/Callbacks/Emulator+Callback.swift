@@ -1,5 +1,6 @@
 import CloudCalls
 import EmulatorBackend
+public import MobileTokenCloud
 
 extension Emulator {
     /// An address that is told when operations or activations change.
@@ -25,7 +26,7 @@ extension Emulator {
         /// The number of attempts for one delivery.
         public var maximumAttempts: Int
 
-        /// Creates a callback that nobody is told of yet; ``Emulator/Cloud/createCallback(_:)`` sets it up.
+        /// Creates a callback that nobody is told of yet; ``CloudClient/createCallback(_:)`` sets it up.
         public init(
             name: String,
             subject: Subject = .operations,
@@ -97,12 +98,13 @@ extension Emulator {
     }
 }
 
-extension Emulator.Cloud {
-    /// Sets up an address that is told of changes.
+extension CloudClient {
+    /// Sets up an address that a development server tells of changes.
     ///
     /// - Returns: The callback's identifier.
+    /// - Throws: `CloudError`.
     @discardableResult
-    public func createCallback(_ callback: Emulator.Callback) async throws(EmulatorError) -> String {
+    public func createCallback(_ callback: Emulator.Callback) async throws -> String {
         var authentication = CloudAPI.NewCallbackAuthentication()
         for way in callback.authentication { way.add(&authentication) }
         let request = CloudAPI.NewCallback(
@@ -116,8 +118,10 @@ extension Emulator.Cloud {
         return try await self.call(CloudAPI.createCallback, request).id
     }
 
-    /// Removes a callback; what is under way still arrives.
-    public func removeCallback(_ id: String) async throws(EmulatorError) {
-        try await self.call(CloudAPI.removeCallback, id)
+    /// Removes a callback of a development server; what is under way still arrives.
+    ///
+    /// - Throws: `CloudError`.
+    public func removeCallback(_ id: String) async throws {
+        _ = try await self.call(CloudAPI.removeCallback, id)
     }
 }

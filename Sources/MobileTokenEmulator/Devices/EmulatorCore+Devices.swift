@@ -54,11 +54,12 @@ extension EmulatorCore {
         _ request: Emulator.NewDevice,
         forUser userID: String
     ) async throws(EmulatorError) -> DeviceSession {
-        let cloud = Emulator.Cloud(core: self)
-        let registration = try await cloud.register(userID: userID, protocolVersion: request.version.rawValue)
+        let registration = try await self.calling {
+            try await $0.register(userID: userID, protocolVersion: request.version.rawValue)
+        }
         do {
             let session = try await self.activate(request, by: .code(registration.activationCode))
-            try await cloud.commit(registration.id)
+            _ = try await self.calling { try await $0.commitRegistration(registration.id) }
             // Before there are operations to be told of; what fails now is done when it looks for some.
             if request.push != nil { _ = try? await session.look() }
             return session

@@ -3,6 +3,7 @@ import CloudCalls
 import EmulatorBackend
 import ExactJSON
 public import Foundation
+public import MobileTokenCloud
 public import PowerAuthProtocol
 
 extension Emulator {
@@ -50,7 +51,7 @@ extension Emulator {
         /// Whose device it is; `nil` once its activation is no longer known.
         public var userID: String?
         /// The status of its activation, as in ``ActivationSummary/status``.
-        public var status: String?
+        public var status: CloudClient.RegistrationStatus?
         /// The rule by which it decides.
         public var rule: DeviceRule
         /// When it was made.
@@ -84,7 +85,7 @@ extension Emulator.VirtualDevice: Described {
         .required("version", \.version, .string),
         .optional("suite", \.suite, .cases(), "That of a device of version 4."),
         .optional("userID", \.userID, .string),
-        .optional("status", \.status, .string(oneOf: ServerActivation.Status.allCases.map(\.rawValue))),
+        .optional("status", \.status, .activationStatus),
         .required("rule", \.rule, .described),
         .required("created", \.created, .date),
         .optional("failure", \.failure, .string, "Why it could not look what there is to decide."),

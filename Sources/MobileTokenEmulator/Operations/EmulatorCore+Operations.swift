@@ -16,7 +16,7 @@ extension Emulator {
     ///
     /// ```swift
     /// let operation = try await emulator.operation(id, until: .final, within: .seconds(5))
-    /// #expect(operation.status == "APPROVED")
+    /// #expect(operation.status == .approved)
     /// ```
     ///
     /// - Throws: ``EmulatorError`` of code `notFound`.
@@ -59,7 +59,7 @@ extension EmulatorCore {
         unlessThereAre limit: Int = .max
     ) async throws -> Emulator.OperationSummary {
         let former = try await self.operation(id).status
-        let pending = ServerOperation.Status.pending.rawValue
+        let pending = CloudClient.OperationStatus.pending
         return try await self.waiting(duration, for: [.operation], unlessThereAre: limit) {
             let operation = try await self.operation(id)
             return (operation, operation.status != (milestone == .final ? pending : former))

@@ -50,13 +50,13 @@ struct Demo {
             password: self.password
         )
         self.say("Activated \(activation.activationID), fingerprint \(activation.fingerprint)")
-        try await bank.commit(registration.id)
+        try await bank.commitRegistration(registration.id)
         let status = try await activation.status()
         try self.check(status.state == .active, "the activation is active after the commit")
 
         let service = OperationsService(activation: activation)
         try await self.decide(with: service, of: activation, bank: bank)
-        try await self.signOffline(with: service, bank: bank, registration: registration)
+        try await self.signOffline(with: service, bank: bank, registrationID: registration.id)
         try await self.lookBack(with: service)
 
         try await activation.remove(with: .possessionAndKnowledge(password: self.password))
@@ -67,7 +67,7 @@ struct Demo {
     }
 
     /// Shows operations in the live stream: one is approved, one rejected, one claimed, one left to expire.
-    private func decide(with service: OperationsService, of activation: Activation, bank: Emulator.Cloud) async throws {
+    private func decide(with service: OperationsService, of activation: Activation, bank: CloudClient) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await service.poll(every: .seconds(5)) }
             group.addTask { await ExpirationWatcher(activation: activation).watch(service) }
@@ -81,17 +81,17 @@ struct Demo {
                 self.say("    \(TextTable.printable(attribute.label ?? "")): \(TextTable.printable(attribute.text))")
             }
             try await service.authorize(operation, with: .possessionAndKnowledge(password: self.password))
-            try self.check(try await bank.operation(payment).status == "APPROVED", "approved with two factors")
+            try self.check(try await bank.operation(payment).status == .approved, "approved with two factors")
 
             let login = try await bank.createOperation("login", userID: "alice").id
             try await service.reject(try await stream.operation(login), reason: .unexpectedOperation)
-            try self.check(try await bank.operation(login).status == "REJECTED", "a login nobody expected is rejected")
+            try self.check(try await bank.operation(login).status == .rejected, "a login nobody expected is rejected")
 
             let shared = try await bank.createOperation("login", userID: nil).id
             let claimed = try await service.claim(id: shared)
             try await service.authorize(claimed, with: .possessionAndKnowledge(password: self.password))
             try self.check(
-                try await bank.operation(shared).status == "APPROVED",
+                try await bank.operation(shared).status == .approved,
                 "an operation that belonged to nobody is claimed and approved"
             )
 
@@ -107,22 +107,22 @@ struct Demo {
 
     private func signOffline(
         with service: OperationsService,
-        bank: Emulator.Cloud,
-        registration: Emulator.Cloud.Registration
+        bank: CloudClient,
+        registrationID: String
     ) async throws {
         let id = try await bank.createOperation("payment", userID: "alice", parameters: Self.payment).id
-        let qr = try await bank.offlineQRCode(operationID: id, registrationID: registration.id)
+        let qr = try await bank.offlineCode(operation: id, registration: registrationID)
         let operation = try OfflineOperation.Unverified(parsing: qr.content)
         let code = try await service.authorize(
             offline: operation,
             with: .possessionAndKnowledge(password: self.password)
         )
         self.say("An offline QR code, its signature verified, gives the code \(code)")
-        let verdict = try await bank.verifyOffline(
-            code: code,
+        let verdict = try await bank.verify(
+            offlineCode: code,
             nonce: qr.nonce,
-            operationID: id,
-            registrationID: registration.id
+            operation: id,
+            registration: registrationID
         )
         try self.check(verdict.isValid, "the bank accepts the offline code")
     }

@@ -61,7 +61,7 @@ struct AgentBehindProxyTests {
             await self.pass(.seconds(60))
             proxy.set(probability: 0)
 
-            for (id, status) in operations { #expect(await emulator.decision(on: id)?.status == status) }
+            for (id, status) in operations { #expect(await emulator.decision(on: id)?.status.rawValue == status) }
             await until { (try? await self.receipts(client).allSatisfy { $0.outcome?.isOpen == false }) == true }
             #expect(await agent.health.stoppedActivationCount == 0)
             #expect(stops.value == 0)
@@ -124,7 +124,7 @@ struct AgentBehindProxyTests {
             let running = Task { try await agent.run() }
             let time = Task { await self.traffic.pass(self.clock, by: .milliseconds(500)) }
             let login = try await emulator.cloud.createOperation("login", userID: "alice")
-            #expect(await emulator.decision(on: login.id)?.status == "APPROVED")
+            #expect(await emulator.decision(on: login.id)?.status == .approved)
             await until { (try? await self.receipts(client).allSatisfy { $0.outcome?.isOpen == false }) == true }
             #expect(await agent.health.isWell)
             time.cancel()

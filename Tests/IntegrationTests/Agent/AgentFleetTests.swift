@@ -53,13 +53,13 @@ import TestSupport
                 payments.append(try await emulator.cloud.createOperation("payment", userID: "user \(user)").id)
             }
             try await self.run(client) { agent, _ async throws in
-                for id in logins { #expect(await emulator.decision(on: id)?.status == "APPROVED") }
+                for id in logins { #expect(await emulator.decision(on: id)?.status == .approved) }
                 await until { await agent.health.leftOperationCount == payments.count }
                 #expect(await agent.health.fleet.counts == [.active: 5])
                 #expect(await agent.health.fleet.decisionsUnknown == 0)
                 #expect(await agent.health.isWell)
             }
-            for id in payments { #expect(try await emulator.cloud.operation(id).status == "PENDING") }
+            for id in payments { #expect(try await emulator.cloud.operation(id).status == .pending) }
             #expect(await emulator.refusals() == [])
         }
     }
@@ -83,7 +83,7 @@ import TestSupport
                     }
                 }
                 let login = try await emulator.cloud.createOperation("login", userID: "alice")
-                #expect(await emulator.decision(on: login.id)?.status == "APPROVED")
+                #expect(await emulator.decision(on: login.id)?.status == .approved)
                 #expect(await agent.health.stoppedActivationCount == 1)
                 #expect(await !agent.health.isWell)
             }
@@ -104,14 +104,14 @@ import TestSupport
                     if case .stopped = event.kind { break }
                 }
                 #expect(await agent.stoppedActivations[activation.activationID]?.code == .authenticationFailed)
-                #expect(try await emulator.cloud.operation(login.id).status == "PENDING")
+                #expect(try await emulator.cloud.operation(login.id).status == .pending)
                 await agent.resumeDeciding(with: "nobody")
                 #expect(await agent.stoppedActivations.count == 1)
 
                 known.value = password
                 await agent.resumeDeciding(with: activation.activationID)
                 #expect(await agent.stoppedActivations.isEmpty)
-                #expect(await emulator.decision(on: login.id)?.status == "APPROVED")
+                #expect(await emulator.decision(on: login.id)?.status == .approved)
                 #expect(await agent.health.isWell)
             }
             #expect(await emulator.summary(of: activation)?.failedAttempts == 0)
@@ -129,9 +129,9 @@ import TestSupport
                 try await emulator.blockActivation(activation.activationID)
                 let login = try await emulator.cloud.createOperation("login", userID: "alice")
                 await until { await agent.health.fleet.counts == [.blocked: 1] }
-                #expect(try await emulator.cloud.operation(login.id).status == "PENDING")
+                #expect(try await emulator.cloud.operation(login.id).status == .pending)
                 try await emulator.unblockActivation(activation.activationID)
-                #expect(await emulator.decision(on: login.id)?.status == "APPROVED")
+                #expect(await emulator.decision(on: login.id)?.status == .approved)
             }
         }
     }
@@ -146,7 +146,7 @@ import TestSupport
                 try await emulator.removeActivation(removed.activationID)
                 await until { await agent.health.fleet.counts == [.active: 1, .removed: 1] }
                 let login = try await emulator.cloud.createOperation("login", userID: "alice")
-                #expect(await emulator.decision(on: login.id)?.status == "APPROVED")
+                #expect(await emulator.decision(on: login.id)?.status == .approved)
             }
         }
     }

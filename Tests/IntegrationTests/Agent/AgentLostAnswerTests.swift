@@ -15,9 +15,11 @@ import TestSupport
         let emulator: Emulator
         let client: MobileTokenClient
         let activation: Activation
-        let payment: Emulator.Cloud.Operation
+        let payment: CloudResponse<CloudClient.Operation>
 
-        func status() async throws -> String { try await self.emulator.cloud.operation(self.payment.id).status }
+        func status() async throws -> CloudClient.OperationStatus {
+            try await self.emulator.cloud.operation(self.payment.id).status
+        }
         func approvals() async -> [Emulator.JournalEntry] {
             await self.emulator.requests(to: AgentLostAnswerTests.approvals)
         }
@@ -114,7 +116,7 @@ import TestSupport
         } then: { scene, events async throws in
             await self.expect("unanswered", in: &events)
             await self.expect("decided: approve, inferred", in: &events)
-            #expect(try await scene.status() == "APPROVED")
+            #expect(try await scene.status() == .approved)
             #expect(await scene.approvals().count == 1)
             #expect(await scene.emulator.signedRequests(of: scene.activation).areConsecutive)
         }
@@ -166,10 +168,10 @@ import TestSupport
         } then: { scene, events async throws in
             await self.expect("again after", in: &events)
             let lost = self.clock.now
-            #expect(try await scene.status() == "PENDING")
+            #expect(try await scene.status() == .pending)
             await self.expect("decided: approve", in: &events)
             #expect(lost.duration(to: self.clock.now) >= (timeout ?? .seconds(20)) - .seconds(1))
-            #expect(try await scene.status() == "APPROVED")
+            #expect(try await scene.status() == .approved)
             #expect(await scene.emulator.refusals() == [])
         }
     }
@@ -194,7 +196,7 @@ import TestSupport
             throw Self.lost
         } then: { scene, events async throws in
             await self.expect("finished elsewhere: operationAlreadyFinished", in: &events)
-            #expect(try await scene.status() == "APPROVED")
+            #expect(try await scene.status() == .approved)
         }
     }
 
@@ -279,7 +281,7 @@ import TestSupport
         } then: { scene, events async throws in
             await self.expect("unanswered", in: &events)
             await self.expect("decided: approve, inferred", in: &events)
-            #expect(try await scene.status() == "APPROVED")
+            #expect(try await scene.status() == .approved)
             #expect(await scene.approvals().count == 1)
         }
     }

@@ -82,7 +82,7 @@ import TestSupport
                     return health.decisionPause?.reason == "fraud" && health.openOperationCount == 1
                 }
                 #expect(await !agent.health.isWell)
-                #expect(try await stage.emulator.cloud.operation(payment.id).status == "PENDING")
+                #expect(try await stage.emulator.cloud.operation(payment.id).status == .pending)
                 #expect(try await stage.receipts.isEmpty)
                 #expect(try await stage.activation.status().counter == moves)
                 #expect(await stage.emulator.refusals() == [])
@@ -96,7 +96,7 @@ import TestSupport
                 #expect(try await stage.receipts.map(\.intent.isAutomatic) == [false])
 
                 try await stage.otherClient.resumeDeciding()
-                #expect(await stage.emulator.decision(on: payment.id)?.status == "APPROVED")
+                #expect(await stage.emulator.decision(on: payment.id)?.status == .approved)
                 await until { await agent.health.isWell }
             }
             #expect(questions.value == 1)
@@ -126,7 +126,7 @@ import TestSupport
                 #expect(await agent.health.decisionPause != nil)
                 #expect(questions.value == 0)
                 try await stage.otherClient.resumeDeciding()
-                #expect(await stage.emulator.decision(on: login.id)?.status == "APPROVED")
+                #expect(await stage.emulator.decision(on: login.id)?.status == .approved)
             }
         }
     }

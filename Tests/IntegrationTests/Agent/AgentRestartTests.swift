@@ -67,7 +67,7 @@ import TestSupport
                 // The list that arrives first may still hold the operation.
                 await self.expect(isDelivered ? "decided: approve, inferred" : "decided: approve", in: &events)
             }
-            #expect(try await emulator.cloud.operation(payment.id).status == "APPROVED")
+            #expect(try await emulator.cloud.operation(payment.id).status == .approved)
             #expect(await emulator.requests(to: Self.approvals).accepted.count == 1)
             var results: [DecisionOutcome.Result?] = []
             for try await receipt in client.receipts() { results.append(receipt.outcome?.result) }

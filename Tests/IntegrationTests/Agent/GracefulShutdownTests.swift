@@ -57,7 +57,7 @@ import TestSupport
             let running = Task { try await group.run() }
             await until { await agent.health.fleet.counts == [.active: 1] }
             let login = try await emulator.cloud.createOperation("login", userID: "alice")
-            #expect(await emulator.decision(on: login.id)?.status == "APPROVED")
+            #expect(await emulator.decision(on: login.id)?.status == .approved)
             group.triggerGracefulShutdown()
             try await running.value
             #expect(await !agent.health.isRunning)
@@ -80,7 +80,7 @@ import TestSupport
                 [emulator.baseURL, emulator.sdkConfiguration, path, password]
             )
             #expect(await program.nextLine() == "deciding")
-            #expect(await emulator.decision(on: login.id)?.status == "APPROVED")
+            #expect(await emulator.decision(on: login.id)?.status == .approved)
             program.send(signal: SIGTERM)
             let outcome = await program.outcome()
             #expect(outcome.exitCode == 0, "\(outcome.errors)")
@@ -121,7 +121,7 @@ import TestSupport
                 environment["BOT_PASSWORD_FILE"] = passwordFile
                 environment["BOT_WEBHOOK"] = webhook
                 let program = try ChildProcess(ChildProcess.besideTests("WholeBot"), [], environment: environment)
-                #expect(await emulator.decision(on: small.id)?.status == "APPROVED")
+                #expect(await emulator.decision(on: small.id)?.status == .approved)
                 let body = try #require(await told.first { _ in true })
                 let notice = try JSONValue(parsing: body)
                 #expect(notice["operation"]?.string == large.id)
@@ -130,7 +130,7 @@ import TestSupport
                 let outcome = await program.outcome()
                 #expect(outcome.exitCode == 0, "\(outcome.errors)")
             }
-            #expect(try await emulator.cloud.operation(large.id).status == "PENDING")
+            #expect(try await emulator.cloud.operation(large.id).status == .pending)
         }
     }
 }

@@ -36,12 +36,12 @@ import TestSupport
                 #expect(outcome.wasKilled, "\(outcome.output)\(outcome.errors)")
             }
             let last = try start()
-            for id in logins { #expect(await emulator.decision(on: id)?.status == "APPROVED") }
+            for id in logins { #expect(await emulator.decision(on: id)?.status == .approved) }
             for id in ids { try await until { try await store.openDecisions(of: id).isEmpty } }
             last.send(signal: 9)
             #expect(await last.outcome().wasKilled)
 
-            for id in payments { #expect(try await emulator.cloud.operation(id).status == "PENDING") }
+            for id in payments { #expect(try await emulator.cloud.operation(id).status == .pending) }
             var record = BankRecord()
             await record.read(emulator)
             #expect(record.decisionCounts == Dictionary(uniqueKeysWithValues: logins.map { ($0, 1) }))

@@ -160,7 +160,7 @@ struct TroubledBank {
         let registration = try await self.emulator.cloud.register(userID: user)
         let activation = try await client.activate(code: registration.activationQRCode, password: password)
         let isLate = self.devices.count % 4 == 3
-        if !isLate { try await self.emulator.cloud.commit(registration.id) }
+        if !isLate { try await self.emulator.cloud.commitRegistration(registration.id) }
         self.devices.append(
             Device(
                 activationID: activation.activationID,
@@ -197,7 +197,7 @@ struct TroubledBank {
     /// Where each operation stands.
     func statuses() async throws -> [String: String] {
         let all = await self.emulator.operations()
-        return Dictionary(all.map { ($0.id, $0.status) }, uniquingKeysWith: { first, _ in first })
+        return Dictionary(all.map { ($0.id, $0.status.rawValue) }, uniquingKeysWith: { first, _ in first })
     }
 
     private mutating func happens(_ probability: Double) -> Bool {
@@ -209,7 +209,7 @@ struct TroubledBank {
         self.devices[index].wait = nil
         guard !self.devices[index].isRemoved else { return }
         if wait.isCommit {
-            try await self.emulator.cloud.commit(self.devices[index].registrationID)
+            try await self.emulator.cloud.commitRegistration(self.devices[index].registrationID)
         } else {
             try await self.emulator.unblockActivation(self.devices[index].activationID)
         }
@@ -239,7 +239,7 @@ struct TroubledBank {
                 && (self.hasCanceled || operation.kind.decided == nil && second < operation.made + 240)
         }
         guard let id = seen.keys.sorted().randomElement(using: &self.generator),
-            try await self.emulator.cloud.operation(id).status == "PENDING"
+            try await self.emulator.cloud.operation(id).status == .pending
         else { return }
         // It may be decided in this very moment.
         guard (try? await self.emulator.cloud.cancelOperation(id)) != nil else { return }

@@ -79,7 +79,7 @@ import TestSupport
         private let path: String
         private let change: Change
         /// The code that the process activates with.
-        private let registration: Emulator.Cloud.Registration?
+        private let registration: CloudClient.ActivationOffer?
         /// What it began with.
         private let record: ActivationRecord?
 
@@ -88,7 +88,7 @@ import TestSupport
             self.path = path
             self.change = change
             guard change != .activate else {
-                self.registration = try await emulator.cloud.register(userID: "alice", protocolVersion: "4.0")
+                self.registration = try await emulator.cloud.register(userID: "alice", protocolVersion: "4.0").value
                 self.record = nil
                 return
             }
@@ -167,7 +167,9 @@ import TestSupport
             switch self.change {
             case .activate:
                 try await activation.confirm(password: SecretBytes(utf8: password))
-                if let registration = self.registration { try await self.emulator.cloud.commit(registration.id) }
+                if let registration = self.registration {
+                    try await self.emulator.cloud.commitRegistration(registration.id)
+                }
                 return (
                     "stored, confirmation \(left.version4?.pendingConfirmation == nil ? "known" : "open")", password
                 )

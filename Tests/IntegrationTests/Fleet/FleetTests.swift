@@ -241,7 +241,7 @@ import TestSupport
                 let polls = stage.count(of: "/operation/list")
                 await stage.advance(fleet, by: .seconds(60))
                 #expect(stage.count(of: "/operation/list") == polls)
-                try await stage.emulator.cloud.commit(registration.id)
+                try await stage.emulator.cloud.commitRegistration(registration.id)
                 await stage.advance(fleet) { await fleet.health.oldestSuccessfulPoll != nil }
                 #expect(await fleet.state(of: id)?.phase == .active)
             }

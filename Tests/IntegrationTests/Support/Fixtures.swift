@@ -22,7 +22,7 @@ extension Emulator {
     }
 
     /// Where an operation stands.
-    func status(of operation: UserOperation) async throws -> String {
+    func status(of operation: UserOperation) async throws -> CloudClient.OperationStatus {
         try await self.cloud.operation(operation.id).status
     }
 }

@@ -33,7 +33,7 @@ import WireFacts
             #expect(fixture.failures == attempt)
             #expect(reply.reason?.contains("right for the envelope as it was sent") == true, "\(reply.verdict)")
         }
-        #expect(fixture.status(ofActivation: device.activationID) == "BLOCKED")
+        #expect(fixture.status(ofActivation: device.activationID) == .blocked)
     }
 
     @Test(.wireFact("B6"), arguments: MajorVersion.allCases)

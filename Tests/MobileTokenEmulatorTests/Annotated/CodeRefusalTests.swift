@@ -34,7 +34,7 @@ import Testing
         var device = try EitherDevice(version, in: &fixture)
         let reply = try device.sign(device.path("activation/remove"), uriID: device.validateURI, in: &fixture)
         #expect(reply.outcome == "401 ERR_AUTHENTICATION")
-        #expect(fixture.status(ofActivation: device.activationID) == "ACTIVE")
+        #expect(fixture.status(ofActivation: device.activationID) == .active)
     }
 
     @Test(arguments: MajorVersion.allCases) func fiveWrongPasswordsBlock(version: MajorVersion) throws {
@@ -45,7 +45,7 @@ import Testing
             let reply = try device.mistyping { try $0.validate(in: &fixture) }
             #expect(reply.outcome == "401 ERR_AUTHENTICATION")
             #expect(fixture.failures == attempt)
-            #expect(fixture.status(ofActivation: device.activationID) == (attempt < 5 ? "ACTIVE" : "BLOCKED"))
+            #expect(fixture.status(ofActivation: device.activationID) == (attempt < 5 ? .active : .blocked))
         }
         let state = try fixture.exportedStateBesidesReplays()
         #expect(try device.validate(in: &fixture).outcome == "401 ERR_AUTHENTICATION")

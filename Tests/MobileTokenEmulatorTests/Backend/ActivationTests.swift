@@ -65,7 +65,7 @@ import WireFacts
         let attempt = try device.activationAttempt(registration.identity, in: &fixture)
         let reply = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
         #expect(reply.outcome == "400 ERR_ACTIVATION")
-        #expect(fixture.status(ofActivation: registration.id) == "REMOVED")
+        #expect(fixture.status(ofActivation: registration.id) == .removed)
     }
 
     @Test func thePassageOfTimeAloneEndsACode() throws {
@@ -123,7 +123,7 @@ import WireFacts
         let layer = try device.finish(attempt, with: reply)
         #expect(layer["customAttributes"] == ["shoe": 44])
         #expect(layer["userInfo"]?["sub"]?.string == "bob")
-        #expect(fixture.status(ofActivation: device.activationID) == "ACTIVE")
+        #expect(fixture.status(ofActivation: device.activationID) == .active)
         #expect(fixture.backend.activations[0].userID == "bob")
     }
 
@@ -138,7 +138,7 @@ import WireFacts
             let reply = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
             #expect(reply.outcome == (otp == "4711" ? "200 " : "400 ERR_ACTIVATION"))
         }
-        #expect(fixture.status(ofActivation: registration.id) == "ACTIVE")
+        #expect(fixture.status(ofActivation: registration.id) == .active)
     }
 
     @Test func fiveWrongCodesOfTheUserRemoveTheRegistration() throws {
@@ -150,7 +150,7 @@ import WireFacts
         for attempt in 1...5 {
             let commit = fixture.cloud("POST", "/v2/registrations/\(registration.id)/commit", ["otp": "0000"])
             #expect(commit.outcome == "400 ERROR_REGISTRATION_CHANGE")
-            #expect(fixture.status(ofActivation: registration.id) == (attempt < 5 ? "PENDING_COMMIT" : "REMOVED"))
+            #expect(fixture.status(ofActivation: registration.id) == (attempt < 5 ? .pendingCommit : .removed))
         }
     }
 
@@ -212,8 +212,8 @@ import WireFacts
         let right = try attempt(puk: #require(recovery["puk"]))
         var device = right.device
         try device.finish(right.2, with: right.reply)
-        #expect(fixture.status(ofActivation: lost.activationID) == "REMOVED")
-        #expect(fixture.status(ofActivation: device.activationID) == "ACTIVE")
+        #expect(fixture.status(ofActivation: lost.activationID) == .removed)
+        #expect(fixture.status(ofActivation: device.activationID) == .active)
         #expect(fixture.backend.activations[0].userID == "alice")
         let again = try attempt(puk: #require(recovery["puk"]))
         #expect(again.reply.outcome == "400 ERR_ACTIVATION")

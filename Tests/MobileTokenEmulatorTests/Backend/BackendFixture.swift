@@ -123,11 +123,11 @@ struct BackendFixture {
         return (try #require(reply.json["operationId"]?.string), try #require(reply.json["data"]?.string))
     }
 
-    func status(ofActivation id: String) -> String? {
+    func status(ofActivation id: String) -> CloudClient.RegistrationStatus? {
         self.backend.activations.first { $0.id == id }?.status
     }
 
-    func status(ofOperation id: String) -> String? {
+    func status(ofOperation id: String) -> CloudClient.OperationStatus? {
         self.backend.operations(at: .now).first { $0.id == id }?.status
     }
 }

@@ -75,7 +75,7 @@ import WireFacts
             let created = fixture.cloud("POST", "/v2/registrations", .object(request)).json
             var device = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
             try device.activate(["code": #require(created["activationCode"])], in: &fixture)
-            #expect(fixture.status(ofActivation: device.activationID) == status)
+            #expect(fixture.status(ofActivation: device.activationID)?.rawValue == status)
         }
         for wrong: JSONObject in [
             ["commitPhase": "ON_MONDAY"], ["commitPhase": 1],

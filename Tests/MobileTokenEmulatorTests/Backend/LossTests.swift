@@ -52,9 +52,9 @@ import Testing
             approved.insert(operation.id)
             #expect(fixture.backend.activations[0].counter == signed)
         }
-        let decided = fixture.backend.operations(at: .now).filter { $0.status == "APPROVED" }.map(\.id)
+        let decided = fixture.backend.operations(at: .now).filter { $0.status == .approved }.map(\.id)
         #expect(Set(decided) == approved)
-        #expect(fixture.backend.activations[0].status == "ACTIVE")
+        #expect(fixture.backend.activations[0].status == .active)
         #expect(device.operations(in: &fixture).count == 60 - approved.count)
     }
 }

@@ -86,7 +86,7 @@ import WireFacts
         #expect(answer["registrationStatus"]?.string == "ACTIVE")
         #expect(answer["signatureType"]?.string == "POSSESSION_KNOWLEDGE")
         #expect(answer["remainingAttempts"]?.int64 == 5)
-        #expect(fixture.status(ofOperation: operation.id) == "APPROVED")
+        #expect(fixture.status(ofOperation: operation.id) == .approved)
         let again = self.verify(operation.id, code, scanned, device, &fixture)
         #expect(again.outcome == "400 ERROR_OPERATION_STATE_CHANGE")
     }

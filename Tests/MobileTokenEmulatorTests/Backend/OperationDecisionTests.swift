@@ -37,7 +37,7 @@ import WireFacts
         let operation = try fixture.operation()
         device.wrongKnowledge = device.keys?.transport
         #expect(try device.authorize(operation, in: &fixture).outcome == "401 POWERAUTH_AUTH_FAIL")
-        #expect(fixture.status(ofOperation: operation.id) == "PENDING")
+        #expect(fixture.status(ofOperation: operation.id) == .pending)
         #expect(self.failures(of: operation.id, fixture) == 1)
         device.wrongKnowledge = nil
         #expect(try device.authorize(operation, in: &fixture).outcome == "200 OK")
@@ -52,7 +52,7 @@ import WireFacts
             #expect(reply.outcome == (attempt < 5 ? "401 OPERATION_FAILED" : "400 OPERATION_ALREADY_FAILED"))
             #expect(reply.counterAfter == UInt64(attempt))
         }
-        #expect(fixture.status(ofOperation: operation.id) == "FAILED")
+        #expect(fixture.status(ofOperation: operation.id) == .failed)
         #expect(try device.authorize(operation, in: &fixture).outcome == "400 OPERATION_ALREADY_FAILED")
         #expect(fixture.backend.activations[0].failedAttempts == 0)
     }
@@ -127,7 +127,7 @@ import WireFacts
         #expect(fixture.milliseconds == 1_800_000_120_000)
         let events = fixture.backend.settle(at: fixture.now)
         #expect(events == [BackendEvent(subject: .operation, id: first.id, status: "EXPIRED")])
-        #expect(fixture.status(ofOperation: second.id) == "PENDING")
+        #expect(fixture.status(ofOperation: second.id) == .pending)
         #expect(fixture.backend.nextDeadline?.milliseconds == 1_800_000_300_000)
     }
 
@@ -142,7 +142,7 @@ import WireFacts
         #expect(stranger.sendWithToken("\(path)/claim", detail, in: &fixture).outcome == "400 INVALID_OPERATION")
         #expect(try stranger.reject(operation.id, in: &fixture).outcome == "401 OPERATION_FAILED")
         #expect(try stranger.authorize(operation, in: &fixture).outcome == "401 OPERATION_FAILED")
-        #expect(fixture.status(ofOperation: operation.id) == "PENDING")
+        #expect(fixture.status(ofOperation: operation.id) == .pending)
     }
 
     @Test(.wireFact("B9")) func unknownOperationsAreInvalid() throws {
@@ -210,7 +210,7 @@ import WireFacts
         #expect(shown.object["id"]?.string == operation.id)
         #expect(try other.authorize(operation, in: &fixture).outcome == "401 OPERATION_FAILED")
         #expect(try other.reject(operation.id, in: &fixture).outcome == "200 OK")
-        #expect(fixture.status(ofOperation: operation.id) == "REJECTED")
+        #expect(fixture.status(ofOperation: operation.id) == .rejected)
     }
 
     @Test func theProximityCodeRotates() throws {
@@ -299,7 +299,7 @@ import WireFacts
         let refused = try device.authorize(operation, in: &fixture)
         #expect(refused.outcome == "401 POWERAUTH_AUTH_FAIL")
         #expect(refused.verdict == .refused(reason: "the activation has the flag \(flag)"))
-        #expect(fixture.status(ofOperation: operation.id) == "PENDING")
+        #expect(fixture.status(ofOperation: operation.id) == .pending)
         #expect(self.failures(of: operation.id, fixture) == 0)
         let token: JSONValue = ["requestObject": ["platform": "apns", "token": "t"]]
         let push = device.sendWithToken("/api/push/device/register/token", token, in: &fixture)

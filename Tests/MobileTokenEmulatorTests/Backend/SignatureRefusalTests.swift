@@ -145,7 +145,7 @@ import WireFacts
         let registration = fixture.cloud("POST", "/v2/registrations", ["userId": "alice"])
         try device.activate(["code": #require(registration.json["activationCode"])], in: &fixture)
         for status in ["PENDING_COMMIT", "REMOVED"] {
-            #expect(fixture.status(ofActivation: device.activationID) == status)
+            #expect(fixture.status(ofActivation: device.activationID)?.rawValue == status)
             let state = try fixture.exportedState()
             let path = "/pa/v3/signature/validate"
             let reply = try device.sendSigned(path, uriID: "/pa/signature/validate", in: &fixture)

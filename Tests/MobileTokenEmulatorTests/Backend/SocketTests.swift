@@ -35,7 +35,7 @@ import Testing
                 #expect(refused.outcome == "400 INVALID_OPERATION")
             }
             let statuses = await emulator.operations().map(\.status)
-            #expect(statuses == ["REJECTED", "APPROVED"])
+            #expect(statuses == [.rejected, .approved])
             let activation = try #require(await emulator.activations().first)
             #expect(activation.counter == 3)
             #expect(activation.failedAttempts == 1)

@@ -17,8 +17,8 @@ import Testing
         let rejection = try device.reject(rejected.id, reason: "INCORRECT_DATA", in: &fixture)
         #expect(rejection.outcome == "200 OK")
         #expect(device.operations(in: &fixture).isEmpty)
-        #expect(fixture.status(ofOperation: approved.id) == "APPROVED")
-        #expect(fixture.status(ofOperation: rejected.id) == "REJECTED")
+        #expect(fixture.status(ofOperation: approved.id) == .approved)
+        #expect(fixture.status(ofOperation: rejected.id) == .rejected)
         let history = try device.sendSigned(
             "/api/auth/token/app/operation/history",
             uriID: "/operation/history",
@@ -35,7 +35,7 @@ import Testing
         var device = try fixture.deviceWithToken()
         let reply = try device.sendSigned("/pa/v3/activation/remove", uriID: "/pa/activation/remove", in: &fixture)
         #expect(reply.object["activationId"]?.string == device.activationID)
-        #expect(fixture.status(ofActivation: device.activationID) == "REMOVED")
+        #expect(fixture.status(ofActivation: device.activationID) == .removed)
         let list = device.sendWithToken("/api/auth/token/app/operation/list", in: &fixture)
         #expect(list.outcome == "401 POWERAUTH_AUTH_FAIL")
     }

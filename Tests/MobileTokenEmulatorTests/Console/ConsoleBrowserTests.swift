@@ -92,13 +92,13 @@ struct ConsoleBrowserTests {
 
             // Removing asks first, and the row and the open details follow.
             try await page.click("[data-action=Remove]")
-            #expect(await emulator.activations().first?.status == "CREATED")
+            #expect(await emulator.activations().first?.status == .created)
             try await page.click("[data-action=Remove]")
             try await page.wait(until: "document.querySelector('#details .status').dataset.status === 'REMOVED'")
             try await page.wait(
                 until: "document.querySelector('#activations-list .status').dataset.status === 'REMOVED'"
             )
-            #expect(await emulator.activations().first?.status == "REMOVED")
+            #expect(await emulator.activations().first?.status == .removed)
         }
     }
 
@@ -379,13 +379,14 @@ struct ConsoleBrowserTests {
             try await emulator.cloud.register(userID: Self.hostile, flags: [Self.hostile])
             let title = Self.hostile + String(repeating: "long ", count: 80) + "\u{202E}מימין לשמאל"
             try await emulator.makeCustomOperation(title: title, userID: Self.hostile)
-            _ = try await emulator.cloud.createMessage(
+            var message = CloudClient.NewMessage(
                 userID: Self.hostile,
                 subject: Self.hostile,
                 summary: Self.hostile,
-                body: Self.hostile,
-                isHTML: true
+                body: Self.hostile
             )
+            message.isHTML = true
+            _ = try await emulator.cloud.createMessage(message)
             await emulator.faults.add(
                 FaultRule(name: Self.hostile, match: .init(path: "/x"), effect: .init(status: 503))
             )

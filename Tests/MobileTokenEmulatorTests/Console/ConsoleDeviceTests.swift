@@ -28,7 +28,7 @@ struct ConsoleDeviceTests {
             try await page.evaluate("document.querySelector('#new-activation [type=submit]').click()")
             try await page.wait(until: "\(Self.details).includes('waits for a person')")
             let device = try #require(await emulator.devices().first)
-            #expect(device.name == "Alice’s" && device.version == "4.0" && device.status == "ACTIVE")
+            #expect(device.name == "Alice’s" && device.version == "4.0" && device.status == .active)
 
             for (label, status) in [("Approve as Alice’s", "APPROVED"), ("Reject as Alice’s", "REJECTED")] {
                 let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
@@ -40,7 +40,7 @@ struct ConsoleDeviceTests {
                         document.querySelector('#details-title .status').dataset.status === '\(status)'
                         """
                 )
-                #expect(try await emulator.cloud.operation(operation.id).status == status)
+                #expect(try await emulator.cloud.operation(operation.id).status.rawValue == status)
                 try await page.wait(until: "!document.querySelector('#details .controls')")
             }
             // What it has done stands with the device.
@@ -60,7 +60,7 @@ struct ConsoleDeviceTests {
             let operation = try await emulator.cloud.createOperation("login", userID: "alice")
             try await page.wait(until: "document.querySelectorAll('#details .moments li').length === 1")
             try await page.wait(until: "document.querySelector('#details .moments li').textContent.includes('done')")
-            #expect(try await emulator.cloud.operation(operation.id).status == "REJECTED")
+            #expect(try await emulator.cloud.operation(operation.id).status == .rejected)
         }
     }
 

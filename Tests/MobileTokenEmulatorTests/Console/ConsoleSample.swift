@@ -25,7 +25,9 @@ struct ConsoleSample {
             let operation = try await emulator.cloud.createOperation(template.name, userID: "user\(number % 3)")
             if number.isMultiple(of: 3) { try await emulator.cloud.cancelOperation(operation.id, reason: "LATE") }
         }
-        _ = try await emulator.cloud.createMessage(userID: "alice", subject: "Hello", summary: "A word", body: "…")
+        _ = try await emulator.cloud.createMessage(
+            .init(userID: "alice", subject: "Hello", summary: "A word", body: "…")
+        )
         // Nothing of it by HTTP: beside many browsers a request could take too long.
         let callback =
             #"{"name": "bank", "type": "OPERATION", "callbackUrl": "http://127.0.0.1:1/a/long/path/to/a/bank"}"#

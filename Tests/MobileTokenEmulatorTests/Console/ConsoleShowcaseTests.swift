@@ -55,7 +55,7 @@ struct ConsoleShowcaseTests {
             try await page.wait(until: "\(Self.row).querySelector('.status').dataset.status === 'APPROVED'")
             try await page.wait(until: "document.querySelector('#stage .outcome').dataset.status === 'APPROVED'")
             try await page.wait(until: "document.querySelector('#guide').hidden")
-            #expect(await emulator.operations().map(\.status) == ["APPROVED"])
+            #expect(await emulator.operations().map(\.status) == [.approved])
             // Green: the accent, as the row and the phone have it.
             let color = """
                 getComputedStyle(document.querySelector('#operations-list .status'), \
@@ -75,7 +75,7 @@ struct ConsoleShowcaseTests {
             try await page.evaluate("document.querySelector('#stage .controls button:not(.primary)').focus()")
             try await page.press("Enter")
             try await page.wait(until: "\(Self.row).querySelector('.status').dataset.status === 'REJECTED'")
-            #expect(await emulator.operations().map(\.status) == ["REJECTED"])
+            #expect(await emulator.operations().map(\.status) == [.rejected])
         }
     }
 

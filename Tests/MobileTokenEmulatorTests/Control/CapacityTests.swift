@@ -77,7 +77,7 @@ import Testing
         let operation = try fixture.operation()
         let more: JSONObject = ["mobileTokenData": ["note": .string(String(repeating: "x", count: 40_000))]]
         #expect(try device.authorize(operation, more: more, in: &fixture).outcome == "507 CAPACITY_EXCEEDED")
-        #expect(fixture.status(ofOperation: operation.id) == "PENDING")
+        #expect(fixture.status(ofOperation: operation.id) == .pending)
         #expect(try device.authorize(operation, in: &fixture).status == 200)
     }
 
@@ -137,7 +137,7 @@ import Testing
             await #expect {
                 try await emulator.cloud.createOperation("login", userID: "alice")
             } throws: {
-                ($0 as? EmulatorError)?.code == .capacityExceeded
+                ($0 as? CloudError)?.httpStatus == 507
             }
             try await emulator.reset()
             try await emulator.cloud.createOperation("login", userID: "alice")
@@ -153,7 +153,7 @@ import Testing
             #expect(empty.count < 5_000)
             for _ in 0..<2 { try await emulator.cloud.createOperation("login", userID: "alice") }
             try await emulator.importState(await emulator.exported())
-            await #expect(throws: EmulatorError.self) {
+            await #expect(throws: CloudError.self) {
                 try await emulator.cloud.createOperation("login", userID: "alice")
             }
             let padded = empty + Data(repeating: UInt8(ascii: " "), count: 10_000)
@@ -161,7 +161,7 @@ import Testing
             await #expect {
                 try await emulator.cloud.createOperation("login", userID: "alice")
             } throws: {
-                ($0 as? EmulatorError)?.code == .capacityExceeded
+                ($0 as? CloudError)?.httpStatus == 507
             }
         }
     }

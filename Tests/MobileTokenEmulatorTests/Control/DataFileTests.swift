@@ -80,7 +80,7 @@ import Testing
             try await emulator.register(user: "alice")
         }
         // What would not be kept is not granted.
-        await #expect(throws: EmulatorError.self) { try await stopped.cloud.register(userID: "bob") }
+        await #expect(throws: CloudError.self) { try await stopped.cloud.register(userID: "bob") }
     }
 
     @Test(arguments: ["nowhere/state", "folder"])

@@ -15,7 +15,7 @@ import Testing
                 demandsProximityCheck: true
             ).id
             try await emulator.cloud.cancelOperation(operation)
-            #expect(await emulator.operations().map(\.status) == ["CANCELED"])
+            #expect(await emulator.operations().map(\.status) == [.canceled])
         }
     }
 
@@ -24,11 +24,11 @@ import Testing
             await #expect {
                 try await emulator.cloud.createOperation("nonsense", userID: nil).id
             } throws: {
-                let error = $0 as? EmulatorError
-                return error?.code == .refused && error?.message.contains("nonsense") == true
+                let error = $0 as? CloudError
+                return error?.code == .invalidRequest && error?.message.contains("nonsense") == true
             }
             let registration = try await emulator.cloud.register(userID: "alice")
-            await #expect(throws: EmulatorError.self) { try await emulator.cloud.commit(registration.id) }
+            await #expect(throws: CloudError.self) { try await emulator.cloud.commitRegistration(registration.id) }
         }
     }
 
@@ -67,9 +67,9 @@ import Testing
             let one = try await emulator.cloud.register(userID: "alice").id
             let other = try await emulator.cloud.register(userID: "bob").id
             await emulator.faults.add(FaultRule(match: .init(activation: one), effect: .init(status: 500)))
-            await #expect(throws: EmulatorError.self) { try await emulator.cloud.commit(one) }
+            await #expect(throws: CloudError.self) { try await emulator.cloud.commitRegistration(one) }
             #expect(await emulator.journal().last?.status == 500)
-            await #expect(throws: EmulatorError.self) { try await emulator.cloud.commit(other) }
+            await #expect(throws: CloudError.self) { try await emulator.cloud.commitRegistration(other) }
             #expect(await emulator.journal().last?.status == 400)
         }
     }

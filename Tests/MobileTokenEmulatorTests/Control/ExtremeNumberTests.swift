@@ -117,10 +117,10 @@ import Testing
     @Test(arguments: [.seconds(Int64.max), Duration(attoseconds: .max), .seconds(Int64.min)])
     func anImpossibleLifetimeIsRefused(lifetime: Duration) async throws {
         try await withEmulator { emulator async throws in
-            let error = await #expect(throws: EmulatorError.self) {
+            let error = await #expect(throws: CloudError.self) {
                 try await emulator.cloud.createOperation("login", userID: "alice", lifetime: lifetime)
             }
-            #expect(error?.code == .refused)
+            #expect(error?.code == .invalidRequest)
             #expect(await emulator.operations().isEmpty)
             await emulator.clock.advance(by: lifetime)
             await emulator.clock.advance(by: .zero - .seconds(Int64.max))

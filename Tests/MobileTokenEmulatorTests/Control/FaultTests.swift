@@ -175,8 +175,8 @@ import WireFacts
             let state = try await emulator.exported()
             await emulator.faults.set([FaultRule(match: .init(path: "/pa/v3/status"), effect: .init(clockSkew: 1e6))])
             #expect(try await emulator.send("POST", "/pa/v3/status").status == 200)
-            #expect(await emulator.operations().first { $0.id == operation.id }?.status == "PENDING")
-            #expect(await emulator.activations().first { $0.id == registration.id }?.status == "CREATED")
+            #expect(await emulator.operations().first { $0.id == operation.id }?.status == .pending)
+            #expect(await emulator.activations().first { $0.id == registration.id }?.status == .created)
             #expect(try await emulator.exported() == state)
         }
     }

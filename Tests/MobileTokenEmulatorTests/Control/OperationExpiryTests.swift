@@ -21,9 +21,9 @@ import Testing
             try await emulator.createCallback("http://127.0.0.1:1/")
             let shown = try await emulator.send("POST", "/_emulator/operations/\(first.id)/expire")
             #expect(shown.status == 200 && shown.text.contains("EXPIRED"))
-            #expect(try await emulator.cloud.operation(first.id).status == "EXPIRED")
-            #expect(try await emulator.cloud.operation(second.id).status == "PENDING")
-            #expect(await emulator.activations().first { $0.id == registration.id }?.status == "CREATED")
+            #expect(try await emulator.cloud.operation(first.id).status == .expired)
+            #expect(try await emulator.cloud.operation(second.id).status == .pending)
+            #expect(await emulator.activations().first { $0.id == registration.id }?.status == .created)
             #expect(await emulator.history(ofOperation: first.id).map(\.kind) == [.created, .shown, .expired])
             // The bank is told, and the device learns it as from a clock.
             #expect(emulator.deliveries().count == 1)

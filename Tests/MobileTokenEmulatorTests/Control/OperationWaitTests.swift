@@ -35,7 +35,7 @@ import Testing
             async let operation = emulator.operation(id, until: .final, within: .seconds(60))
             while emulator.core.events.subscriberCount < 1 { await Task.yield() }
             await emulator.clock.advance(by: .seconds(86_400))
-            #expect(try await operation.status == "EXPIRED")
+            #expect(try await operation.status == .expired)
         }
     }
 
@@ -55,14 +55,14 @@ import Testing
         configuration.cloudPassword = "secret"
         let clock = ManualClock()
         let core = try EmulatorCore(configuration: configuration, clock: clock)
-        let cloud = Emulator.Cloud(core: core)
+        let cloud = core.cloud
         let id = try await cloud.createOperation("login", userID: "alice").id
         // What is final does not change any more.
         if milestone == .changed { try await cloud.cancelOperation(id) }
         async let operation = core.operation(id, until: milestone, within: .seconds(5))
         #expect(await clock.nextSleep() == .seconds(5))
         clock.advance(by: .seconds(5))
-        #expect(try await operation.status == (milestone == .final ? "PENDING" : "CANCELED"))
+        #expect(try await operation.status == (milestone == .final ? .pending : .canceled))
         #expect(core.events.subscriberCount == 0)
     }
 

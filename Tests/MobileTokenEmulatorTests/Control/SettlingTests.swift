@@ -25,7 +25,7 @@ import Testing
             try await emulator.cloud.createCallback(.init(name: "bank", subject: .operations, url: Self.nowhere))
             let id = try await emulator.cloud.createOperation("login", userID: "alice").id
             #expect(try await emulator.settle(within: .seconds(60)) == [])
-            #expect(try await emulator.cloud.operation(id).status == "APPROVED")
+            #expect(try await emulator.cloud.operation(id).status == .approved)
             #expect(emulator.deliveries().map(\.state) == [.failed, .failed])
         }
     }
@@ -46,7 +46,7 @@ import Testing
             #expect(try await emulator.settle().map(\.due) == [now.addingTimeInterval(3), now.addingTimeInterval(2)])
             await emulator.clock.advance(by: .seconds(60))
             try await emulator.settle(within: .seconds(60))
-            #expect(try await emulator.cloud.operation(id).status == "APPROVED")
+            #expect(try await emulator.cloud.operation(id).status == .approved)
             await emulator.clock.advance(by: .seconds(60))
             #expect(try await emulator.settle(within: .seconds(60)) == [])
         }

@@ -231,7 +231,7 @@ import WireFacts
             }
             try await emulator.makeDevice(userID: "alice", push: "fcm")
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice").id
-            #expect(await emulator.decision(on: operation)?.status == "APPROVED")
+            #expect(await emulator.decision(on: operation)?.status == .approved)
             let deliveries = emulator.deliveries()
             for (path, schema): (String, Schema) in [
                 ("/OPERATION", .operationCallback), ("/ACTIVATION", .activationCallback), ("/pushes", .pushDelivery),
@@ -298,7 +298,7 @@ import WireFacts
         try await withEmulator { emulator async throws in
             let user = try await emulator.cloud.register(userID: "alice")
             try await emulator.cloud.createOperation("payment", userID: "alice")
-            _ = try await emulator.cloud.createMessage(userID: "alice", subject: "S", summary: "S", body: "B")
+            _ = try await emulator.cloud.createMessage(.init(userID: "alice", subject: "S", summary: "S", body: "B"))
             await emulator.faults.add(FaultRule(match: .init(path: "/nothing"), effect: .init(status: 500)))
             let operation = try #require(await emulator.operations().first)
             let message = try #require(await emulator.messages().first)

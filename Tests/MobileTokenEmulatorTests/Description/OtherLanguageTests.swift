@@ -91,7 +91,7 @@ import Testing
                 ]
             )
             #expect(used?.exitCode == 0 && used?.lines == ["done"], "\(used?.errors ?? "")")
-            #expect(await emulator.operations().map(\.status) == ["CANCELED"])
+            #expect(await emulator.operations().map(\.status) == [.canceled])
             #expect(await emulator.activations().map(\.userID) == ["alice"])
         }
     }

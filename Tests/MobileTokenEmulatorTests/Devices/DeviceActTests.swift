@@ -23,7 +23,7 @@ import Testing
                 body: #"{"operationId":"\#(operation)"}"#
             )
             #expect(response.status == 200, "\(response.text)")
-            #expect(await emulator.decision(on: operation)?.status == "APPROVED")
+            #expect(await emulator.decision(on: operation)?.status == .approved)
             #expect(try await emulator.cloud.operation(operation).userID == "alice")
             let error = await #expect(throws: EmulatorError.self) {
                 try await emulator.claim(operation, byDevice: device.id)
@@ -62,7 +62,7 @@ import Testing
                 body: String(decoding: typed.serialized(), as: UTF8.self)
             )
             #expect(try JSONValue(parsing: verdict.body)["otpValid"] == true, "\(verdict.text)")
-            #expect(try await emulator.cloud.operation(operation).status == "APPROVED")
+            #expect(try await emulator.cloud.operation(operation).status == .approved)
         }
     }
 
@@ -85,10 +85,12 @@ import Testing
             let device = try await emulator.makeDevice(userID: "alice", version: version.rawValue, rule: .init(.never))
             for subject in ["first", "second"] {
                 _ = try await emulator.cloud.createMessage(
-                    userID: "alice",
-                    subject: subject,
-                    summary: "S",
-                    body: "<b>B</b>"
+                    .init(
+                        userID: "alice",
+                        subject: subject,
+                        summary: "S",
+                        body: "<b>B</b>"
+                    )
                 )
             }
             let inbox = try await emulator.inbox(ofDevice: device.id)
@@ -126,10 +128,10 @@ import Testing
                 version: version.rawValue,
                 push: "apns"
             )
-            try await emulator.cloud.commit(registration.id)
+            try await emulator.cloud.commitRegistration(registration.id)
             try await emulator.settle(within: .seconds(60))
             let operation = try await emulator.cloud.createOperation("login", userID: "bob").id
-            #expect(await emulator.decision(on: operation)?.status == "APPROVED")
+            #expect(await emulator.decision(on: operation)?.status == .approved)
             #expect(await emulator.pushes().contains { $0.activationID == other.id })
         }
     }
@@ -147,7 +149,7 @@ import Testing
             #expect(made.status == 200, "\(made.text)")
             #expect(try JSONValue(parsing: made.body)["userID"] == "alice")
             let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
-            #expect(await emulator.decision(on: operation)?.status == "APPROVED")
+            #expect(await emulator.decision(on: operation)?.status == .approved)
             let error = await #expect(throws: EmulatorError.self) {
                 try await emulator.makeDevice(userID: "bob", provider: "none", version: version.rawValue)
             }

@@ -39,7 +39,7 @@ import Testing
         #expect(await emulator.devices() == [device])
         let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
         #expect(try await emulator.decide(operation, .approve, byDevice: device.id).tasks.last?.state == .done)
-        #expect(try await emulator.cloud.operation(operation).status == "APPROVED")
+        #expect(try await emulator.cloud.operation(operation).status == .approved)
         #expect(await emulator.pushes().contains { $0.activationID == device.id })
         // It neither lacks steps nor has too many.
         #expect(await emulator.journal().compactMap { $0.code?.stepsBehind } == [])
@@ -92,7 +92,7 @@ import Testing
                 try await emulator.settle(within: .seconds(60))
                 #expect(try await emulator.cloud.operation(mistyped).failureCount == 1)
                 try await emulator.decide(waiting, .approve, byDevice: device.id)
-                #expect(try await emulator.cloud.operation(waiting).status == "APPROVED")
+                #expect(try await emulator.cloud.operation(waiting).status == .approved)
             }
         }
     }

@@ -40,12 +40,12 @@ import Testing
     {
         try await withEmulator { emulator in
             let device = try await self.makeDevice(emulator, version)
-            #expect(device.version == version.rawValue && device.status == "ACTIVE" && device.userID == "alice")
+            #expect(device.version == version.rawValue && device.status == .active && device.userID == "alice")
             let activation = try #require(await emulator.activations().first)
             #expect(activation.id == device.id && activation.name == "phone")
             #expect(activation.version == version.rawValue)
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
-            #expect(await emulator.decision(on: operation.id)?.status == "APPROVED")
+            #expect(await emulator.decision(on: operation.id)?.status == .approved)
             let requests = await emulator.journal().filter { $0.deviceName == "phone" }
             #expect(requests.last { $0.path.hasSuffix("/operation/authorize") }?.isAccepted == true)
             #expect(requests.contains { $0.path.hasSuffix("/activation/create") })
@@ -61,7 +61,7 @@ import Testing
             _ = try await self.makeDevice(emulator, version, .init(.reject, reason: "UNEXPECTED_OPERATION"))
             let operation = try await emulator.cloud.createOperation("login", userID: "alice")
             let decided = try #require(await emulator.decision(on: operation.id))
-            #expect(decided.status == "REJECTED" && decided.rejectReason == "UNEXPECTED_OPERATION")
+            #expect(decided.status == .rejected && decided.rejectReason == "UNEXPECTED_OPERATION")
         }
     }
 
@@ -80,12 +80,12 @@ import Testing
                 #expect(try await emulator.cloud.operation(operation.id).failureCount == 1)
                 #expect(await emulator.activations().first?.failedAttempts == failures)
             }
-            #expect(try await emulator.device(device.id).status == "BLOCKED")
+            #expect(try await emulator.device(device.id).status == .blocked)
             // Once unblocked, another rule decides what waits.
             try await emulator.unblockActivation(device.id)
             try await emulator.setRule(.init(.approve), ofDevice: device.id)
             for operation in await emulator.operations() {
-                #expect(await emulator.decision(on: operation.id)?.status == "APPROVED")
+                #expect(await emulator.decision(on: operation.id)?.status == .approved)
             }
         }
     }
@@ -105,9 +105,9 @@ import Testing
             await emulator.clock.advance(by: .seconds(59))
             try await emulator.cloud.cancelOperation(operations[0])
             #expect(try await emulator.device(device.id).tasks.map(\.operationID) == [operations[1]])
-            #expect(try await emulator.cloud.operation(operations[1]).status == "PENDING")
+            #expect(try await emulator.cloud.operation(operations[1]).status == .pending)
             await emulator.clock.advance(by: .seconds(1))
-            #expect(await emulator.decision(on: operations[1])?.status == "APPROVED")
+            #expect(await emulator.decision(on: operations[1])?.status == .approved)
         }
     }
 
@@ -118,10 +118,10 @@ import Testing
             try await emulator.makeDevice(userID: "alice", rule: .init(.approve, after: 3))
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
             try await emulator.settle()
-            #expect(try await emulator.cloud.operation(operation.id).status == "PENDING")
+            #expect(try await emulator.cloud.operation(operation.id).status == .pending)
             await emulator.clock.advance(by: .seconds(3))
             let decided = try await emulator.operation(operation.id, until: .final, within: .seconds(5))
-            #expect(decided.status == "APPROVED")
+            #expect(decided.status == .approved)
         }
     }
 
@@ -130,8 +130,8 @@ import Testing
             let device = try await emulator.makeDevice(userID: "alice")
             let others = try await emulator.cloud.createOperation("login", userID: "bob").id
             let own = try await emulator.cloud.createOperation("login", userID: "alice").id
-            #expect(await emulator.decision(on: own)?.status == "APPROVED")
-            #expect(try await emulator.cloud.operation(others).status == "PENDING")
+            #expect(await emulator.decision(on: own)?.status == .approved)
+            #expect(try await emulator.cloud.operation(others).status == .pending)
             let refused = try await emulator.decide(others, .approve, byDevice: device.id)
             #expect(refused.tasks.last?.failure == "the operation is none of those that wait for the device")
         }
@@ -148,7 +148,7 @@ import Testing
             #expect(try await emulator.cloud.operation(operation).failureCount == 1)
             let right = try await emulator.decide(operation, .approve, byDevice: device.id)
             #expect(right.tasks.map(\.state) == [.failed, .done])
-            #expect(try await emulator.cloud.operation(operation).status == "APPROVED")
+            #expect(try await emulator.cloud.operation(operation).status == .approved)
         }
     }
 
@@ -190,10 +190,10 @@ import Testing
             let device = try await emulator.core.makeDevice(
                 Emulator.NewDevice(origin: .activationCode(registration.activationCode), version: version)
             )
-            #expect(device.id == registration.id && device.status == "PENDING_COMMIT")
-            try await emulator.cloud.commit(registration.id)
+            #expect(device.id == registration.id && device.status == .pendingCommit)
+            try await emulator.cloud.commitRegistration(registration.id)
             let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
-            #expect(await emulator.decision(on: operation)?.status == "APPROVED")
+            #expect(await emulator.decision(on: operation)?.status == .approved)
         }
     }
 
@@ -220,7 +220,7 @@ import Testing
             #expect(device.suite == suite)
             #expect(await emulator.activations().map(\.suite) == [suite])
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice").id
-            #expect(await emulator.decision(on: operation)?.status == "APPROVED")
+            #expect(await emulator.decision(on: operation)?.status == .approved)
         }
     }
 
@@ -248,11 +248,11 @@ import Testing
             // More often than failures block.
             for steps: UInt64 in [1, 3, 1, 1, 1, 1] {
                 let before = try await emulator.cloud.createOperation("login", userID: "alice").id
-                #expect(await emulator.decision(on: before)?.status == "APPROVED")
+                #expect(await emulator.decision(on: before)?.status == .approved)
                 try await emulator.settle(within: .seconds(60))
                 try await emulator.advanceCounter(ofActivation: device.id, by: steps)
                 let after = try await emulator.cloud.createOperation("login", userID: "alice").id
-                #expect(await emulator.decision(on: after)?.status == "APPROVED")
+                #expect(await emulator.decision(on: after)?.status == .approved)
                 #expect(await emulator.journal().compactMap { $0.code?.stepsBehind }.last == steps)
             }
             #expect(await emulator.activations().first?.failedAttempts == 0)
@@ -268,7 +268,7 @@ import Testing
             await emulator.faults.add(lost)
             let device = try await emulator.makeDevice(userID: "alice", version: "4.0")
             let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
-            #expect(await emulator.decision(on: operation)?.status == "APPROVED")
+            #expect(await emulator.decision(on: operation)?.status == .approved)
             #expect(try await emulator.device(device.id).failure == nil)
             #expect(await emulator.journal().filter { $0.path == lost.match.path }.map(\.status) == [200])
         }
@@ -286,7 +286,7 @@ import Testing
             #expect(try await emulator.device(device.id).failure == "the connection broke")
             await emulator.faults.removeAll()
             await emulator.clock.advance(by: .seconds(10))
-            #expect(await emulator.decision(on: operation)?.status == "APPROVED")
+            #expect(await emulator.decision(on: operation)?.status == .approved)
             #expect(try await emulator.device(device.id).failure == nil)
         }
     }
@@ -308,7 +308,7 @@ import Testing
                 }
                 await emulator.faults.removeAll()
                 await emulator.clock.advance(by: .seconds(10))
-                #expect(await emulator.decision(on: operation)?.status == "APPROVED")
+                #expect(await emulator.decision(on: operation)?.status == .approved)
             }
         }
     }
@@ -319,7 +319,7 @@ import Testing
             let error = await #expect(throws: EmulatorError.self) { try await emulator.makeDevice(userID: "alice") }
             #expect(error?.message.contains("the connection broke") == true)
             #expect(await emulator.devices() == [])
-            #expect(await emulator.activations().map(\.status) == ["REMOVED"])
+            #expect(await emulator.activations().map(\.status) == [.removed])
         }
     }
 
@@ -338,7 +338,7 @@ import Testing
         try await withEmulator { emulator in
             let device = try await emulator.makeDevice(userID: "alice")
             try await emulator.removeDevice(device.id)
-            #expect(await emulator.activations().map(\.status) == ["REMOVED"])
+            #expect(await emulator.activations().map(\.status) == [.removed])
             let error = await #expect(throws: EmulatorError.self) { try await emulator.removeDevice(device.id) }
             #expect(error?.code == .notFound)
         }
@@ -350,8 +350,8 @@ import Testing
             try await one.makeDevice(userID: "alice")
             let there = try await one.cloud.createOperation("login", userID: "alice").id
             let elsewhere = try await other.cloud.createOperation("login", userID: "alice").id
-            #expect(await one.decision(on: there)?.status == "APPROVED")
-            #expect(try await other.cloud.operation(elsewhere).status == "PENDING")
+            #expect(await one.decision(on: there)?.status == .approved)
+            #expect(try await other.cloud.operation(elsewhere).status == .pending)
             #expect(await other.devices() == [])
             #expect(await emulator.devices() == [])
         }

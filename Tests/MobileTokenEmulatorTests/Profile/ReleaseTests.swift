@@ -51,7 +51,7 @@ import WireFacts
             let path = device.path("activation/remove")
             let reply = try device.sign(path, uriID: "/pa/activation/remove", with: .possession, in: &fixture)
             #expect(reply.outcome == (works ? "200 OK" : "401 ERR_AUTHENTICATION"), "\(reply.verdict)")
-            #expect(fixture.status(ofActivation: device.activationID) == (works ? "REMOVED" : "ACTIVE"))
+            #expect(fixture.status(ofActivation: device.activationID) == (works ? .removed : .active))
         }
     }
 

@@ -181,7 +181,7 @@ import Testing
             let made = try await emulator.play(scenario: Data(scenario.utf8))
             let shown = try #require(try self.devices(made).first)
             let device = try #require(await emulator.devices().first)
-            #expect(device.version == version.rawValue && device.status == "ACTIVE" && device.userID == "alice")
+            #expect(device.version == version.rawValue && device.status == .active && device.userID == "alice")
             #expect(shown["id"]?.string == device.id && shown["status"] == "ACTIVE" && shown["name"] == "phone")
             #expect(shown["rule"]?["reason"] == "TEST" && shown["tasks"] == [])
             let activation = try #require(await emulator.activations().first)
@@ -189,7 +189,7 @@ import Testing
             #expect(activation.version == version.rawValue)
             let operation = try #require(await emulator.operations().first)
             let decided = try #require(await emulator.decision(on: operation.id))
-            #expect(decided.status == "REJECTED" && decided.rejectReason == "TEST")
+            #expect(decided.status == .rejected && decided.rejectReason == "TEST")
             // The bank was told of it, once.
             let told = emulator.deliveries().compactMap { try? JSONValue(parsing: $0.body) }
             #expect(told.map { $0["activationStatus"] } == ["ACTIVE"])
@@ -209,7 +209,7 @@ import Testing
             let operation = try #require(await emulator.operations().first)
             let decided = try await emulator.decide(operation.id, .approve, byDevice: id)
             #expect(decided.tasks.map(\.state) == [.done])
-            #expect(try await emulator.cloud.operation(operation.id).status == "APPROVED")
+            #expect(try await emulator.cloud.operation(operation.id).status == .approved)
         }
     }
 
@@ -219,7 +219,7 @@ import Testing
             let scenario = #"{"devices": [{"activationCode": "\#(registration.activationCode)"}]}"#
             let events = emulator.events()
             try await emulator.play(scenario: Data(scenario.utf8))
-            #expect(try await emulator.device(registration.id).status == "PENDING_COMMIT")
+            #expect(try await emulator.device(registration.id).status == .pendingCommit)
             // It looks what there is to decide, in vain; only then does nothing but us change the state.
             for await event in events where event.kind == .virtualDevice {
                 if try await emulator.device(registration.id).failure != nil { break }
@@ -231,9 +231,9 @@ import Testing
             let message = try JSONValue(parsing: Array(again.body))["responseObject"]?["message"]?.string
             #expect(message?.hasPrefix("line 1: The device could not be activated: 400 ") == true)
             #expect(try await emulator.exported() == state)
-            try await emulator.cloud.commit(registration.id)
+            try await emulator.cloud.commitRegistration(registration.id)
             let operation = try await emulator.cloud.createOperation("login", userID: "alice")
-            #expect(await emulator.decision(on: operation.id)?.status == "APPROVED")
+            #expect(await emulator.decision(on: operation.id)?.status == .approved)
         }
     }
 

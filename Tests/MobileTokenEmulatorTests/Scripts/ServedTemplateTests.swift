@@ -222,11 +222,11 @@ import Testing
             let listed = try #require(try await service.operations().first)
             #expect(listed.id == operation.id && listed.name == "signing" && listed.formData.title == "Sign")
             try await service.authorize(listed, with: .possession)
-            #expect(try await emulator.cloud.operation(operation.id).status == "APPROVED")
+            #expect(try await emulator.cloud.operation(operation.id).status == .approved)
             await #expect {
                 try await emulator.cloud.createOperation(named: "x", data: "A1", formData: ["title": "t"], userID: nil)
             } throws: {
-                ($0 as? EmulatorError)?.message == "'formData.message' is missing"
+                ($0 as? CloudError)?.message == "'formData.message' is missing"
             }
         }
     }

@@ -68,7 +68,7 @@ extension Emulator {
             #expect(await emulator.clock.isManual)
             #expect(await emulator.faults.rules == rules)
             #expect(emulator.deliveries().count == 1)
-            #expect(await emulator.operations().map(\.status) == ["PENDING"])
+            #expect(await emulator.operations().map(\.status) == [.pending])
             #expect(await emulator.templates().contains { $0.name == "order" })
             #expect(await emulator.journal().contains { $0.path == "/_emulator/snapshots/1/restore" })
             // The rule has struck once.
@@ -99,7 +99,7 @@ extension Emulator {
                 try await emulator.decide(second, .approve, byDevice: device.id)
                 try await emulator.restore(snapshot.id)
                 #expect(try await emulator.device(device.id).tasks.map(\.state) == [.done])
-                await #expect(throws: EmulatorError.self) { try await emulator.cloud.operation(second) }
+                await #expect(throws: CloudError.self) { try await emulator.cloud.operation(second) }
             }
             #expect(await emulator.journal().compactMap { $0.code?.stepsBehind } == [])
             // A server whose counter went ahead is followed.

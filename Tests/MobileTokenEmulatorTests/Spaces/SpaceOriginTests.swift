@@ -73,7 +73,7 @@ import Testing
                 await server.faults.removeAll()
                 let operation = try await server.cloud.createOperation("login", userID: "bob").id
                 try await server.decide(operation, .approve, byDevice: device.id)
-                #expect(await server.operations().first?.status == "APPROVED")
+                #expect(await server.operations().first?.status == .approved)
                 #expect(await server.operations().count == 2)
             }
         }
@@ -113,7 +113,9 @@ import Testing
         try await withEmulator { emulator in
             let text = String(repeating: "x", count: 600_000)
             for _ in 0..<2 {
-                _ = try await emulator.cloud.createMessage(userID: "alice", subject: "a", summary: "b", body: text)
+                _ = try await emulator.cloud.createMessage(
+                    .init(userID: "alice", subject: "a", summary: "b", body: text)
+                )
             }
             let state = try JSONValue(parsing: Array(try await emulator.exported()))
             let space = try await self.space(emulator, from: ["state": state])

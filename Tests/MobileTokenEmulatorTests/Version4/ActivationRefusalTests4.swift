@@ -39,7 +39,7 @@ import WireFacts
         let (id, code) = try Self.registration(in: &fixture)
         #expect(try Self.activate("AAAAA-AAAAA-AAAAA-AAAAA", in: &fixture).outcome == "400 ERR_ACTIVATION")
         #expect(try Self.activate(code, in: &fixture).status == 200)
-        #expect(fixture.status(ofActivation: id) == "PENDING_COMMIT")
+        #expect(fixture.status(ofActivation: id) == .pendingCommit)
         #expect(try Self.activate(code, in: &fixture).outcome == "400 ERR_ACTIVATION")
         let (_, late) = try Self.registration(in: &fixture)
         fixture.advance(seconds: 300)
@@ -53,7 +53,7 @@ import WireFacts
         #expect(try Self.activate(code, in: &fixture).outcome == "400 ERR_ACTIVATION")
         #expect(try Self.activate(code, otp: "1235", in: &fixture).outcome == "400 ERR_ACTIVATION")
         #expect(try Self.activate(code, otp: "1234", in: &fixture).status == 200)
-        #expect(fixture.status(ofActivation: id) == "ACTIVE")
+        #expect(fixture.status(ofActivation: id) == .active)
     }
 
     @Test(arguments: AlgorithmSuite.available)

@@ -39,14 +39,14 @@ import WireFacts
         let right = device.knowledge
         device.knowledge = Self.wrongKey
         for _ in 1...5 { #expect(try device.confirm(in: &fixture).outcome == "401 ERR_AUTHENTICATION") }
-        #expect(fixture.status(ofActivation: device.activationID) == "BLOCKED")
+        #expect(fixture.status(ofActivation: device.activationID) == .blocked)
         _ = try fixture.backend.administer(.unblock(activationID: device.activationID), at: fixture.now)
-        #expect(fixture.status(ofActivation: device.activationID) == "PENDING_COMMIT")
+        #expect(fixture.status(ofActivation: device.activationID) == .pendingCommit)
         device.knowledge = right
         #expect(try device.confirm(in: &fixture).outcome == "200 OK")
         fixture.advance(seconds: 301)
         _ = fixture.backend.settle(at: fixture.now)
-        #expect(fixture.status(ofActivation: device.activationID) == "REMOVED")
+        #expect(fixture.status(ofActivation: device.activationID) == .removed)
     }
 
     @Test(.wireFact("4.1", "2.6")) func headersOfOneVersionAreNoneOfTheOther() throws {

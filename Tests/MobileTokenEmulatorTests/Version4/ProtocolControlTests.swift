@@ -54,7 +54,7 @@ import Testing
             try await emulator.setProtocolRules(EmulatorProtocolRules())
             try await emulator.reset()
             #expect(await emulator.protocolRules().minimumVersion == 4)
-            await #expect(throws: EmulatorError.self) {
+            await #expect(throws: CloudError.self) {
                 try await emulator.cloud.register(userID: "alice", protocolVersion: "3.3")
             }
         }

@@ -90,7 +90,7 @@ import Testing
         #expect(throws: Refusal.self) {
             try fixture.backend.administer(.block(activationID: device.activationID, until: 0), at: fixture.now)
         }
-        #expect(fixture.status(ofActivation: older.activationID) == "ACTIVE")
+        #expect(fixture.status(ofActivation: older.activationID) == .active)
     }
 
     @Test func anOfflineCodeOfVersionFourIsOfKeyTwo() throws {
@@ -123,7 +123,7 @@ import Testing
         #expect(refused["otpValid"]?.bool == false && refused["remainingAttempts"]?.int64 == 4)
         let accepted = try verify([keys.possession, #require(device.knowledge)])
         #expect(accepted["otpValid"]?.bool == true && accepted["signatureType"]?.string == "POSSESSION_KNOWLEDGE")
-        #expect(fixture.status(ofOperation: operation.id) == "APPROVED")
+        #expect(fixture.status(ofOperation: operation.id) == .approved)
         #expect(try device.validate(in: &fixture).outcome == "200 OK")
     }
 

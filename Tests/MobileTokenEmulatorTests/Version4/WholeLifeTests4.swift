@@ -37,8 +37,8 @@ import WireFacts
             in: &fixture
         )
         #expect(rejected.outcome == "200 OK")
-        #expect(fixture.status(ofOperation: payment.id) == "APPROVED")
-        #expect(fixture.status(ofOperation: login.id) == "REJECTED")
+        #expect(fixture.status(ofOperation: payment.id) == .approved)
+        #expect(fixture.status(ofOperation: login.id) == .rejected)
         #expect(try device.validate(in: &fixture).outcome == "200 OK")
 
         let (blob, blockExpires) = try device.status(in: &fixture)
@@ -52,7 +52,7 @@ import WireFacts
         #expect(synchronization.outcome == .inSync && synchronization.distance == 0)
 
         #expect(try device.send(.activationRemove, in: &fixture).object["activationId"]?.string == device.activationID)
-        #expect(fixture.status(ofActivation: device.activationID) == "REMOVED")
+        #expect(fixture.status(ofActivation: device.activationID) == .removed)
         #expect(try device.sendWithToken("/api/inbox/count", in: &fixture).outcome == "401 ERR_AUTHENTICATION")
         // A removed activation can still read that it is.
         device.forgetTemporaryKeys()

@@ -160,11 +160,11 @@ struct SharedStreamTests {
                     await Self.poll([fast, slow]) { await node.fleet.health.counts[.active] ?? 0 > 0 }
                 }
                 for user in Self.users { _ = try await emulator.cloud.createOperation("login", userID: user) }
-                while await emulator.operations().contains(where: { $0.status == "PENDING" }) {
+                while await emulator.operations().contains(where: { $0.status == .pending }) {
                     for node in [fast, slow] { node.clock.advance(by: .seconds(1)) }
                     await Task.yield()
                 }
-                #expect(await emulator.operations().map(\.status) == ids.map { _ in "APPROVED" })
+                #expect(await emulator.operations().map(\.status) == ids.map { _ in .approved })
                 #expect(await emulator.activations().allSatisfy { $0.failedAttempts == 0 })
                 for node in [fast, slow] { await node.stop() }
             }

@@ -19,16 +19,16 @@ import MobileTokenReceipts
                 try await stage.createOperation("payment_suspicious", amount: "1"),
             ]
             try await stage.withDaemon { daemon in
-                #expect(await stage.emulator.decision(on: small)?.status == "APPROVED")
+                #expect(await stage.emulator.decision(on: small)?.status == .approved)
                 for reason in ["overLimit", "accountNotAllowed", "unknownTemplate", "incomplete"] {
                     let text = "mobile_token_operations_left_total{reason=\"\(reason)\"} 1.0"
                     _ = try await daemon.waitForMetrics(with: text)
                 }
                 // A payment that is made now is approved after the others were left.
                 let last = try await stage.createOperation("payment", amount: "1")
-                #expect(await stage.emulator.decision(on: last)?.status == "APPROVED")
+                #expect(await stage.emulator.decision(on: last)?.status == .approved)
                 for operation in left {
-                    #expect(try await stage.emulator.cloud.operation(operation).status == "PENDING")
+                    #expect(try await stage.emulator.cloud.operation(operation).status == .pending)
                 }
             }
 
@@ -104,7 +104,7 @@ import MobileTokenReceipts
                 let metrics = try await daemon.get("/metrics").body
                 #expect(metrics.contains("approval_daemon_activations{phase=\"rolledBack\"} 1.0"))
             }
-            #expect(try await stage.emulator.cloud.operation(operation).status == "PENDING")
+            #expect(try await stage.emulator.cloud.operation(operation).status == .pending)
             #expect(await stage.emulator.requests(to: "/api/auth/**", since: position).isEmpty)
         }
     }
@@ -132,9 +132,9 @@ import MobileTokenReceipts
                 try await client.pauseDeciding(reason: "audit")
                 let operation = try await stage.createOperation("payment", amount: "2")
                 try await daemon.waitUntilUnwell(because: "decidingPaused")
-                #expect(try await stage.emulator.cloud.operation(operation).status == "PENDING")
+                #expect(try await stage.emulator.cloud.operation(operation).status == .pending)
                 try await client.resumeDeciding()
-                #expect(await stage.emulator.decision(on: operation)?.status == "APPROVED")
+                #expect(await stage.emulator.decision(on: operation)?.status == .approved)
             }
             await store.close()
         }
@@ -144,7 +144,7 @@ import MobileTokenReceipts
         try await Stage.with { stage in
             let operation = try await stage.createOperation("payment", amount: "2")
             try await stage.withDaemon { daemon in
-                #expect(await stage.emulator.decision(on: operation)?.status == "APPROVED")
+                #expect(await stage.emulator.decision(on: operation)?.status == .approved)
                 var text = ""
                 while !text.contains("mobile_token_decisions_total") { text = try await daemon.get("/metrics").body }
                 let names = try Prometheus.check(text)
@@ -160,7 +160,7 @@ import MobileTokenReceipts
             let operation = try await stage.createOperation("payment", amount: "2")
             let daily = ["APPROVAL_DAEMON_RECEIPTS_EXPORT_INTERVAL_SECONDS": "86400"]
             try await stage.withDaemon(daily) { daemon in
-                #expect(await stage.emulator.decision(on: operation)?.status == "APPROVED")
+                #expect(await stage.emulator.decision(on: operation)?.status == .approved)
                 let text = try await daemon.waitForMetrics(with: "approval_daemon_receipts_unexported 2.0")
                 #expect(!text.contains("approval_daemon_receipts_exported_timestamp_seconds"))
                 #expect(text.contains("approval_daemon_receipts_bytes "))
@@ -180,9 +180,9 @@ import MobileTokenReceipts
             let operation = try await stage.createOperation("payment", amount: "2")
             try await stage.withDaemon { daemon in
                 while !(try await daemon.get("/metrics").body.contains(#"agent_events_total{kind="retrying"}"#)) {}
-                #expect(try await stage.emulator.cloud.operation(operation).status == "PENDING")
+                #expect(try await stage.emulator.cloud.operation(operation).status == .pending)
                 try stage.folder.write("passwords", "* \(Stage.password)\n")
-                #expect(await stage.emulator.decision(on: operation)?.status == "APPROVED")
+                #expect(await stage.emulator.decision(on: operation)?.status == .approved)
             }
         }
     }

@@ -51,11 +51,11 @@ import Testing
             try stage.folder.write("passwords", "other wrong\n")
             program.send(SIGHUP)
             try await program.waitForLine(with: #""message":"password not read""#)
-            #expect(try await stage.emulator.cloud.operation(operation).status == "PENDING")
+            #expect(try await stage.emulator.cloud.operation(operation).status == .pending)
 
             try stage.folder.write("passwords", right)
             program.send(SIGHUP)
-            #expect(await stage.emulator.decision(on: operation)?.status == "APPROVED")
+            #expect(await stage.emulator.decision(on: operation)?.status == .approved)
             try await daemon.waitUntilWell()
             #expect(try await !daemon.get("/metrics").body.contains("approval_daemon_stopped_activations"))
             program.send(SIGTERM)

@@ -28,7 +28,7 @@ struct Stage: Sendable {
             let client = try emulator.makeClient { $0.store = store }
             let registration = try await emulator.cloud.register(userID: "alice")
             let activation = try await client.activate(code: registration.activationQRCode, password: Self.password)
-            try await emulator.cloud.commit(registration.id)
+            try await emulator.cloud.commitRegistration(registration.id)
             await client.shutdown()
             await store.close()
             try folder.write("passwords", "other wrong\n\(activation.activationID) \(Self.password)\n")
