@@ -27,7 +27,7 @@ import Testing
             }
             // Either nothing was signed yet, or what was signed came to its end, and its receipt says so.
             let decided = try await stage.emulator.cloud.operation(operation).status
-            #expect(try await stage.receipts().map(\.outcome?.result) == (decided == "APPROVED" ? [.accepted] : []))
+            #expect(try await stage.receipts().map(\.outcome?.result) == (decided == .approved ? [.accepted] : []))
         }
     }
 
