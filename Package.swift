@@ -284,7 +284,8 @@ let package = Package(
                 "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenEmulator", "MobileTokenTesting",
                 "ApprovalTesting",
                 "MobileTokenReceipts",
-                "ApprovalExerciser", "PowerAuth", "Coordination", "ExactJSON", "HTTPClientTransport", "TestSupport",
+                "ApprovalExerciser", "PowerAuth", "PowerAuthCrypto", "PowerAuthProtocol", "Coordination", "ExactJSON",
+                "HTTPClientTransport", "TestSupport",
             ]
         ),
         .testTarget(

@@ -1,4 +1,5 @@
 // Asks for an approval, and acts once on it; a gate in front of what an AI agent may call; a test of both.
+import Foundation
 import MobileTokenApprovals
 import MobileTokenTesting
 
@@ -59,6 +60,13 @@ func testing(request: ApprovalRequest) async throws {
     await clock.waitForSleepers(1)
     clock.advance(by: .seconds(5))
     print(try await action)
+    // snippet.hide
+}
+
+func believing(request: inout ApprovalRequest) throws {
+    // snippet.show
+    let key = try DeviceKey.PublicKey(pem: String(contentsOfFile: "/etc/deployer/alice.pem", encoding: .utf8))
+    request.deviceKeys = ["alice": [key]]
     // snippet.hide
 }
 

@@ -4,6 +4,7 @@
 @_exported public import struct MobileTokenCloud.CloudError
 @_exported public import class MobileTokenReceipts.ReceiptArchive
 @_exported public import struct MobileTokenReceipts.ReceiptFault
+@_exported public import enum PowerAuth.DeviceKey
 @_exported public import struct PowerAuth.SealingKey
 @_exported public import protocol PowerAuth.SealingKeyProvider
 @_exported public import struct PowerAuthCrypto.SecretBytes

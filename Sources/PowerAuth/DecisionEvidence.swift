@@ -33,6 +33,11 @@ package protocol DecisionEvidenceSource: Sendable {
     /// Asks for the status, and signs nothing.
     func unsignedStatus() async throws -> ActivationStatus
 
+    // MARK: The device's own key
+
+    /// Signs the data of an operation with the device's own key, as a JSON web token.
+    func deviceSignature(ofOperationData data: String, with authentication: Authentication) async throws -> String
+
     // MARK: Decisions
 
     /// The store, when it keeps receipts.

@@ -12,6 +12,8 @@ package final class TestServer: ApprovalServer {
         package var reason: String?
         package var registration = "device-1"
         package var factors = "possession_knowledge"
+        /// The device's own signature of what it approves.
+        package var signature: (@Sendable (ApprovalOperation) -> String?)?
 
         package init(
             status: String = "APPROVED",
@@ -194,6 +196,9 @@ package final class TestServer: ApprovalServer {
                         "activationId": .string(decision.registration), "authFactor": .string(decision.factors),
                     ]
                     data["rejectReason"] = decision.reason.map { .string($0) }
+                    if let signature = decision.signature?(operation) {
+                        data["mobileTokenData"] = ["deviceSignature": .string(signature)]
+                    }
                     state.operations[index].additionalData = .object(data)
                 } else if operation.expires <= now {
                     state.operations[index].status = "EXPIRED"

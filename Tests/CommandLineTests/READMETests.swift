@@ -32,6 +32,7 @@ import Testing
         ("Sources/MobileTokenTesting/MobileTokenTesting.docc/MobileTokenTesting.md", "Snippets", 1),
         ("Sources/MobileTokenEmulator/MobileTokenEmulator.docc/VirtualDevices.md", "Snippets", 1),
         ("Sources/MobileTokenApprovals/MobileTokenApprovals.docc/Asking.md", "Snippets", 4),
+        ("Sources/MobileTokenApprovals/MobileTokenApprovals.docc/WhatTheAskerKnows.md", "Snippets", 1),
         // The same again, where it is tested against a server.
         ("Sources/MobileToken/Operations/OperationsService.swift", "Tests/MobileTokenTests", 2),
     ]

@@ -4,8 +4,10 @@ import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuthCrypto
+import PowerAuthProtocol
 import TestSupport
 import Testing
+import WireFacts
 
 @testable import MobileTokenApprovals
 @testable import MobileTokenReceipts
@@ -147,6 +149,79 @@ import Testing
             running.cancel()
             _ = await running.result
             await store.close()
+        }
+    }
+
+    /// The one step that does not take the server's word: the agent signs with its device's own key, which the asker learned from the
+    /// device itself.
+    @Test(.wireFact("B14"), arguments: [ProtocolVersion.v3_3, .v4_0])
+    func anApprovalIsSignedByTheDeviceItself(version: ProtocolVersion) async throws {
+        let folder = try TemporaryFolder()
+        var configuration = Emulator.Configuration()
+        configuration.templates = [Self.template]
+        try await withEmulator(configuration) { emulator in
+            let client = try emulator.makeClient {
+                $0.clock = self.clock
+                $0.version = version
+                $0.suite = .p384
+                $0.transport = try self.traffic.transport()
+            }
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            var deciding = ApprovalAgent.Configuration()
+            deciding.signsByDevice = true
+            let agent = ApprovalAgent(
+                fleet: client.fleet(),
+                factors: { try await $0.unlockKnowledge(password: password) },
+                configuration: deciding
+            ) { _ in .approve }
+            let running = Task { try await agent.run() }
+            let time = Task { await self.traffic.pass(self.clock, by: .milliseconds(500)) }
+            var settings = ApprovalDesk.Configuration()
+            settings.limits.shortestPoll = .milliseconds(20)
+            settings.limits.longestPoll = .milliseconds(100)
+            settings.limits.questionInterval = .zero
+            let desk = try await ApprovalDesk(
+                audience: "both-halves",
+                cloud: emulator.cloud,
+                ledger: .inMemory(),
+                configuration: settings
+            )
+            func request(_ id: String, _ key: DeviceKey.PublicKey) -> ApprovalRequest {
+                var request = ApprovalRequest(
+                    id: id,
+                    from: .user("alice"),
+                    template: ApprovalTemplate("deploy", signs: Self.form, operationType: "deploy"),
+                    parameters: ["version": "1.0"],
+                    action: .bytes([1]),
+                    expires: .seconds(300)
+                )
+                request.deviceKeys = ["alice": [key]]
+                return request
+            }
+            let key = try await activation.devicePublicKeys().ecdsa
+            let evidence = try await desk.perform(request("one", key)) { $0.approvals.map(\.evidence) }
+            #expect(evidence == [.deviceSignature])
+            // Whoever made another device for alice at the server approves nothing.
+            let stranger = try await emulator.makeActivation(user: "alice", password: password)
+            let other = try await stranger.devicePublicKeys().ecdsa
+            let error = await #expect(throws: ApprovalError.self) {
+                try await desk.perform(request("two", other)) { _ in }
+            }
+            #expect(error?.code == .deviceNotAccepted)
+
+            // Afterwards, the receipt is enough for a stranger who has the key.
+            let questions = ReceiptArchive(folder: folder.file("questions"))
+            try await desk.exportReceipts(to: questions)
+            let receipt = try #require(try await questions.questionReceipts().first { $0.facts.state == "done" })
+            let answer = try #require(receipt.personal?["answers"]?.array?.first)
+            let token = try #require(answer["deviceSignature"]?.string)
+            let payload = try #require(key.payload(ofWebSignature: token))
+            #expect(try JSONValue(parsing: payload)["operationData"] == answer["data"])
+            #expect(answer["deviceKey"]?.string == Data(key.der).base64EncodedString())
+
+            time.cancel()
+            running.cancel()
+            _ = await running.result
         }
     }
 

@@ -29,6 +29,10 @@ struct ScriptedEvidence: DecisionEvidenceSource {
         )
     }
 
+    func deviceSignature(ofOperationData data: String, with authentication: Authentication) async throws -> String {
+        "signature of \(data)"
+    }
+
     func fate(of decision: OpenDecision) async throws -> CounterEvidence { .unknown }
     func openDecisions() async throws -> [OpenDecision] { [] }
     func timeLeft(of decision: OpenDecision) -> Duration { .zero }

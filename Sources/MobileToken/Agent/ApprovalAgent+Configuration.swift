@@ -22,6 +22,9 @@ extension ApprovalAgent {
         /// Asks the history what became of a decision when nothing else tells, which is not done by default. That takes a
         /// signature, and servers return the latest hundred operations.
         public var asksHistory = false
+        /// Signs what it approves with the device's own key too, which is not done by default: see
+        /// ``OperationsService/signedByDevice(_:with:)``. That takes possession and knowledge, and one more request for each approval.
+        public var signsByDevice = false
         /// Numbers in 0..<1 that spread retries.
         package var random: @Sendable () -> Double = { .random(in: 0..<1) }
 

@@ -54,8 +54,14 @@ extension ApprovalAgent {
         case .approve:
             // Possession alone where that is enough, so that no more is unlocked than is needed.
             let isEnough = operation.allows(.possession)
-            let factors = isEnough ? .possession : try await self.authentication(with: service.channel)
-            try await service.authorize(operation, with: factors, as: decision(.approve, with: factors))
+            guard self.configuration.signsByDevice else {
+                let factors = isEnough ? .possession : try await self.authentication(with: service.channel)
+                return try await service.authorize(operation, with: factors, as: decision(.approve, with: factors))
+            }
+            let unlocked = try await self.authentication(with: service.channel)
+            let signed = try await service.signedByDevice(operation, with: unlocked)
+            let factors = isEnough ? .possession : unlocked
+            try await service.authorize(signed, with: factors, as: decision(.approve, with: factors))
         case .reject(let reason):
             try await service.reject(operation, reason: reason, as: decision(.reject, reason, with: .possession))
         case .leave, .later: throw MobileTokenError(.notAuthorizable, "The operation was not decided")

@@ -82,7 +82,7 @@ extension QuestionRecord {
                     bindings: try self.parts.indices.map { try self.binding($0).digest }
                 ),
                 questions: questions,
-                answers: self.parts.map(\.json),
+                answers: self.parts.indices.map { self.parts[$0].json(deviceKey: self.signingKey($0)) },
                 settlement: self.settled.map {
                     ["outcome": .string($0.outcome.rawValue), "by": .string($0.person)]
                 }
@@ -93,7 +93,9 @@ extension QuestionRecord {
 
 extension QuestionRecord.Part {
     /// The words of the server about the operation of a person.
-    fileprivate var json: JSONObject {
+    ///
+    /// - Parameter deviceKey: The key of the device that signed the data.
+    fileprivate func json(deviceKey: String?) -> JSONObject {
         var json: JSONObject = ["person": .string(self.person.id), "user": .string(self.person.user)]
         json["operation"] = self.operationID.map { .string($0) }
         json["answer"] = .string(self.answer.rawValue)
@@ -103,6 +105,8 @@ extension QuestionRecord.Part {
         json["registration"] = self.registrationID.map { .string($0) }
         json["factors"] = self.factors.map { .string($0) }
         json["reason"] = self.reason.map { .string($0) }
+        json["deviceSignature"] = self.deviceSignature.map { .string($0) }
+        json["deviceKey"] = deviceKey.map { .string($0) }
         if self.isSurplus { json["surplus"] = true }
         return json
     }

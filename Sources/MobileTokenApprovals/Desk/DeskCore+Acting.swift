@@ -202,6 +202,7 @@ extension DeskCore {
             return ApprovalState.serverEnds.contains(operation.status) || operation.status == "PENDING"
                 ? .ends(.mismatched, .bindingMismatch, "The server no longer says that it was approved") : .silent
         }
+        if let (code, message) = record.objectionToSignature(index) { return .ends(.failed, code, message) }
         if let factors = record.terms.factors {
             guard let used = operation.factors else {
                 return .ends(.failed, .cannotVerify, "The server does not tell the factors, which the request demands")

@@ -296,7 +296,8 @@ final class DeskCore: Sendable {
             ending = (.mismatched, .bindingMismatch, "The server asks something else: \(objection)")
         case .unreadable where record.terms.demandsDevice:
             ending = (.failed, .cannotVerify, "The server does not tell factors or devices, which the request demands")
-        case .unreadable where record.terms.acceptsUnverifiedData:
+        case .unreadable where record.terms.acceptsUnverifiedData || record.terms.deviceKeys != nil:
+            // The device's signature tells the data, once there is one.
             (ending, evidence) = (nil, .unverifiedData)
         case .unreadable:
             ending = (

@@ -198,7 +198,19 @@ struct QuestionRecord: Sendable, Equatable, Codable {
     mutating func answer(_ index: Int, _ answer: Part.Answer, _ operation: ApprovalOperation, at now: Int64) {
         guard self.state.isPending, self.parts[index].answer == .pending else { return }
         self.parts[index].close(answer, operation)
+        if answer == .approved { self.checkSignature(index) }
         self.count(at: now)
+    }
+
+    /// Believes an approval by the device's signature, or lets it not count.
+    private mutating func checkSignature(_ index: Int) {
+        guard self.terms.deviceKeys != nil else { return }
+        if self.objectionToSignature(index) == nil {
+            self.parts[index].evidence = .deviceSignature
+            self.parts[index].signedData = try? self.expectedData(index)
+        } else {
+            self.parts[index].answer = .discounted
+        }
     }
 
     /// Strikes out a person who approved and no longer counts.
@@ -236,6 +248,9 @@ struct QuestionRecord: Sendable, Equatable, Codable {
         } else if let part = self.parts.first(where: { $0.answer == .canceled }) {
             let reason = part.reason.map { ": \($0)" } ?? ""
             self.end(.canceled, .canceled, "It was canceled at the server" + DisplayText.escaped(reason), at: now)
+        } else if let index = self.parts.firstIndex(where: { $0.answer == .discounted }) {
+            let (code, message) = self.objectionToSignature(index) ?? (.failed, "An approval does not count")
+            self.end(.failed, code, message, at: now)
         } else if self.parts.contains(where: { $0.answer == .expired }) {
             self.end(.expired, .expired, "Nobody decided in time", at: now)
         } else {
@@ -318,6 +333,8 @@ extension QuestionRecord {
         var factors: String?
         var reason: String?
         var evidence: PersonalApproval.Evidence?
+        /// The device's own signature of the data, as the server handed it on.
+        var deviceSignature: String?
         /// The server says that the operation is over.
         var isOver = false
         /// Approved after it was over for the asker.
@@ -354,6 +371,7 @@ extension QuestionRecord {
             self.registrationID = operation.registrationID
             self.factors = operation.factors
             self.reason = operation.rejectReason ?? operation.statusReason
+            self.deviceSignature = operation.deviceSignature
         }
     }
 }

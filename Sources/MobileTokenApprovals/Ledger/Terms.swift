@@ -17,8 +17,14 @@ struct Terms: Sendable, Equatable, Codable {
     /// In milliseconds.
     var minimumDeviceAge: Int64?
     var offlineRegistrations: [String: String]
+    /// `SubjectPublicKeyInfo` in Base64, by user id; `nil` when the server's word is enough.
+    var deviceKeys: [String: [String]]?
     var acceptsUnverifiedData: Bool
     var language: String?
+
+    private var deviceKeysByBytes: [[UInt8]: [String]] {
+        Dictionary((self.deviceKeys ?? [:]).map { (Array($0.key.utf8), $0.value) }) { one, other in one + other }
+    }
 
     /// Returns whether both ask the same of the same people, byte by byte.
     func asksTheSame(as other: Terms) -> Bool {
@@ -32,6 +38,7 @@ struct Terms: Sendable, Equatable, Codable {
         return bytes(self) == bytes(other) && self.validFor == other.validFor
             && self.minimumDeviceAge == other.minimumDeviceAge
             && self.acceptsUnverifiedData == other.acceptsUnverifiedData
+            && self.deviceKeysByBytes == other.deviceKeysByBytes
     }
 }
 

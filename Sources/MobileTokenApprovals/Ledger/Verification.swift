@@ -1,6 +1,8 @@
 import Basics
 import ExactJSON
 import Foundation
+import PowerAuth
+import PowerAuthCrypto
 
 /// The result of a look at an operation.
 enum Reading: Equatable {
@@ -71,6 +73,29 @@ extension QuestionRecord {
         }
         guard answered.count == asked.count else { return "the server added parameters" }
         return nil
+    }
+}
+
+extension QuestionRecord {
+    /// The key that signed what a person approved, in Base64; `nil` when there is none, or none is asked for.
+    func signingKey(_ index: Int) -> String? {
+        let part = self.parts[index]
+        guard let keys = self.terms.deviceKeys?[part.person.user], let signature = part.deviceSignature,
+            let data = try? self.expectedData(index)
+        else { return nil }
+        return keys.first { encoded in
+            guard let der = Base64.decode(encoded), let key = try? DeviceKey.PublicKey(der: der) else { return false }
+            return key.isSignature(signature, ofOperationData: data)
+        }
+    }
+
+    /// Returns why the approval of a person does not count without a signature; `nil` when it does.
+    func objectionToSignature(_ index: Int) -> (ApprovalError.Code, String)? {
+        guard self.terms.deviceKeys != nil, self.signingKey(index) == nil else { return nil }
+        let part = self.parts[index]
+        return part.deviceSignature == nil
+            ? (.cannotVerify, "The server hands on no signature of \(part.person)'s device, which the request demands")
+            : (.deviceNotAccepted, "What \(part.person) approved is signed by none of the keys that the request names")
     }
 }
 

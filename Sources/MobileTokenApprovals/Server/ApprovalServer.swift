@@ -1,4 +1,5 @@
 package import ExactJSON
+import PowerAuth
 
 /// The calls of a server that a desk needs. Times are the server's, in milliseconds since 1970.
 package protocol ApprovalServer: Sendable {
@@ -85,6 +86,11 @@ package struct ApprovalOperation: Sendable, Equatable {
     }
     var factors: String? { self.additionalData?["authFactor"]?.string }
     var rejectReason: String? { self.additionalData?["rejectReason"]?.string }
+    /// The device's own signature of the data, which nobody has checked yet.
+    var deviceSignature: String? {
+        let signature = self.additionalData?["mobileTokenData"]?[OperationSignature.member]?.string
+        return signature.flatMap { $0.utf8.count <= 16 << 10 ? $0 : nil }
+    }
 }
 
 /// A registration as an authenticated answer shows it.

@@ -1,4 +1,6 @@
 import Basics
+public import PowerAuth
+import PowerAuthCrypto
 
 /// A request for an approval: who is asked, what they see, and the bytes that will be acted on.
 ///
@@ -56,6 +58,11 @@ public struct ApprovalRequest: Sendable, Identifiable {
     public var minimumDeviceAge: Duration?
     /// The registrations whose offline QR code tells the data of an operation, by user id, for a server whose answers do not.
     public var offlineRegistrations: [String: String] = [:]
+    /// The public keys of people's devices, by user id, learned by another way than the server; empty when the server's word is enough.
+    ///
+    /// With any, everybody who is asked needs one, and only an approval counts whose data one of them has signed. A lie of the server is
+    /// noticed then. The device must sign by itself: an agent does so with `signsByDevice`, a bank's app when it is made to.
+    public var deviceKeys: [String: [DeviceKey.PublicKey]] = [:]
     /// The fate of the question when the waiting task is canceled.
     public var onCancel: Cancellation = .withdraw
     /// Answers of the server with which the caller is content.
@@ -107,6 +114,15 @@ public struct ApprovalRequest: Sendable, Identifiable {
         guard self.devices?.isEmpty != true, self.factors?.isEmpty != true else {
             throw ApprovalError(.invalidRequest, "An empty set of devices or factors lets nobody approve")
         }
+        if !self.deviceKeys.isEmpty {
+            // A name that is mistyped must not leave somebody's approval unsigned.
+            for person in self.approvers.people where self.deviceKeys[person.user]?.isEmpty != false {
+                throw ApprovalError(
+                    .invalidRequest,
+                    "There is no device key of \(person), while there are some of others"
+                )
+            }
+        }
         if let language = self.language {
             guard (1...35).contains(language.utf8.count),
                 language.utf8.allSatisfy({ $0.isASCIILetterOrDigit || $0 == 0x2D })
@@ -127,6 +143,7 @@ public struct ApprovalRequest: Sendable, Identifiable {
             devices: self.devices?.sorted(),
             minimumDeviceAge: self.minimumDeviceAge?.milliseconds,
             offlineRegistrations: self.offlineRegistrations,
+            deviceKeys: self.deviceKeys.isEmpty ? nil : self.deviceKeys.mapValues { $0.map { Base64.encode($0.der) } },
             acceptsUnverifiedData: self.accepting.contains(.unverifiedData),
             language: self.language
         )

@@ -34,6 +34,8 @@ public struct PersonalApproval: Sendable, Hashable {
         case answer
         /// The server's offline QR code showed the data, before the decision.
         case offlineCode
+        /// A key of ``ApprovalRequest/deviceKeys`` signed the data: the device's word, which needs no server to be believed.
+        case deviceSignature
         /// The server says that the operation was approved, and shows no data: accepted by the caller's word.
         case unverifiedData
     }

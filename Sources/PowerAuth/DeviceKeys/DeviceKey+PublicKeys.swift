@@ -22,7 +22,7 @@ extension DeviceKey {
         /// The same in PEM.
         public let pem: String
 
-        private init(rawBytes: [UInt8], der: [UInt8]) throws {
+        init(rawBytes: [UInt8], der: [UInt8]) throws {
             self.rawBytes = rawBytes
             self.der = der
             self.pem = try DER.pem(der, label: "PUBLIC KEY")

@@ -11,6 +11,12 @@ package struct JSONWebToken: Sendable {
         case hs384 = "HS384"
         /// ECDSA over P-256 with SHA-256, the signature as r‖s.
         case es256 = "ES256"
+        /// ECDSA over P-384 with SHA-384, the signature as r‖s.
+        case es384 = "ES384"
+        /// ML-DSA of FIPS 204.
+        case mldsa65 = "ML-DSA-65"
+        /// ML-DSA of FIPS 204.
+        case mldsa87 = "ML-DSA-87"
     }
 
     private struct Header: Codable {
@@ -25,7 +31,8 @@ package struct JSONWebToken: Sendable {
     package let signature: [UInt8]
     /// The algorithm that the header names; `nil` for any other, and when the header demands extensions.
     package let algorithm: Algorithm?
-    private let payload: [UInt8]
+    /// The bytes that were signed. Check the signature before using them.
+    package let payload: [UInt8]
 
     /// Splits a token: three parts in base64url, the first a JSON object.
     ///

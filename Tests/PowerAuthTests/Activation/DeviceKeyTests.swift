@@ -228,6 +228,82 @@ import WireFacts
         #expect(mldsa.isValid(request.suffix(3309), for: Array(signed)))
         #expect(signed.count > 1952)
     }
+
+    // MARK: Checked by others
+
+    @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
+    func aStrangerChecksWhatTheDeviceSigned(version: ProtocolVersion) async throws {
+        let (_, activation) = try await Self.activation(version)
+        let (_, other) = try await Self.activation(version)
+        let payload = Array("anything".utf8)
+        let signature = try await activation.deviceWebSignature(of: payload, with: Self.twoFactors)
+        let known = try await activation.devicePublicKeys().ecdsa
+        let key = try DeviceKey.PublicKey(pem: known.pem)
+        #expect(key == known)
+        #expect(try DeviceKey.PublicKey(der: known.der) == known)
+        #expect(key.payload(ofWebSignature: signature) == payload)
+        #expect(try await other.devicePublicKeys().ecdsa.payload(ofWebSignature: signature) == nil)
+        // Each character decides, but for the bits of a last one that base64 does not use.
+        let characters = Array(signature.utf8)
+        for position in characters.indices {
+            var damaged = characters
+            damaged[position] = damaged[position] == 0x41 ? 0x42 : 0x41
+            let result = key.payload(ofWebSignature: String(decoding: damaged, as: UTF8.self))
+            #expect(result == nil, "\(position)")
+        }
+        for none in ["", ".", "..", "a.b.c", signature + ".", signature + "=", " " + signature] {
+            #expect(key.payload(ofWebSignature: none) == nil)
+        }
+    }
+
+    @Test func anAlgorithmOfAnotherKeyIsNone() async throws {
+        let key = P256PrivateKey.generate()
+        let verifier = try DeviceKey.PublicKey(der: key.publicKey.publicKeyInfo())
+        for header in [
+            #"{"alg":"none"}"#, #"{"alg":"HS256"}"#, #"{"alg":"ES384"}"#, #"{"alg":"ES256","crit":["x"]}"#, "{}",
+        ] {
+            let input = "\(Base64URL.encode(Array(header.utf8))).\(Base64URL.encode([1]))"
+            let signature = try key.rawSignature(for: Array(input.utf8))
+            #expect(verifier.payload(ofWebSignature: "\(input).\(Base64URL.encode(signature))") == nil, "\(header)")
+        }
+        #expect(verifier.payload(ofWebSignature: try JSONWebSignature.compact([1], signedBy: key.jwsSigner)) == [1])
+    }
+
+    @Test func onlyKeysOfDevicesAreRead() async throws {
+        let key = P256PrivateKey.generate().publicKey
+        let der = try key.publicKeyInfo()
+        let pem = try DeviceKey.PublicKey(der: der).pem
+        #expect(try DeviceKey.PublicKey(pem: pem.replacing("\n", with: "\r\n")).der == der)
+        for wrong in [[], key.uncompressed, key.compressed, Array(der.dropLast()), der + [0], [0x31] + der.dropFirst()]
+        {
+            #expect(throws: MobileTokenError.self) { try DeviceKey.PublicKey(der: wrong) }
+        }
+        for wrong in ["", "x", pem.replacing("PUBLIC", with: "PRIVATE"), String(pem.dropLast(8)), "x" + pem] {
+            #expect(throws: MobileTokenError.self) { try DeviceKey.PublicKey(pem: wrong) }
+        }
+    }
+
+    @Test(.enabled(if: PostQuantumAlgorithm.mlDSA65.isAvailable)) func aKeyForMLDSAIsCheckedToo() async throws {
+        let (_, activation) = try await Self.activation(.v4_0, suite: .p384MLLevel3)
+        let keys = try await activation.devicePublicKeys()
+        let mldsa = try DeviceKey.PublicKey(pem: #require(keys.mldsa).pem)
+        let form = DeviceKey.WebSignatureForm.compact(.mldsa)
+        let signature = try await activation.deviceWebSignature(of: [7], form: form, with: Self.twoFactors)
+        #expect(mldsa.payload(ofWebSignature: signature) == [7])
+        #expect(keys.ecdsa.payload(ofWebSignature: signature) == nil)
+    }
+
+    @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
+    func theSignatureOfAnOperationIsOfItsData(version: ProtocolVersion) async throws {
+        let (_, activation) = try await Self.activation(version)
+        let data = #"A1*A10CZK*NŽ "quoted" \/*R1"#
+        let token = try await activation.deviceSignature(ofOperationData: data, with: Self.twoFactors)
+        let key = try await activation.devicePublicKeys().ecdsa
+        #expect(key.isSignature(token, ofOperationData: data))
+        for other in [data + " ", "", data.decomposedStringWithCanonicalMapping] {
+            #expect(!key.isSignature(token, ofOperationData: other))
+        }
+    }
 }
 
 extension MLDSAPublicKey {
