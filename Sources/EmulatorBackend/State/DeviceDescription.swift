@@ -1,4 +1,5 @@
 import ExactJSON
+import Synchronization
 
 /// The device in the user agent of a client of the vendor's own libraries.
 ///
@@ -8,17 +9,20 @@ struct DeviceDescription {
     /// The members, under the names that real servers use.
     let members: JSONObject
 
+    /// Compiled once, which takes a millisecond. One caller at a time, for a `Regex` is not `Sendable`.
+    private static let form = Mutex(
+        #/
+        (?:PowerAuthNetworking|.*PowerAuth2)\/(?<networkVersion>1\.\d+\.\d+)\x20
+        (?:\((?<language>[a-zA-Z]{2});\x20(?<connection>[a-zA-Z0-9]+)\)\x20)?
+        (?:(?<product>[a-zA-Z0-9\-_.]+)\/(?<version>[0-9.]+(?:-[^\x20]*)?)\x20)?
+        (?:\((?:(?<platform>[^;]+);\x20)?(?<os>[^\/\x20]+)[\/\x20](?<osVersion>[^;,]+)[;,]\x20(?<model>[^)]+)\))?
+        .*
+        /#
+    )
+
     /// - Returns: `nil` for other clients, and for another generation of the libraries.
     init?(userAgent: String) {
-        let form =
-            #/
-            (?:PowerAuthNetworking|.*PowerAuth2)\/(?<networkVersion>1\.\d+\.\d+)\x20
-            (?:\((?<language>[a-zA-Z]{2});\x20(?<connection>[a-zA-Z0-9]+)\)\x20)?
-            (?:(?<product>[a-zA-Z0-9\-_.]+)\/(?<version>[0-9.]+(?:-[^\x20]*)?)\x20)?
-            (?:\((?:(?<platform>[^;]+);\x20)?(?<os>[^\/\x20]+)[\/\x20](?<osVersion>[^;,]+)[;,]\x20(?<model>[^)]+)\))?
-            .*
-            /#
-        guard let match = try? form.wholeMatch(in: userAgent)?.output else { return nil }
+        guard let match = Self.form.withLock({ try? $0.wholeMatch(in: userAgent)?.output }) else { return nil }
         var members: JSONObject = ["networkVersion": .string(String(match.networkVersion))]
         let optional = [
             ("language", match.language), ("connection", match.connection), ("product", match.product),
