@@ -93,9 +93,9 @@ import Testing
         _ = try await bench.desk.ask(Bench.request("a"))
         _ = try await bench.desk.ask(Bench.request("b", from: .user("bob")))
         let restarted = try await Bench.desk(bench.ledger, bench.server)
-        let running = Task { try await restarted.run() }
         let tickets = try await restarted.tickets(in: [.open])
         #expect(tickets.count == 2)
+        let running = Task { try await restarted.run() }
         let decisions = try await bench.passing {
             var decisions: [Decision] = []
             for ticket in tickets { decisions.append(try await ticket.decision()) }

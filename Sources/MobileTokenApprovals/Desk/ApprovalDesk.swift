@@ -63,7 +63,7 @@ public final class ApprovalDesk: Sendable {
             action: request.action.bytes,
             approvals: claimed.approvals,
             fingerprint: claimed.fingerprint,
-            idempotencyKey: claimed.key.description,
+            idempotencyKey: claimed.stored.record.key.description,
             notAfter: Date(milliseconds: claimed.notAfter)
         )
         let core = self.core
@@ -82,8 +82,7 @@ public final class ApprovalDesk: Sendable {
         do {
             let stored = try await self.core.ask(request)
             guard !stored.record.state.wasClaimed else { throw stored.record.alreadyPerformed }
-            _ = try await self.core.decided(key)
-            return try await self.core.claim(key)
+            return try await self.core.claim(try await self.core.decided(key, from: stored))
         } catch let error as CancellationError {
             if request.onCancel == .withdraw { await self.withdrawShortly(key) }
             throw error

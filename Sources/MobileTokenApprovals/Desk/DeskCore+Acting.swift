@@ -8,7 +8,7 @@ extension DeskCore {
 
     /// The right to act, once.
     struct Claimed: Sendable {
-        let key: LedgerKey
+        let stored: Stored
         let token: Int64
         let approvals: [PersonalApproval]
         let fingerprint: String
@@ -19,12 +19,18 @@ extension DeskCore {
 
     /// Looks at every counted operation once more, and begins the action.
     ///
+    /// - Parameter decided: The question as it was read or written a moment ago.
     /// - Throws: ``ApprovalError`` when it may not begin. Nothing runs then.
-    func claim(_ key: LedgerKey) async throws -> Claimed {
+    func claim(_ decided: Stored) async throws -> Claimed {
+        let key = decided.record.key
+        var current: Stored? = decided
         var wait = Duration.seconds(1)
         while true {
             try Task.checkCancellation()
-            let stored = try await self.followed(try await self.loaded(key))
+            let known: Stored
+            if let current { known = current } else { known = try await self.loaded(key) }
+            current = nil
+            let stored = try await self.followed(known)
             guard stored.record.state == .approved, !stored.isForeign else { throw stored.record.refusal }
             guard let (checked, approvals, oldest, looked) = try await self.check(stored) else {
                 // No answer that tells: once more, until the approval is too old.
@@ -34,15 +40,15 @@ extension DeskCore {
             }
             guard checked.record.state == .approved else {
                 self.report(.changed, checked.record)
-                try? await self.step(key)
+                _ = try? await self.step(key)
                 throw checked.record.refusal
             }
             // A slow server does not burn the approval: another look may be quick enough.
             guard self.clock.now - looked <= Self.freshness else { continue }
-            guard let token = try await self.begin(checked) else { continue }
-            if let claimed = try? await self.loaded(key) { self.report(.changed, claimed.record) }
+            guard let (claimed, token) = try await self.begin(checked) else { continue }
+            self.report(.changed, claimed.record)
             return Claimed(
-                key: key,
+                stored: claimed,
                 token: token,
                 approvals: approvals,
                 fingerprint: checked.record.fingerprint,
@@ -53,17 +59,17 @@ extension DeskCore {
     }
 
     /// Writes the claim. Its lease is held before, so that nobody takes it for one whose holder is gone.
-    private func begin(_ stored: Stored) async throws -> Int64? {
+    private func begin(_ stored: Stored) async throws -> (Stored, token: Int64)? {
         let token = Int64.random(in: 0 ... .max)
         try await self.ledger.hold(token)
         var record = stored.record
         do {
             guard record.claim(token: token, at: self.now) else { throw record.refusal }
-            guard try await self.ledger.swap(stored, to: record) != nil else {
+            guard let claimed = try await self.ledger.swap(stored, to: record) else {
                 await self.ledger.release(token)
                 return nil
             }
-            return token
+            return (claimed, token)
         } catch {
             // Should it have been written all the same, its holder is gone from now on.
             await self.ledger.release(token)
@@ -76,24 +82,33 @@ extension DeskCore {
 
     /// Writes how an action ended.
     func finish(_ claimed: Claimed, _ state: ApprovalState) async {
+        let key = claimed.stored.record.key
+        var finished: Stored?
         do {
-            let stored = try await self.loaded(claimed.key)
-            let changed = try await self.ledger.change(stored) { _ = $0.performed(claimed.token, state, at: self.now) }
+            let changed = try await self.ledger.change(claimed.stored) {
+                _ = $0.performed(claimed.token, state, at: self.now)
+            }
             await self.ledger.release(claimed.token)
             self.report(changed.record.state == state ? .changed : .outcomeNotRecorded, changed.record)
+            finished = changed
         } catch {
             // Nobody holds the claim any more: whoever looks next finds `unknown`.
             await self.ledger.release(claimed.token)
             self.withState { $0.lastError = "\(error)" }
-            if let stored = try? await self.ledger.load(claimed.key) {
+            if let stored = try? await self.ledger.load(key) {
                 self.report(.outcomeNotRecorded, stored.record, "\(error)")
             } else {
                 self.report(.outcomeNotRecorded, "", claimed.fingerprint, .unknown, "\(error)")
             }
         }
-        let signals = self.withState { $0.signals(for: claimed.key) }
+        let signals = self.withState { $0.signals(for: key) }
         for signal in signals { signal.raise() }
-        try? await self.step(claimed.key)
+        // Whoever did not answer is no longer asked.
+        if let finished, !finished.record.needsAttention {
+            self.plan(finished.record)
+        } else {
+            _ = try? await self.step(key)
+        }
     }
 
     // MARK: Step (3)

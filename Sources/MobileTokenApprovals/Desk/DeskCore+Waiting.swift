@@ -2,33 +2,53 @@ import Coordination
 
 extension DeskCore {
     /// Waits until people cannot decide a question any more, and looks after it meanwhile unless somebody else does.
-    func decided(_ key: LedgerKey) async throws -> Stored {
+    ///
+    /// - Parameter stored: The question as it was read or written a moment ago; `nil` to read it.
+    func decided(_ key: LedgerKey, from stored: Stored? = nil) async throws -> Stored {
+        if let stored, stored.isOver { return stored }
         let signal = Signal()
         self.withState { $0.add(signal, for: key) }
         defer { self.withState { $0.remove(signal, for: key) } }
+        // What was read before the signal stood may be stepped, but not waited for.
+        if let stored, self.isDue(key), let over = try await self.stepped(stored, key, signal) { return over }
         while true {
             try Task.checkCancellation()
-            let stored = try await self.ledger.load(key)
-            guard let stored else { throw ApprovalError(.ledgerWentBack, "The question is no longer in the ledger") }
-            guard stored.record.state.isPending, !stored.isForeign else { return stored }
-            try await self.wait(for: signal, key)
+            let stored = try await self.loaded(key)
+            if stored.isOver { return stored }
+            if let over = try await self.wait(for: signal, stored) { return over }
         }
     }
 
-    private func wait(for signal: Signal, _ key: LedgerKey) async throws {
+    /// Indicates that nobody looks after a question but whoever waits for it, and that it is time.
+    private func isDue(_ key: LedgerKey) -> Bool {
+        let now = self.clock.now
+        return self.withState { $0.runners == 0 && $0.due(key).map { $0 <= now } ?? true }
+    }
+
+    /// - Returns: The question, if the step has brought it to where people cannot decide it any more.
+    private func stepped(_ stored: Stored?, _ key: LedgerKey, _ signal: Signal) async throws -> Stored? {
+        try Task.checkCancellation()
+        let result = try await self.step(key, from: stored)
+        signal.lower()
+        return result.isOver ? result : nil
+    }
+
+    /// - Returns: As ``stepped(_:_:_:)``; `nil` also when somebody else may have stepped it.
+    private func wait(for signal: Signal, _ stored: Stored) async throws -> Stored? {
+        let key = stored.record.key
         let (isRunning, due, lookup) = self.withState { ($0.runners > 0, $0.due(key), $0.nextLookupTime) }
         if isRunning {
             guard await signal.wait() else { throw CancellationError() }
-            return
+            return nil
         }
         let deadline = [due ?? self.clock.now, lookup].compactMap { $0 }.min() ?? self.clock.now
-        if deadline > self.clock.now {
-            let isWoken = try await withDeadline(deadline, on: self.clock) { await signal.wait() }
+        let mustWait = deadline > self.clock.now
+        if mustWait, try await withDeadline(deadline, on: self.clock, { await signal.wait() }) != nil {
             // Woken early: there may be something new to wait for.
-            if isWoken != nil { return try Task.checkCancellation() }
+            try Task.checkCancellation()
+            return nil
         }
-        try await self.step(key)
-        signal.lower()
+        return try await self.stepped(mustWait ? nil : stored, key, signal)
     }
 
     /// Looks after all questions that need it, until the task is canceled.
@@ -105,4 +125,9 @@ extension DeskCore {
             last = end
         }
     }
+}
+
+extension Ledger.Stored {
+    /// Indicates that people cannot decide it any more, or that their decision no longer counts.
+    fileprivate var isOver: Bool { !self.record.state.isPending || self.isForeign }
 }

@@ -60,9 +60,7 @@ final class DeskCore: Sendable {
         switch drafting {
         case .refused(let error): throw error
         case .held(let held): return try await self.join(held, terms)
-        case .drafted(let stored):
-            try await self.step(stored.record.key, sending: indices)
-            return try await self.loaded(key)
+        case .drafted(let stored): return try await self.step(key, from: stored, sending: indices)
         }
     }
 
@@ -111,12 +109,17 @@ final class DeskCore: Sendable {
 
     /// Does what is to be done for a question now. Joins the step under way, if there is one.
     ///
-    /// - Parameter indices: The people whose creation was noted already, to be sent by this step.
-    func step(_ key: LedgerKey, sending indices: [Int] = []) async throws {
+    /// - Parameters:
+    ///   - stored: The question as it was read or written a moment ago; `nil` to read it. Should it have changed since, no write succeeds
+    ///     before it is read again.
+    ///   - indices: The people whose creation was noted already, to be sent by this step.
+    /// - Returns: The question as the step left it.
+    @discardableResult
+    func step(_ key: LedgerKey, from stored: Stored? = nil, sending indices: [Int] = []) async throws -> Stored {
         let (task, subscription, isNew) = self.withState {
-            state -> (SharedTask<Void>, SharedTask<Void>.Subscription, Bool) in
+            state -> (SharedTask<Stored>, SharedTask<Stored>.Subscription, Bool) in
             if let task = state.steps[key], let subscription = task.join() { return (task, subscription, false) }
-            let (task, subscription) = SharedTask<Void>.makeJoined()
+            let (task, subscription) = SharedTask<Stored>.makeJoined()
             state.steps[key] = task
             return (task, subscription, true)
         }
@@ -124,15 +127,16 @@ final class DeskCore: Sendable {
             _ = task.detach()
             task.start {
                 defer { self.endStep(task, key) }
-                try await self.advance(key, sending: indices)
+                return try await self.advance(key, from: stored, sending: indices)
             }
         }
-        try await task.value(for: subscription)
+        let result = try await task.value(for: subscription)
         // The step that was joined did not know of them.
-        if !isNew, !indices.isEmpty { try await self.step(key, sending: indices) }
+        if !isNew, !indices.isEmpty { return try await self.step(key, sending: indices) }
+        return result
     }
 
-    private func endStep(_ task: SharedTask<Void>, _ key: LedgerKey) {
+    private func endStep(_ task: SharedTask<Stored>, _ key: LedgerKey) {
         let signals = self.withState { state in
             if state.steps[key] === task { state.steps[key] = nil }
             return state.signals(for: key)
@@ -141,9 +145,14 @@ final class DeskCore: Sendable {
         self.poller.raise()
     }
 
-    private func advance(_ key: LedgerKey, sending: [Int]) async throws {
-        try await self.lookUpUnrecognized()
-        var look = Look(stored: try await self.loaded(key))
+    private func advance(_ key: LedgerKey, from stored: Stored?, sending: [Int]) async throws -> Stored {
+        let hasWaited = try await self.lookUpUnrecognized()
+        var look: Look
+        if let stored, !hasWaited {
+            look = Look(stored: stored)
+        } else {
+            look = Look(stored: try await self.loaded(key))
+        }
         let before = look.stored.record.state
         look.stored = try await self.followed(look.stored)
         if !look.stored.isForeign {
@@ -155,7 +164,14 @@ final class DeskCore: Sendable {
             if look.stored.record.terms.approvers.isInOrder { try await self.send([], &look) }
             try await self.cancel(&look)
         }
-        let (record, failed, retryAfter) = (look.stored.record, look.failed, look.retryAfter)
+        let record = look.stored.record
+        self.plan(record, failed: look.failed, retryAfter: look.retryAfter)
+        if record.state != before { self.report(record.state == .open ? .asked : .changed, record) }
+        return look.stored
+    }
+
+    /// Plans the next look at a question, if it needs one.
+    func plan(_ record: QuestionRecord, failed: Bool = false, retryAfter: Duration? = nil) {
         self.withState {
             $0.plan(
                 record,
@@ -167,12 +183,13 @@ final class DeskCore: Sendable {
                 retryAfter: retryAfter
             )
         }
-        if record.state != before { self.report(record.state == .open ? .asked : .changed, record) }
     }
 
     /// A step under way.
     private struct Look {
         var stored: Stored
+        /// Nothing but the ledger was waited for since the question was read.
+        var isCurrent = true
         var failed = false
         var retryAfter: Duration?
 
@@ -222,9 +239,11 @@ final class DeskCore: Sendable {
 
     private func create(_ index: Int, _ look: inout Look) async throws {
         do {
-            try await self.learnTime()
-            try await self.server.waitForTurns()
-            guard try await self.mayCreate(index, &look) else { return }
+            let hasAsked = try await self.learnTime()
+            if try await self.server.waitForTurns() || hasAsked || !look.isCurrent {
+                guard try await self.mayCreate(index, &look) else { return }
+            }
+            look.isCurrent = false
             let record = look.stored.record
             let operation = NewApprovalOperation(
                 userID: record.parts[index].person.user,
@@ -259,8 +278,8 @@ final class DeskCore: Sendable {
         }
     }
 
-    /// Looks at the question once more, right before a person is asked: it may have ended meanwhile, or another process may have taken the
-    /// creation for lost.
+    /// Looks at the question once more, before a person is asked after a wait: it may have ended meanwhile, or another process may have
+    /// taken the creation for lost.
     private func mayCreate(_ index: Int, _ look: inout Look) async throws -> Bool {
         let noted = look.stored.record.parts[index]
         look.stored = try await self.loaded(look.stored.record.key)
@@ -426,8 +445,13 @@ final class DeskCore: Sendable {
     // MARK: Strays
 
     /// Looks at operations of which callbacks told while a creation is lost, one a second.
-    func lookUpUnrecognized() async throws {
+    ///
+    /// - Returns: `true` when there was one.
+    @discardableResult
+    func lookUpUnrecognized() async throws -> Bool {
+        var hasLooked = false
         while let id = self.withState({ $0.takeUnrecognized(at: self.clock.now) }) {
+            hasLooked = true
             let answer: Dated<ApprovalOperation>
             do { answer = try await self.server.show(operation: id) } catch { continue }
             self.note(answer.date)
@@ -448,6 +472,7 @@ final class DeskCore: Sendable {
                 }
             }
         }
+        return hasLooked
     }
 
     // MARK: Withdrawing
@@ -480,14 +505,17 @@ final class DeskCore: Sendable {
     }
 
     /// Asks for the server's time, unless it was heard a short while ago. By it the time to decide ends, whatever the desk's clock says.
-    private func learnTime() async throws(ServerFailure) {
+    ///
+    /// - Returns: `true` when it was asked for.
+    private func learnTime() async throws(ServerFailure) -> Bool {
         let now = self.clock.now
-        guard self.withState({ $0.mustAskForTime(at: now) }) else { return }
+        guard self.withState({ $0.mustAskForTime(at: now) }) else { return false }
         if let date = try await self.server.time() {
             self.note(date)
         } else {
             self.withState { $0.noteTimeless(at: now) }
         }
+        return true
     }
 
     func note(_ failure: ServerFailure, _ record: QuestionRecord) {

@@ -33,7 +33,7 @@ struct DeskState {
     private var unrecognized: [ExactString] = []
     private var nextLookup = Duration.zero
     private var signals: [LedgerKey: [ObjectIdentifier: Signal]] = [:]
-    var steps: [LedgerKey: SharedTask<Void>] = [:]
+    var steps: [LedgerKey: SharedTask<DeskCore.Stored>] = [:]
     var runners = 0
     private var serverTime: (date: Int64, heard: Duration)?
     /// When the server last told its time, or answered without it.

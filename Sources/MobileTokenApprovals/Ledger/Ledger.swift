@@ -1,5 +1,6 @@
 import Basics
 import ExactJSON
+import Foundation
 import PowerAuth
 import PowerAuthCrypto
 import Synchronization
@@ -143,8 +144,8 @@ struct Ledger: Sendable {
     }
 
     private func sealed(_ record: QuestionRecord) throws -> [UInt8] {
-        let bytes = try JSONValue(encoding: record).serialized()
-        return try self.sealing.seal(bytes, as: Self.name(record.state), of: record.key.description)
+        let bytes = try JSONEncoder().encode(record)
+        return try self.sealing.seal(Array(bytes), as: Self.name(record.state), of: record.key.description)
     }
 
     private static func name(_ state: ApprovalState) -> String { "\(self.contentName):\(state.rawValue)" }

@@ -1,5 +1,6 @@
 import Basics
 import PowerAuthCrypto
+import Synchronization
 
 /// A question as the ledger has it: what was asked, of whom, and how far it came. Times are in milliseconds since 1970.
 ///
@@ -24,8 +25,13 @@ struct QuestionRecord: Sendable, Equatable, Codable {
         var at: Int64
     }
 
+    /// All but what follows from it.
+    private enum CodingKeys: CodingKey {
+        case terms, nonce, asked, revision, state, parts, approved, ended, reason, claim, settled
+    }
+
     let terms: Terms
-    let nonce: [UInt8]
+    @Base64Coded private(set) var nonce: [UInt8]
     let asked: Int64
     /// Counted up by each write: an earlier row that is put back has a lower one.
     var revision: UInt32 = 0
@@ -38,6 +44,8 @@ struct QuestionRecord: Sendable, Equatable, Codable {
     private(set) var reason: Reason?
     private(set) var claim: Claim?
     private(set) var settled: Settled?
+    /// They follow from what never changes, so every copy has the same.
+    private let bindings = Bindings()
 
     init(_ terms: Terms, nonce: [UInt8] = SecureRandom.bytes(16), at now: Int64) {
         self.terms = terms
@@ -49,7 +57,9 @@ struct QuestionRecord: Sendable, Equatable, Codable {
     func question(_ index: Int) -> Question {
         Question(self.terms, nonce: self.nonce, approver: self.parts[index].person)
     }
-    func binding(_ index: Int) throws -> Binding { try self.question(index).binding() }
+    func binding(_ index: Int) throws -> Binding {
+        try self.bindings.binding(index) { try self.question(index).binding() }
+    }
     /// That of the first person; with several, each has one of their own.
     var fingerprint: String { (try? self.binding(0).fingerprint) ?? "" }
     var key: LedgerKey { LedgerKey(audience: self.terms.audience, id: self.terms.id) }
@@ -305,6 +315,20 @@ struct QuestionRecord: Sendable, Equatable, Codable {
     var needsAttention: Bool {
         self.state.isPending || self.state == .approved || self.state == .claimed || !self.toCancel.isEmpty
     }
+}
+
+/// The bindings of a question, each computed when it is first needed.
+private final class Bindings: Sendable, Equatable {
+    private let known = Mutex<[Int: Binding]>([:])
+
+    func binding(_ index: Int, _ make: () throws -> Binding) throws -> Binding {
+        if let binding = self.known.withLock({ $0[index] }) { return binding }
+        let binding = try make()
+        self.known.withLock { $0[index] = binding }
+        return binding
+    }
+
+    static func == (_: Bindings, _: Bindings) -> Bool { true }
 }
 
 extension QuestionRecord {

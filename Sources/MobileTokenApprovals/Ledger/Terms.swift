@@ -9,7 +9,7 @@ struct Terms: Sendable, Equatable, Codable {
     var template: ApprovalTemplate
     var parameters: [String: String]
     var seconds: Int64
-    var actionDigest: [UInt8]
+    @Base64Coded var actionDigest: [UInt8]
     /// In milliseconds.
     var validFor: Int64
     var factors: [String]?
@@ -39,6 +39,27 @@ struct Terms: Sendable, Equatable, Codable {
             && self.minimumDeviceAge == other.minimumDeviceAge
             && self.acceptsUnverifiedData == other.acceptsUnverifiedData
             && self.deviceKeysByBytes == other.deviceKeysByBytes
+    }
+}
+
+/// Bytes that JSON holds as one string: a list of numbers takes ten times as long to read.
+@propertyWrapper
+struct Base64Coded: Sendable, Equatable, Codable {
+    var wrappedValue: [UInt8]
+
+    init(wrappedValue: [UInt8]) { self.wrappedValue = wrappedValue }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let bytes = Base64.decode(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not Base64")
+        }
+        self.wrappedValue = bytes
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Base64.encode(self.wrappedValue))
     }
 }
 

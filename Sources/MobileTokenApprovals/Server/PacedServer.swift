@@ -15,17 +15,21 @@ final class PacedServer: ApprovalServer {
     }
 
     /// Waits until so many requests may be sent, which then count.
-    func waitForTurns(_ count: Int = 1) async throws(ServerFailure) {
+    ///
+    /// - Returns: `true` when it took a while.
+    @discardableResult
+    func waitForTurns(_ count: Int = 1) async throws(ServerFailure) -> Bool {
         let now = self.clock.now
         let turn = self.budget.withLock { budget in
             (0..<count).reduce(now) { _, _ in budget.next(at: now) }
         }
-        guard turn > now else { return }
+        guard turn > now else { return false }
         do {
             try await self.clock.sleep(until: turn)
         } catch {
             throw ServerFailure(.canceled, code: "canceled", message: "The call was canceled")
         }
+        return true
     }
 
     var timeout: Duration { self.unpaced.timeout }

@@ -49,14 +49,16 @@ struct Question: Equatable {
 struct Binding: Equatable {
     let digest: [UInt8]
 
+    private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
+
     /// The parameter of the operation that stands in its signed data.
     var string: String { Base64URL.encode(self.digest) }
 
     /// The first 40 bits, for people: eight letters and digits that cannot be mistaken for each other (`7KQ4-M2XW`).
     var fingerprint: String {
         let bits = self.digest.prefix(5).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
-        let letters = (0..<8).map { alphabet[Int(bits >> (35 - 5 * UInt64($0)) & 31)] }
-        return String(letters.prefix(4)) + "-" + String(letters.suffix(4))
+        var letters = (0..<8).map { Self.alphabet[Int(bits >> (35 - 5 * UInt64($0)) & 31)] }
+        letters.insert(UInt8(ascii: "-"), at: 4)
+        return String(decoding: letters, as: UTF8.self)
     }
 }
