@@ -29,6 +29,7 @@ struct Ledger: Sendable {
     private let sealing: Sealing
     private let incarnation: Incarnation
     private let revisions = SeenRevisions()
+    private let lastOpened = OpenedRows()
 
     /// The life of the ledger, which another server's taking over ends.
     private final class Incarnation: Sendable {
@@ -134,12 +135,17 @@ struct Ledger: Sendable {
     private func unsealed(_ row: LedgerRow) throws -> Stored {
         let damaged = ApprovalError(.ledgerFailed, "A row of the ledger is damaged, or of another audience")
         guard let state = row.state else { throw damaged }
+        // The same bytes were opened before, or written.
+        if let record = self.lastOpened.record(of: row) {
+            return Stored(row: row, record: record, isForeign: row.incarnation != self.incarnation.current)
+        }
         // The state is part of what is sealed: who edits the column gets a row that does not open.
         let bytes = try self.sealing.open(row.content, as: Self.name(state), of: row.key.description)
         let record = try JSONValue.decode(QuestionRecord.self, from: bytes)
         guard record.state == state, record.key == row.key, record.terms.audience.isExactly(self.audience) else {
             throw damaged
         }
+        self.lastOpened.note(row, record)
         return Stored(row: row, record: record, isForeign: row.incarnation != self.incarnation.current)
     }
 
@@ -180,7 +186,9 @@ struct Ledger: Sendable {
                 insertion = held.tag == row.tag ? .written : .held(held)
             }
             switch insertion {
-            case .written: return .drafted(Stored(row: row, record: record, isForeign: false))
+            case .written:
+                self.lastOpened.note(row, record)
+                return .drafted(Stored(row: row, record: record, isForeign: false))
             case .held(let row): return .held(try await self.opened(row))
             case .tooManyOpen:
                 return .refused(
@@ -236,6 +244,7 @@ struct Ledger: Sendable {
             row.needsAttention = change.needsAttention
             row.content = change.content
             _ = self.revisions.admit(record)
+            self.lastOpened.note(row, record)
             return Stored(row: row, record: record, isForeign: stored.isForeign)
         }
     }
@@ -276,6 +285,36 @@ struct Ledger: Sendable {
             throw ApprovalError(.ledgerFailed, error.message, underlying: error)
         } catch {
             throw ApprovalError(.ledgerFailed, "The ledger cannot be read or written: \(error)", underlying: error)
+        }
+    }
+}
+
+/// The rows of open questions that were opened or written last, so that a look at a row that has not changed costs little.
+private final class OpenedRows: Sendable {
+    /// A few megabytes.
+    private static let limit = 1 << 10
+
+    private let rows = Mutex<[LedgerKey: (state: ApprovalState?, content: [UInt8], record: QuestionRecord)]>([:])
+
+    /// Returns the question that a row holds; `nil` when other bytes were opened last.
+    func record(of row: LedgerRow) -> QuestionRecord? {
+        self.rows.withLock { rows in
+            guard let known = rows[row.key], known.state == row.state, known.content.hasSameBytes(as: row.content)
+            else {
+                return nil
+            }
+            return known.record
+        }
+    }
+
+    func note(_ row: LedgerRow, _ record: QuestionRecord) {
+        self.rows.withLock { rows in
+            guard record.needsAttention else {
+                rows[row.key] = nil
+                return
+            }
+            if rows.count >= Self.limit, rows[row.key] == nil { rows.removeAll(keepingCapacity: true) }
+            rows[row.key] = (row.state, row.content, record)
         }
     }
 }

@@ -30,7 +30,7 @@ struct QuestionRecord: Sendable, Equatable, Codable {
         case terms, nonce, asked, revision, state, parts, approved, ended, reason, claim, settled
     }
 
-    let terms: Terms
+    @CodedOnce var terms: Terms
     @Base64Coded private(set) var nonce: [UInt8]
     let asked: Int64
     /// Counted up by each write: an earlier row that is put back has a lower one.
@@ -44,11 +44,11 @@ struct QuestionRecord: Sendable, Equatable, Codable {
     private(set) var reason: Reason?
     private(set) var claim: Claim?
     private(set) var settled: Settled?
-    /// They follow from what never changes, so every copy has the same.
-    private let bindings = Bindings()
+    /// What follows from what never changes, so that every copy has the same.
+    private let wordings = Wordings()
 
     init(_ terms: Terms, nonce: [UInt8] = SecureRandom.bytes(16), at now: Int64) {
-        self.terms = terms
+        self._terms = CodedOnce(wrappedValue: terms)
         self.nonce = nonce
         self.asked = now
         self.parts = terms.approvers.people.map { Part(person: $0) }
@@ -57,8 +57,18 @@ struct QuestionRecord: Sendable, Equatable, Codable {
     func question(_ index: Int) -> Question {
         Question(self.terms, nonce: self.nonce, approver: self.parts[index].person)
     }
-    func binding(_ index: Int) throws -> Binding {
-        try self.bindings.binding(index) { try self.question(index).binding() }
+    func binding(_ index: Int) throws -> Binding { try self.wording(index).binding }
+
+    /// The words in which a person is asked.
+    func wording(_ index: Int) throws -> Wording {
+        try self.wordings.wording(index) {
+            let binding = try self.question(index).binding()
+            var parameters = self.terms.parameters
+            parameters[ApprovalTemplate.binding] = binding.string
+            parameters[ApprovalTemplate.fingerprint] = binding.fingerprint
+            let data = try self.terms.template.data(parameters: parameters)
+            return Wording(binding: binding, parameters: parameters, data: data)
+        }
     }
     /// That of the first person; with several, each has one of their own.
     var fingerprint: String { (try? self.binding(0).fingerprint) ?? "" }
@@ -317,18 +327,27 @@ struct QuestionRecord: Sendable, Equatable, Codable {
     }
 }
 
-/// The bindings of a question, each computed when it is first needed.
-private final class Bindings: Sendable, Equatable {
-    private let known = Mutex<[Int: Binding]>([:])
+/// The words in which a person is asked.
+struct Wording: Sendable {
+    var binding: Binding
+    /// With the binding and the fingerprint.
+    var parameters: [String: String]
+    /// The data that the person must sign.
+    var data: String
+}
 
-    func binding(_ index: Int, _ make: () throws -> Binding) throws -> Binding {
-        if let binding = self.known.withLock({ $0[index] }) { return binding }
-        let binding = try make()
-        self.known.withLock { $0[index] = binding }
-        return binding
+/// The wordings of a question, each made when it is first needed.
+private final class Wordings: Sendable, Equatable {
+    private let known = Mutex<[Int: Wording]>([:])
+
+    func wording(_ index: Int, _ make: () throws -> Wording) throws -> Wording {
+        if let wording = self.known.withLock({ $0[index] }) { return wording }
+        let wording = try make()
+        self.known.withLock { $0[index] = wording }
+        return wording
     }
 
-    static func == (_: Bindings, _: Bindings) -> Bool { true }
+    static func == (_: Wordings, _: Wordings) -> Bool { true }
 }
 
 extension QuestionRecord {

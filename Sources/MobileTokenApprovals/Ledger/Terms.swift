@@ -1,5 +1,7 @@
 import Basics
+import Foundation
 import PowerAuthCrypto
+import Synchronization
 
 /// The terms of a question, apart from what the ledger drew. The same identifier with other terms is another question.
 struct Terms: Sendable, Equatable, Codable {
@@ -61,6 +63,48 @@ struct Base64Coded: Sendable, Equatable, Codable {
         var container = encoder.singleValueContainer()
         try container.encode(Base64.encode(self.wrappedValue))
     }
+}
+
+/// A value that never changes, and is encoded once for all copies: in JSON, a string that holds the JSON of it.
+@propertyWrapper
+struct CodedOnce<Value: Sendable & Equatable & Codable>: Sendable, Equatable, Codable {
+    private final class Text: Sendable {
+        private let text: Mutex<String?>
+
+        init(_ text: String?) { self.text = Mutex(text) }
+
+        func text(_ make: () throws -> String) throws -> String {
+            try self.text.withLock { text in
+                let made = try text ?? make()
+                text = made
+                return made
+            }
+        }
+    }
+
+    let wrappedValue: Value
+    private let text: Text
+
+    init(wrappedValue: Value) {
+        self.wrappedValue = wrappedValue
+        self.text = Text(nil)
+    }
+
+    init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        self.wrappedValue = try JSONDecoder().decode(Value.self, from: Data(text.utf8))
+        self.text = Text(text)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        let text = try self.text.text {
+            String(decoding: try JSONEncoder().encode(self.wrappedValue), as: UTF8.self)
+        }
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+
+    static func == (one: Self, other: Self) -> Bool { one.wrappedValue == other.wrappedValue }
 }
 
 extension Question {

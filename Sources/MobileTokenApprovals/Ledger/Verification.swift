@@ -18,18 +18,10 @@ extension QuestionRecord {
     static let expiryTolerance: Int64 = 10_000
 
     /// The parameters of a person's operation.
-    func parameters(_ index: Int) throws -> [String: String] {
-        let binding = try self.binding(index)
-        var parameters = self.terms.parameters
-        parameters[ApprovalTemplate.binding] = binding.string
-        parameters[ApprovalTemplate.fingerprint] = binding.fingerprint
-        return parameters
-    }
+    func parameters(_ index: Int) throws -> [String: String] { try self.wording(index).parameters }
 
     /// The data that a person must have signed.
-    func expectedData(_ index: Int) throws -> String {
-        try self.terms.template.data(parameters: try self.parameters(index))
-    }
+    func expectedData(_ index: Int) throws -> String { try self.wording(index).data }
 
     /// Compares an operation with what was asked, byte by byte.
     ///

@@ -105,19 +105,29 @@ public struct ApprovalTemplate: Sendable, Hashable, Codable {
             )
         }
         var parts: [Part] = []
-        var rest = self.signs[...]
-        while let start = rest.firstRange(of: "${") {
-            if start.lowerBound > rest.startIndex { parts.append(.literal(String(rest[..<start.lowerBound]))) }
-            guard let end = rest[start.upperBound...].firstIndex(of: "}") else {
+        var rest = self.signs.utf8[...]
+        while let start = rest.firstIndex(ofBrace: UInt8(ascii: "$")) {
+            if start > rest.startIndex { parts.append(.literal(String(Substring(rest[..<start])))) }
+            let name = rest[start...].dropFirst(2)
+            guard let end = name.firstIndex(of: UInt8(ascii: "}")) else {
                 throw ApprovalError(.invalidRequest, "The signed form of '\(self.name)' has a '${' without its '}'")
             }
-            parts.append(.parameter(String(rest[start.upperBound..<end])))
-            rest = rest[rest.index(after: end)...]
+            parts.append(.parameter(String(Substring(name[..<end]))))
+            rest = name[end...].dropFirst()
         }
-        if !rest.isEmpty { parts.append(.literal(String(rest))) }
-        guard !self.signs.contains("@{") else {
+        if !rest.isEmpty { parts.append(.literal(String(Substring(rest)))) }
+        guard self.signs.utf8[...].firstIndex(ofBrace: UInt8(ascii: "@")) == nil else {
             throw ApprovalError(.invalidRequest, "The signed form of '\(self.name)' holds '@{': texts are not signed")
         }
         return parts
+    }
+}
+
+extension Substring.UTF8View {
+    /// Returns where a brace is opened behind this character: `${` or `@{`.
+    fileprivate func firstIndex(ofBrace character: UInt8) -> Index? {
+        self.indices.first {
+            self[$0] == character && self[$0...].dropFirst().first == UInt8(ascii: "{")
+        }
     }
 }
