@@ -6,6 +6,46 @@ package protocol Described: Sendable {
     static var fields: FieldTable<Self> { get }
 }
 
+/// A field whose type is known to the caller alone.
+private protocol FieldReader: Sendable {
+    func value<Member>(
+        of object: JSONObject,
+        at place: Schema.Place,
+        as type: Member.Type
+    ) throws(Schema.Objection) -> Member
+}
+
+extension Field: FieldReader {
+    fileprivate func value<Member>(
+        of object: JSONObject,
+        at place: Schema.Place,
+        as type: Member.Type
+    ) throws(Schema.Objection) -> Member {
+        guard let value = try self.value(of: object, at: place) as? Member else {
+            throw place.objection("is of another type than its field", nil)
+        }
+        return value
+    }
+
+    private func value(of object: JSONObject, at place: Schema.Place) throws(Schema.Objection) -> Value {
+        let name = self.member.name
+        guard let index = object.members.firstIndex(where: { $0.key.isExactly(name) }) else {
+            return try self.read(nil, place.member(name, 0))
+        }
+        // Its meaning would depend on the reader.
+        guard index == object.members.lastIndex(where: { $0.key.isExactly(name) }) else {
+            throw place.member(name, index).objection("is given twice", nil)
+        }
+        guard !object.members[index].value.isNull else { return try self.read(nil, place.member(name, index)) }
+        return try self.read(object.members[index].value, place.member(name, index))
+    }
+
+    fileprivate var writer: @Sendable (Root) -> JSONObject.Member? {
+        let (name, path, write) = (self.member.name, self.path, self.write)
+        return { root in write(root[keyPath: path]).map { .init(key: name, value: $0) } }
+    }
+}
+
 /// All members of a struct: reading, refusal, JSON and the description of the API follow from it.
 ///
 /// ```swift
@@ -35,32 +75,25 @@ package struct FieldTable<Root: Sendable>: Sendable {
     ) {
         self.name = name
         var members: [Schema.Member] = []
-        for field in repeat each fields { members.append(field.member) }
+        // By index, and without the types: to walk the fields themselves, the runtime looks up the type of each, each time.
+        var readers: [any FieldReader] = []
+        var writers: [@Sendable (Root) -> JSONObject.Member?] = []
+        for field in repeat each fields {
+            members.append(field.member)
+            readers.append(field)
+            writers.append(field.writer)
+        }
         self.members = members
-        self.make = { (object, place) throws(Schema.Objection) in
-            func value<Member>(_ field: Field<Root, Member>) throws(Schema.Objection) -> Member {
-                let name = field.member.name
-                guard let index = object.members.firstIndex(where: { $0.key.isExactly(name) }) else {
-                    return try field.read(nil, place.member(name, 0))
-                }
-                // Its meaning would depend on the reader.
-                guard index == object.members.lastIndex(where: { $0.key.isExactly(name) }) else {
-                    throw place.member(name, index).objection("is given twice", nil)
-                }
-                guard !object.members[index].value.isNull else { return try field.read(nil, place.member(name, index)) }
-                return try field.read(object.members[index].value, place.member(name, index))
+        self.make = { [readers] (object, place) throws(Schema.Objection) in
+            var next = readers.startIndex
+            func value<Member>(_ type: Member.Type) throws(Schema.Objection) -> Member {
+                defer { next += 1 }
+                return try readers[next].value(of: object, at: place, as: type)
             }
-            let values = (repeat try value(each fields))
+            let values = (repeat try value((each Value).self))
             do throws(Schema.Objection) { return try make(repeat each values) } catch { throw place.objection(error) }
         }
-        self.write = { root in
-            var members: [JSONObject.Member] = []
-            for field in repeat each fields {
-                guard let value = field.write(root[keyPath: field.path]) else { continue }
-                members.append(.init(key: field.member.name, value: value))
-            }
-            return JSONObject(members)
-        }
+        self.write = { [writers] root in JSONObject(writers.compactMap { $0(root) }) }
     }
 
     /// The same table, which refuses what no single member shows to be wrong.
