@@ -24,7 +24,7 @@ import Testing
         ("Sources/MobileToken/MobileToken.docc/DecidingByPolicy.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/Receipts.md", "Snippets", 3),
         ("Sources/MobileTokenReceipts/MobileTokenReceipts.docc/MobileTokenReceipts.md", "Snippets", 1),
-        ("Sources/MobileToken/MobileToken.docc/MovingToVersion4.md", "Snippets", 2),
+        ("Sources/MobileToken/MobileToken.docc/Versions.md", "Snippets", 2),
         ("Sources/MobileTokenCloud/MobileTokenCloud.docc/MobileTokenCloud.md", "Snippets", 2),
         ("Sources/MobileTokenCloud/CloudClient.swift", "Snippets", 1),
         ("Sources/MobileTokenEmulator/MobileTokenEmulator.docc/MobileTokenEmulator.md", "Snippets", 3),
