@@ -77,6 +77,7 @@ enum ConsolePage {
         "journal.js": PackageResources.journal_js,
         "judged-code.js": PackageResources.judged_code_js,
         "life.js": PackageResources.life_js,
+        "lists.js": PackageResources.lists_js,
         "messages.js": PackageResources.messages_js,
         "new-operation.js": PackageResources.new_operation_js,
         "offline.js": PackageResources.offline_js,

@@ -1,6 +1,8 @@
 // What is shown stands in the page's address, so that every view is a link, the keys for back and forward work, and a
 // reload shows the same: `#operations/ID?operations.q=alice&journal.verdict=refused`.
 
+import "./lists.js";
+
 /** The fields that belong to the address, each under the name of its section and its own. */
 const fields = new Map([...document.querySelectorAll("[data-address]")]
   .map((field) => [`${field.closest("section").id}.${field.dataset.address}`, field]));
@@ -8,6 +10,7 @@ const views = new Set([...document.querySelectorAll("main > section")].map((sect
 /** Where kinds are looked at that have no view of their own name. */
 const homes = { deliveries: "callbacks" };
 const listeners = [];
+const tell = () => { for (const listen of listeners) listen(); };
 
 /** The view, and what is open above it: `kind/id`. */
 export const address = { view: "operations", open: undefined };
@@ -36,16 +39,13 @@ function written({ view, open }) {
   return `#${path}${query ? `?${query}` : ""}`;
 }
 
-/** The kind and the identifier of what is open. */
 export function split(open) {
   const slash = open.indexOf("/");
   return [open.slice(0, slash), open.slice(slash + 1)];
 }
 
-/** The address of something, above what is shown now. */
 export const addressOf = (kind, id) => written({ ...address, open: `${kind}/${id}` });
 
-/** The address of a view with a filter. */
 export const addressOfFiltered = (view, q) => `#${view}?${new URLSearchParams({ [`${view}.q`]: q })}`;
 
 /** Shows something else, which is a new entry of the browser's history unless it replaces the last one. */
@@ -53,15 +53,23 @@ export function go(change, { replace = false } = {}) {
   Object.assign(address, change);
   const fragment = written(address);
   if (fragment !== location.hash) history[replace ? "replaceState" : "pushState"](null, "", fragment);
-  for (const listen of listeners) listen();
+  tell();
 }
 
-/** Calls `listen` whenever something else is to be shown. */
 export function onAddress(listen) { listeners.push(listen); }
 
-for (const field of fields.values()) field.addEventListener("input", () => go({}, { replace: true }));
+/** Looks up what nothing tells of, when a person comes to look at it. */
+export function onView(view, load) {
+  let before;
+  onAddress(() => {
+    if (address.view === view && before !== view) load().catch(() => { /* the stream's end tells that the server has gone */ });
+    before = address.view;
+  });
+}
+
+for (const field of fields.values()) field.oninput = () => go({}, { replace: true });
 addEventListener("popstate", () => {
   read();
-  for (const listen of listeners) listen();
+  tell();
 });
 read();

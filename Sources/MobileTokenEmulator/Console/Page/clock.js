@@ -4,7 +4,7 @@ import { dateOf, serverNow, setServerTime, tick, timeOf } from "./time.js";
 
 export async function loadClock() { showClock(await ask("clock")); }
 
-async function setClock(change) { showClock(await ask("clock", { method: "PUT", body: change })); }
+const setClock = async (change) => showClock(await ask("clock", { method: "PUT", body: change }));
 
 function showClock({ now, mode }) {
   setServerTime(Date.parse(now), mode);
@@ -20,9 +20,8 @@ function showClock({ now, mode }) {
 }
 
 function shiftText(minutes) {
-  const size = Math.abs(minutes);
-  const hours = Math.floor(size / 60);
-  return [minutes < 0 ? "−" : "+", hours ? `${hours} h` : "", hours && size % 60 ? " " : "", size % 60 ? `${size % 60} min` : ""].join("");
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return (minutes < 0 ? "−" : "+") + [hours && `${hours} h`, rest && `${rest} min`].filter(Boolean).join(" ");
 }
 
 function showShift(minutes) {
@@ -33,17 +32,16 @@ function showShift(minutes) {
 
 function showTime() {
   const now = serverNow();
-  $("now").textContent = timeOf(now);
-  $("now-large").textContent = timeOf(now);
+  $("now").textContent = $("now-large").textContent = timeOf(now);
   $("now-date").textContent = dateOf(now);
 }
 
-$("shift").addEventListener("input", () => showShift(Number($("shift").value)));
-$("shift").addEventListener("change", () => setClock({ now: new Date(Date.now() + Number($("shift").value) * 60000).toISOString() }));
-for (const button of document.querySelectorAll("[data-advance]")) {
-  button.addEventListener("click", () => setClock({ advance: Number(button.dataset.advance) }));
-}
-$("clock-manual").addEventListener("click", () => setClock({ mode: "manual" }));
-$("clock-run").addEventListener("click", () => setClock({ mode: "real", now: new Date(serverNow()).toISOString() }));
-$("clock-machine").addEventListener("click", () => setClock({ mode: "real", now: new Date().toISOString() }));
+const shift = () => Number($("shift").value);
+const at = (time) => new Date(time).toISOString();
+$("shift").oninput = () => showShift(shift());
+$("shift").onchange = () => setClock({ now: at(Date.now() + shift() * 60000) });
+for (const one of document.querySelectorAll("[data-advance]")) one.onclick = () => setClock({ advance: Number(one.dataset.advance) });
+$("clock-manual").onclick = () => setClock({ mode: "manual" });
+$("clock-run").onclick = () => setClock({ mode: "real", now: at(serverNow()) });
+$("clock-machine").onclick = () => setClock({ mode: "real", now: at(Date.now()) });
 setInterval(() => { showTime(); tick(); }, 1000);

@@ -1,7 +1,8 @@
-import { $, announce } from "./dom.js";
+import { $, announce, showTotal } from "./dom.js";
 import { ask } from "./server.js";
-import { refreshDetails } from "./details.js";
+import { refreshDetails, showDetails } from "./details.js";
 import { onAddress } from "./address.js";
+import { VirtualList } from "./virtual-list.js";
 
 const pageSize = 1000;
 const capacity = 20000;
@@ -9,35 +10,38 @@ const counted = new Intl.NumberFormat();
 
 /** What the server has of one kind, kept up to date by its events, and a list of those that pass the filter. */
 export class Collection {
-  /** `describe(item)` is what a person hears when the item's status has changed. */
-  constructor(name, list, { describe }) {
-    Object.assign(this, { name, list, describe });
+  /** `render(item)` makes a row; `describe(item)` is what a person hears when the item's status has changed. */
+  constructor(name, render, describe) {
+    Object.assign(this, { name, describe });
+    this.list = new VirtualList($(`${name}-list`), { key: (item) => item.id, open: (item) => showDetails(name, item.id), render });
     this.items = new Map();  // oldest first
     this.others = new Map();  // what was asked for by itself and is too old for the list
     this.arrived = new Map();  // what has been fetched by itself since the last load began
     this.stale = new Set();  // identifiers of what has changed
     this.total = 0;  // how many the server has, and never less than what is shown
     this.counted = 0;  // the most it said since the last load began
+    this.generation = 0;
     this.texts = new WeakMap();
+    this.filterField = $(`${name}-filter`);
+    this.choice = $(`${name}-status`);
     onAddress(() => {
-      const filter = `${$(`${name}-filter`).value}\n${$(`${name}-status`).value}`;
+      const filter = `${this.filterField.value}\n${this.choice?.value}`;
       if (filter === this.filter) return;
       this.filter = filter;
       this.show({ fromTop: true });
     });
   }
 
-  /** One of them, if it is here. */
   find(id) { return this.items.get(id) ?? this.others.get(id); }
 
-  /** Fetches one that is not here; throws when the server does not have it. */
-  need(id) { return this.find(id) ? undefined : this.fetchOther(id); }
+  pathOf(id) { return `${this.name}/${encodeURIComponent(id)}`; }
 
-  async fetchOther(id) { this.others.set(id, this.prepared(await ask(`${this.name}/${encodeURIComponent(id)}`))); }
+  /** Fetches one that is not here; throws when the server does not have it. */
+  async need(id) { if (!this.find(id)) this.others.set(id, this.prepared(await ask(this.pathOf(id)))); }
 
   /** The newest page is there when this returns; older ones follow by themselves. */
   async load() {
-    const generation = this.generation = (this.generation ?? 0) + 1;
+    const generation = ++this.generation;
     this.arrived.clear();
     this.counted = 0;
     const newest = await this.page(0);
@@ -60,17 +64,15 @@ export class Collection {
 
   /** Takes a list of the server, newest first; what has been heard of since it was made stays. */
   replace(loaded) {
-    const items = new Map();
-    for (const item of loaded.toReversed().map((one) => this.prepared(one))) items.set(item.id, item);
-    for (const [id, item] of this.arrived) items.set(id, item);
-    this.items = items;
+    this.items = new Map(loaded.toReversed().map((one) => this.prepared(one)).map((item) => [item.id, item]));
+    for (const [id, item] of this.arrived) this.items.set(id, item);
     this.show();
   }
 
   /** Fetches some by themselves, and shows them together with how many there are now. */
   async fetch(ids) {
     const generation = this.generation;
-    const fetched = (await Promise.all(ids.map((id) => ask(`${this.name}/${encodeURIComponent(id)}`)))).map((item) => this.prepared(item));
+    const fetched = (await Promise.all(ids.map((id) => ask(this.pathOf(id))))).map((item) => this.prepared(item));
     // One that is not known here may be new, or older than what is loaded: only the server can count.
     const total = fetched.every((item) => this.items.has(item.id)) ? undefined : (await ask(`${this.name}?limit=1`)).total;
     if (generation !== this.generation) return this.fetch(ids);  // the list was loaded anew meanwhile
@@ -104,44 +106,33 @@ export class Collection {
     this.timer = undefined;
     this.show();
     try {
-      if (ids.length > 30) {
-        await this.load();
-      } else {
-        await this.fetch(ids);
-      }
+      await (ids.length > 30 ? this.load() : this.fetch(ids));
       ids.forEach((id) => this.list.highlight(id));
       this.show();
       ids.forEach((id) => { this.changed?.(id); refreshDetails(`${this.name}/${id}`); });
     } catch { /* the stream's end tells that the server has gone */ }
   }
 
-  /** What a kind adds to an item as the server gives it. Identifiers are texts, as they are in addresses. */
+  // What a kind may have of its own: how an item of the server's becomes one of the list's, what the choice of a status is
+  // compared with, and what the filter looks at.
   prepared(item) { return item; }
-
-  /** What the choice of a status is compared with. */
   statusOf(item) { return item.status; }
+  searched(item) { return Object.values(item); }
 
   show({ fromTop = false } = {}) {
-    const wanted = $(`${this.name}-filter`).value.trim().toLowerCase();
-    const status = $(`${this.name}-status`).value;
-    const shown = [];
-    for (const item of this.items.values()) {
-      if ((!status || this.statusOf(item) === status) && (!wanted || this.textOf(item).includes(wanted))) shown.push(item);
-    }
+    const wanted = this.filterField.value.trim().toLowerCase();
+    const status = this.choice?.value;
+    const shown = [...this.items.values()]
+      .filter((item) => (!status || this.statusOf(item) === status) && (!wanted || this.textOf(item).includes(wanted)));
     this.list.set(shown.reverse(), { fromTop });
-    $(`tab-${this.view ?? this.name}`).querySelector(".count").textContent = this.total || "";
+    showTotal(this.view ?? this.name, this.total);
     showCount(this.name, shown.length, this.total);
     this.onShow?.();
   }
 
-  /** What of an item the filter looks at. */
-  searched(item) { return Object.values(item); }
-
-  /** Everything of an item that the filter looks at. */
   textOf(item) {
-    let text = this.texts.get(item);
-    if (text === undefined) this.texts.set(item, text = this.searched(item).join("\n").toLowerCase());
-    return text;
+    if (!this.texts.has(item)) this.texts.set(item, this.searched(item).join("\n").toLowerCase());
+    return this.texts.get(item);
   }
 }
 

@@ -1,4 +1,4 @@
-import { $, confirmButton, copyButton, facts, make, toast } from "./dom.js";
+import { $, confirmButton, copyButton, facts, make, tried } from "./dom.js";
 import { ask, download, forgetCredentials, setCredentials } from "./server.js";
 
 const names = {
@@ -15,49 +15,30 @@ export async function loadConfiguration() {
   const configuration = await ask("configuration");
   $("configuration").replaceChildren(...facts(Object.entries(names).map(([key, name]) => [name, configuration[key], "copy"])).children);
   const command = `mobile-token activate CODE \\\n  --url ${configuration.baseURL} \\\n  --sdk-configuration ${configuration.sdkConfiguration}`;
-  $("command").replaceChildren(make("pre", {}, command), make("div", { class: "buttons" }, copyButton(command, "Copy")));
+  $("command").replaceChildren(make("pre", command), make("div.buttons", copyButton(command)));
 }
 
-$("unlock").addEventListener("submit", async (event) => {
+$("unlock").onsubmit = async (event) => {
   event.preventDefault();
-  const error = $("unlock").querySelector(".error");
-  error.textContent = "";
   setCredentials($("unlock-user").value, $("unlock-password").value);
-  try {
+  const isKnown = await tried($("unlock").querySelector(".error"), async () => {
     await loadConfiguration();
     if (!$("unlock").hidden) throw new Error("The server does not know this user and password.");
-    $("unlock-password").value = "";
-  } catch (failure) {
-    forgetCredentials();
-    error.textContent = failure.message;
-  }
-});
+  });
+  if (isKnown) $("unlock-password").value = ""; else forgetCredentials();
+};
 
-$("export").addEventListener("click", async () => {
-  $("state-error").textContent = "";
-  try {
-    const link = make("a", { href: URL.createObjectURL(await download("export")), download: "emulator-state.json" });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-  } catch (failure) {
-    $("state-error").textContent = failure.message;
-  }
-});
+const change = (perform, done) => tried($("state-error"), perform, done);
 
-async function change(path, options, done) {
-  $("state-error").textContent = "";
-  try {
-    await ask(path, options);
-    toast(done);
-  } catch (failure) {
-    $("state-error").textContent = failure.message;
-  }
-}
-
-$("reset-place").replaceWith(confirmButton("Reset", "Forget everything?", () => change("reset", { method: "POST" }, "Back to the state at the start")));
-$("import").addEventListener("click", () => $("import-file").click());
-$("import-file").addEventListener("change", async (event) => {
-  const [file] = event.target.files;
-  if (file) await change("import", { method: "POST", body: await file.text() }, "Imported");
-  $("import-file").value = "";
+$("export").onclick = () => change(async () => {
+  const link = make("a", { href: URL.createObjectURL(await download("export")), download: "emulator-state.json" });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 });
+$("reset-place").replaceWith(confirmButton("Reset", "Forget everything?", () => change(() => ask("reset", { method: "POST" }), "Back to the state at the start")));
+$("import").onclick = () => $("import-file").click();
+$("import-file").onchange = async ({ target }) => {
+  const [file] = target.files;
+  if (file) await change(async () => ask("import", { method: "POST", body: await file.text() }), "Imported");
+  target.value = "";
+};

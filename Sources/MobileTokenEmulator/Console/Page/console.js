@@ -3,7 +3,7 @@
 import { $, make } from "./dom.js";
 import { follow } from "./server.js";
 import { activations } from "./activations.js";
-import { forgetDevice, loadDevice, loadDevices } from "./devices.js";
+import { loadDevice, loadDevices } from "./devices.js";
 import { loadSpaces } from "./spaces.js";
 import { messages } from "./messages.js";
 import { pushes } from "./pushes.js";
@@ -20,7 +20,7 @@ import { openAddressedDetails } from "./details.js";
 import { showStage } from "./stage.js";
 import { showGuide } from "./guide.js";
 import { showCounts } from "./counts.js";
-import { teach } from "./empty.js";
+import "./empty.js";
 import "./entry.js";
 import "./template.js";
 import "./views.js";
@@ -28,14 +28,13 @@ import "./views.js";
 /** Offers the users there are, each with the devices of theirs. */
 function offerUsers() {
   const devices = new Map();
-  for (const item of activations.items.values()) {
-    if (item.status === "REMOVED") continue;
-    devices.set(item.userID, [...(devices.get(item.userID) ?? []), `${item.name ?? "unnamed"}, ${item.status}`]);
+  for (const { status, userID, name } of activations.items.values()) {
+    if (status !== "REMOVED") devices.set(userID, [...(devices.get(userID) ?? []), `${name ?? "unnamed"}, ${status}`]);
   }
   for (const { userID } of [...operations.items.values()].slice(-1000)) if (userID && !devices.has(userID)) devices.set(userID, []);
   $("users").replaceChildren(...[...devices].slice(0, 200).map(([value, names]) => make("option", { value }, names.join("; "))));
 }
-for (const input of document.querySelectorAll("[list=users]")) input.addEventListener("focus", offerUsers);
+for (const input of document.querySelectorAll("[list=users]")) input.onfocus = offerUsers;
 
 /** What depends on which operations there are and who can decide them. */
 function changePeople() {
@@ -46,9 +45,8 @@ function changePeople() {
 activations.changed = changePeople;
 journal.changedCallbacks = () => loadCallbacks().catch(() => { /* the stream's end tells that the server has gone */ });
 operations.onShow = () => { showCounts(); showStage(); showGuide(); };
-teach();
 
-function setConnection(state, text) {
+function setConnection(state, text = state) {
   $("connection").dataset.state = state;
   $("connection").textContent = text;
 }
@@ -57,10 +55,12 @@ async function load() {
   try {
     // Names of activations first: the journal and the phones show them.
     await Promise.all([activations.load(), loadDevices(), loadClock()]);
-    await Promise.all([operations.load(), messages.load(), pushes.load(), deliveries.load(), journal.load(), templates.load(), loadConfiguration(), loadFaults(), loadSpaces(), loadCallbacks()]);
+    await Promise.all([
+      ...[operations, messages, pushes, deliveries, journal, templates].map((one) => one.load()), loadConfiguration(), loadFaults(), loadSpaces(), loadCallbacks(),
+    ]);
     offerTemplates();
     changePeople();
-    setConnection("live", "live");
+    setConnection("live");
     document.body.dataset.ready = "";
     openAddressedDetails();
   } catch (failure) {
@@ -73,15 +73,15 @@ follow({
   activation: (event) => activations.touch(event.id, event.status),
   device: (event) => activations.touch(event.id),
   virtualDevice: async (event) => {
-    if (event.status === "REMOVED") forgetDevice(event.id); else await loadDevice(event.id);
+    await loadDevice(event.id);
     changePeople();
   },
   message: (event) => messages.touch(event.id),
   push: (event) => pushes.touch(event.id),
   delivery: (event) => deliveries.touch(event.id),
   request: () => journal.touch(),
-  clock: () => loadClock(),
+  clock: loadClock,
   templates: () => templates.load().then(offerTemplates),
-  faults: () => loadFaults(),
-  reset: () => load(),
+  faults: loadFaults,
+  reset: load,
 }, { connected: load, lost: () => setConnection("lost", "connection lost, trying again") });

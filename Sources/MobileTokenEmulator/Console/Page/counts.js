@@ -8,7 +8,6 @@ import { verdict } from "./judged-code.js";
 const counted = new Intl.NumberFormat();
 const names = [["PENDING", "pending"], ["APPROVED", "approved"], ["REJECTED", "rejected"]];
 
-/** The finding that most refused signatures of the journal have. */
 function mostly(entries) {
   const found = new Map();
   for (const { code } of entries) {
@@ -19,7 +18,6 @@ function mostly(entries) {
   return [...found].sort((one, other) => other[1] - one[1])[0]?.[0];
 }
 
-/** Counts what there is, and says what most refused signatures have in common. */
 export function showCounts() {
   const by = new Map();
   let refused = 0;
@@ -27,7 +25,7 @@ export function showCounts() {
     by.set(item.status, (by.get(item.status) ?? 0) + 1);
     refused += item.failureCount;
   }
-  const tile = (name, count, kind, note) => make("div", { class: kind }, make("b", {}, counted.format(count)), make("span", {}, name), note ? make("small", {}, note) : null);
+  const tile = (name, count, kind, note) => make("div", { class: kind }, make("b", counted.format(count)), make("span", name), note && make("small", note));
   $("operations-counts").hidden = operations.total === 0;
   $("operations-counts").replaceChildren(...names.map(([key, name]) => tile(name, by.get(key) ?? 0, key.toLowerCase())),
     refused ? tile(refused === 1 ? "refused attempt" : "refused attempts", refused, "refused", mostly(journal.entries)) : "");

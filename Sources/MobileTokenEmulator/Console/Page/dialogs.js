@@ -1,28 +1,32 @@
-import { $ } from "./dom.js";
+// The dialogs: each is written as the fields of its form, and gets a head, a place for what goes wrong, and buttons.
 
-/** Calls `perform(value)` with the value of the button that submitted, and closes the dialog when it succeeds. */
+import "./lists.js";
+import { $, make, tried } from "./dom.js";
+
+for (const dialog of document.querySelectorAll("dialog[data-title]")) {
+  const { title, second, value } = dialog.dataset;
+  const id = `${dialog.id}-title`;
+  dialog.setAttribute("aria-labelledby", id);
+  dialog.append(make("form", { method: "dialog", autocomplete: "off", autocapitalize: "off", spellcheck: "false" },
+    make("header", make("h2", { id }, title), make("button.quiet.close", { type: "button", "data-close": true, "aria-label": "Close" }, "×")),
+    make("div.body", [...dialog.childNodes], make("p.error", { role: "alert" })),
+    make("footer", make("button.primary", { type: "submit" }, "Create"),
+      second && make("button", { type: "submit", value }, second), make("button", { type: "button", "data-close": true }, "Cancel"))));
+}
+
+/** Calls `perform(value)` when the form is sent, with the value of its button, and closes the dialog when it succeeds. */
 export function onSubmit(dialog, perform) {
-  const form = dialog.querySelector("form");
-  form.addEventListener("submit", async (event) => {
+  dialog.querySelector("form").onsubmit = async (event) => {
     event.preventDefault();
-    const error = dialog.querySelector(".error");
-    error.textContent = "";
-    const buttons = form.querySelectorAll("[type=submit]");
-    buttons.forEach((button) => { button.disabled = true; });
-    try {
-      await perform(event.submitter?.value);
-      dialog.close();
-    } catch (failure) {
-      error.textContent = failure.message;
-    } finally {
-      buttons.forEach((button) => { button.disabled = false; });
-    }
-  });
+    const buttons = dialog.querySelectorAll("[type=submit]");
+    buttons.forEach((one) => { one.disabled = true; });
+    if (await tried(dialog.querySelector(".error"), () => perform(event.submitter?.value))) dialog.close();
+    buttons.forEach((one) => { one.disabled = false; });
+  };
 }
 
 const preparations = new Map();
 
-/** Calls `prepare()` before the dialog opens. */
 export function onOpen(dialog, prepare) { preparations.set(dialog, prepare); }
 
 export function openDialog(dialog) {
@@ -31,13 +35,12 @@ export function openDialog(dialog) {
   dialog.showModal();
 }
 
-for (const button of document.querySelectorAll("[data-open]")) {
-  button.addEventListener("click", () => openDialog($(button.dataset.open)));
+for (const one of document.querySelectorAll("[data-open]")) {
+  const dialog = $(one.dataset.open);
+  if (dialog) one.onclick = () => openDialog(dialog);
 }
-for (const button of document.querySelectorAll("[data-close]")) {
-  button.addEventListener("click", () => button.closest("dialog").close());
-}
+for (const one of document.querySelectorAll("[data-close]")) one.onclick = () => one.closest("dialog").close();
 for (const dialog of document.querySelectorAll("dialog")) {
   // The dialog fills its box; what hits the dialog itself is the backdrop.
-  dialog.addEventListener("pointerdown", (event) => { if (event.target === dialog) dialog.close(); });
+  dialog.onpointerdown = (event) => { if (event.target === dialog) dialog.close(); };
 }

@@ -21,18 +21,18 @@ const placeholders = (path) => [...path.matchAll(/\{([^}]+)\}/g)].map(([, name])
 function trial(route) {
   const { method, path, relay, body, try: way } = route.dataset;
   const needsCredentials = way === "credentials" && !relay;
-  const field = (name, label, attributes = {}) => make("label", {}, label, make("input", { name, autocomplete: "off", spellcheck: "false", autocapitalize: "off", ...attributes }));
+  const field = (name, label, attributes = {}) => make("label", label, make("input", { name, autocomplete: "off", spellcheck: "false", autocapitalize: "off", ...attributes }));
   const text = body === undefined ? null : make("textarea", { name: "body", rows: Math.min(14, body.split("\n").length + 1), spellcheck: "false" });
   if (text) text.value = body;
   const names = placeholders(path);
   const result = make("div", { role: "status" });
-  const form = make("form", { class: "try" },
-    make("h3", {}, "Try it"),
+  const form = make("form.try",
+    make("h3", "Try it"),
     needsCredentials ? field("credentials", "Credentials of the cloud API, USER:PASSWORD", { type: "password", placeholder: "developer:…", required: true, value: credentials }) : null,
     names.map((name) => field(name, name, { required: true })),
     method === "GET" ? field("query", "Query", { placeholder: "name=value&…" }) : null,
-    text ? make("label", {}, "Body", text) : null,
-    make("div", { class: "buttons" }, make("button", { type: "submit", class: "primary" }, "Send"), relay ? make("span", { class: "hint" }, "With the server’s own credentials.") : null),
+    text ? make("label", "Body", text) : null,
+    make("div.buttons", make("button", { type: "submit", class: "primary" }, "Send"), relay ? make("span.hint", "With the server’s own credentials.") : null),
     result);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -51,7 +51,7 @@ function trial(route) {
       const content = pretty(await response.text());
       result.replaceChildren(make("p", { class: response.ok ? "" : "bad" }, `${response.status} in ${Math.round(performance.now() - start)} ms`), make("pre", { tabindex: "0" }, content || "(no body)"));
     } catch (failure) {
-      result.replaceChildren(make("p", { class: "bad" }, `No response. ${failure.message}`));
+      result.replaceChildren(make("p.bad", `No response. ${failure.message}`));
     }
   });
   return form;
@@ -62,17 +62,17 @@ for (const route of routes) {
     if (!route.open || route.dataset.isReady) return;
     route.dataset.isReady = "yes";
     const command = route.querySelector(".curl");
-    command?.after(copyButton(command.textContent, "Copy"), route.dataset.try ? trial(route) : make("p", { class: "hint" }, "Made by a device or a stream: a virtual device makes such calls."));
+    command?.after(copyButton(command.textContent, "Copy"), route.dataset.try ? trial(route) : make("p.hint", "Made by a device or a stream: a virtual device makes such calls."));
   });
 }
 
 $("filter").hidden = false;
-$("filter").addEventListener("input", () => {
+$("filter").oninput = () => {
   const wanted = $("filter").value.toLowerCase().split(/\s+/);
   for (const [route, known] of words) route.hidden = !wanted.every((word) => known.includes(word));
   for (const area of document.querySelectorAll(".area")) area.hidden = !area.querySelector(".route:not([hidden])");
   $("empty").hidden = routes.some((route) => !route.hidden);
-});
+};
 addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.target.matches("input, textarea")) return;
   event.preventDefault();

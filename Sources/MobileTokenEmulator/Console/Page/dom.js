@@ -2,79 +2,101 @@
 
 export const $ = (id) => document.getElementById(id);
 
-function fill(element, attributes, children) {
+const isShown = (child) => child !== undefined && child !== null && child !== false && child !== "";
+
+function fill(create, name, content) {
+  const [tag, ...classes] = name.split(".");
+  const element = create(tag);
+  if (classes.length) element.setAttribute("class", classes.join(" "));
+  const attributes = content[0]?.constructor === Object ? content.shift() : {};
   for (const [key, value] of Object.entries(attributes)) {
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else if (value !== undefined && value !== false) element.setAttribute(key, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false));
+  element.append(...content.flat(Infinity).filter(isShown));
   return element;
 }
 
-/** Makes an element: `make("td", {class: "x"}, "text", child)`. */
-export const make = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
+/** Makes an element: `make("td.number", { title: "x" }, "text", child)`; what there is nothing of is left out. */
+export const make = (name, ...content) => fill((tag) => document.createElement(tag), name, content);
 
-/** Makes a part of a drawing. */
-export const draw = (name, attributes = {}, ...children) =>
-  fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+export const draw = (name, ...content) => fill((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag), name, content);
+
+/** A button: `button("Send", send, { class: "primary" })`. */
+export const button = (label, perform, attributes = {}) => make("button", { type: "button", onclick: perform, ...attributes }, label);
+
+/** What there is to choose from: texts, or pairs of a value and its text. */
+export const options = (all, chosen) => all.map((one) => {
+  const [value, text] = [one].flat();
+  return make("option", { value, selected: value === chosen }, text ?? value);
+});
+
+export const choice = (all, chosen, attributes) => make("select", attributes, options(all, chosen));
+
+export const joined = (parts, between) => parts.flatMap((part, index) => (index ? [between, part] : [part]));
 
 /** A path or an address, whose lines end after slashes where there is no room. */
 export const breakable = (text) => text.split(/(?<=\/)/).flatMap((part, index) => (index ? [make("wbr"), part] : [part]));
 
-/** `PENDING_COMMIT` as people write it. */
-export const worded = (name) => { const text = name.replaceAll("_", " "); return text[0] + text.slice(1).toLowerCase(); };
+/** `PENDING_COMMIT` and `underWay` as people write them. */
+export function worded(name) {
+  if (!/^[A-Z_]+$/.test(name)) return name === "underWay" ? "under way" : name;
+  const text = name.replaceAll("_", " ");
+  return text[0] + text.slice(1).toLowerCase();
+}
 
 /** A status: quiet words beside a small dot; only what needs a look is red. */
-export const status = (name, text = /^[A-Z_]+$/.test(name) ? worded(name) : name) =>
-  make("span", { class: "status", "data-status": name }, text);
+export const status = (name, text = worded(name)) => make("span.status", { "data-status": name }, text);
 
 /** Names and values, texts or elements; empty ones are left out. A third element is `"code"`, or `"copy"` for code with a button. */
-export function facts(pairs) {
-  const list = make("dl", { class: "facts" });
-  for (const [name, value, kind] of pairs) {
-    if (value === undefined || value === null || value === "") continue;
-    const text = make("span", kind ? { class: "mono" } : {}, value instanceof Node ? value : String(value));
-    list.append(make("dt", {}, name), make("dd", {}, text, kind === "copy" ? copyButton(String(value), "Copy", name) : null));
-  }
-  return list;
-}
+export const facts = (pairs) => make("dl.facts", pairs.filter(([, value]) => isShown(value)).map(([name, value, kind]) => [
+  make("dt", name),
+  make("dd", make("span", { class: kind && "mono" }, value instanceof Node ? value : String(value)), kind === "copy" && copyButton(String(value), "Copy", name)),
+]));
 
 /** `name` tells those who hear the page what is copied, where the label does not. */
-export function copyButton(text, label = "Copy", name) {
-  const button = make("button", { type: "button", class: "quiet copy", "aria-label": name && `${label}: ${name}` }, label);
-  button.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      button.textContent = "Copied";
-    } catch {
-      button.textContent = "Select it by hand";  // beyond loopback, a page without TLS has no clipboard
-    }
-    setTimeout(() => { button.textContent = label; }, 1500);
-  });
-  return button;
-}
+export const copyButton = (text, label = "Copy", name) => button(label, async ({ currentTarget }) => {
+  try {
+    await navigator.clipboard.writeText(text);
+    currentTarget.textContent = "Copied";
+  } catch {
+    currentTarget.textContent = "Select it by hand";  // beyond loopback, a page without TLS has no clipboard
+  }
+  setTimeout(() => { currentTarget.textContent = label; }, 1500);
+}, { class: "quiet copy", "aria-label": name && `${label}: ${name}` });
 
-/** A command, and a button that copies all of it. */
 export const command = (text, name) =>
-  make("div", { class: "command" }, make("pre", { tabindex: "0", "aria-label": name && `Command: ${name}` }, text), copyButton(text, "Copy", name));
+  make("div.command", make("pre", { tabindex: "0", "aria-label": name && `Command: ${name}` }, text), copyButton(text, "Copy", name));
 
 /** A button that acts at the second click: the first one asks. */
 export function confirmButton(label, question, perform) {
-  const button = make("button", { type: "button", class: "danger", "data-action": label }, label);
-  const calm = () => { button.textContent = label; button.classList.remove("armed"); };
-  button.addEventListener("blur", calm);
-  button.arm = () => { button.textContent = question; button.classList.add("armed"); };
-  button.addEventListener("click", () => {
-    if (!button.classList.contains("armed")) return button.arm();
+  const calm = () => { made.textContent = label; made.classList.remove("armed"); };
+  const made = button(label, () => {
+    if (!made.classList.contains("armed")) return made.arm();
     calm();
-    return perform(button);
-  });
-  return button;
+    return perform(made);
+  }, { class: "danger", "data-action": label, onblur: calm });
+  made.arm = () => { made.textContent = question; made.classList.add("armed"); };
+  return made;
 }
+
+/** Does something; what goes wrong is said in `error`. Returns whether it went well. */
+export async function tried(error, perform, done) {
+  error.textContent = "";
+  try {
+    await perform();
+  } catch (failure) {
+    error.textContent = failure.message;
+    return false;
+  }
+  if (done) toast(done);
+  return true;
+}
+
+export const showTotal = (view, count) => { $(`tab-${view}`).querySelector(".count").textContent = count || ""; };
 
 let toastTimer;
 
-/** Says for a moment that something has been done. */
 export function toast(text) {
   $("toast").textContent = text;
   clearTimeout(toastTimer);

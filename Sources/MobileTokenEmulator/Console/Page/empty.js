@@ -1,28 +1,24 @@
 // What stands where there is nothing yet: what will, a button that makes the first, and the same as a command.
 
-import { $, command, make } from "./dom.js";
+import { $, button, command, make } from "./dom.js";
 import { openDialog } from "./dialogs.js";
 import { postCommand } from "./curl.js";
 
 const views = {
   activations: ["No devices yet", "A virtual phone lives in this server and needs no client. Or register a user, and scan the code with a client of yours.",
-    "new-activation", "New activation", "_emulator/devices", { userId: "alice", name: "Alice’s phone", rule: { decision: "never" } }],
+    "activation", "_emulator/devices", { userId: "alice", name: "Alice’s phone", rule: { decision: "never" } }],
   messages: ["The inboxes are empty", "A message waits in its user’s inbox until a client reads it.",
-    "new-message", "New message", "_emulator/cloud/inbox/messages", { userId: "alice", subject: "Statement", summary: "It is ready", body: "Your statement is ready.", type: "text" }],
+    "message", "_emulator/cloud/inbox/messages", { userId: "alice", subject: "Statement", summary: "It is ready", body: "Your statement is ready.", type: "text" }],
   pushes: ["No push messages yet", "What a real server would push to a device is kept here. Each registered device gets one for a new operation.",
-    "new-operation", "New operation", "_emulator/cloud/operations", { template: "login", userId: "alice" }],
+    "operation", "_emulator/cloud/operations", { template: "login", userId: "alice" }],
   deliveries: ["Nothing was sent yet", "Each change of an operation or an activation is sent to the callbacks above.",
-    "new-callback", "New callback", "_emulator/cloud/callbacks", { name: "bank", type: "OPERATION", callbackUrl: `${location.protocol}//localhost:8080/hook`, attributes: ["status"] }],
-  journal: ["No requests yet", "Every request is shown here, with the reason when it is refused.",
-    "new-operation", "New operation", "pa/v3/status", {}],
+    "callback", "_emulator/cloud/callbacks", { name: "bank", type: "OPERATION", callbackUrl: `${location.protocol}//localhost:8080/hook`, attributes: ["status"] }],
+  journal: ["No requests yet", "Every request is shown here, with the reason when it is refused.", "operation", "pa/v3/status", {}],
+  templates: ["No templates", "The server was started without any."],
 };
 
-/** Fills what is empty. */
-export function teach() {
-  for (const [view, [title, text, dialog, label, path, body]] of Object.entries(views)) {
-    $(`${view}-list`).parentElement.querySelector(".empty").replaceChildren(
-      make("h2", {}, title), make("p", {}, text),
-      make("button", { type: "button", class: "primary", onclick: () => openDialog($(dialog)) }, label),
-      command(postCommand(path, body), label));
-  }
+for (const [view, [title, text, kind, path, body]] of Object.entries(views)) {
+  const label = `New ${kind}`;
+  $(`${view}-list`).parentElement.querySelector(".empty").append(make("h2", title), make("p", text),
+    ...(kind ? [button(label, () => openDialog($(`new-${kind}`)), { class: "primary" }), command(postCommand(path, body), label)] : []));
 }

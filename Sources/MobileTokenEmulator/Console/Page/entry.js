@@ -17,7 +17,6 @@ const find = (id) => journal.entries.find((entry) => String(entry.id) === id) ??
 
 const deeds = [[/\/operation\/authorize$/, "tried to approve"], [/\/operation\/cancel$/, "tried to reject"], [/\/activation\/create$/, "tried to activate"], [/\/offline\/otp$/, "The offline code of"]];
 
-/** Who wanted what. */
 function attempt(entry) {
   const deed = deeds.find(([pattern]) => pattern.test(entry.path))?.[1] ?? `asked for ${entry.path}`;
   const operation = entry.operationIDs?.length === 1 && operations.find(entry.operationIDs[0]);
@@ -28,10 +27,10 @@ function finding(entry) {
   if (entry.isAccepted) return [];
   const reason = reasonOf(entry) ?? (entry.fault ? `The fault “${entry.fault}” struck` : `Refused with ${entry.status}`);
   const said = entry.code && !entry.code.isRight ? verdict(entry.code).text : "";
-  return [make("div", { class: "verdict" },
-    make("p", { class: "headline bad" }, `${reason[0].toUpperCase()}${reason.slice(1)}.`.replace("..", ".")),
-    said ? make("p", {}, said) : null,
-    make("p", { class: "muted" }, attempt(entry)))];
+  return [make("div.verdict",
+    make("p.headline.bad", `${reason[0].toUpperCase()}${reason.slice(1)}.`.replace("..", ".")),
+    said && make("p", said),
+    make("p.muted", attempt(entry)))];
 }
 
 defineDetails("journal", (id) => ({
@@ -69,5 +68,5 @@ defineDetails("journal", (id) => ({
 const layers = (title, bodies = []) => bodies.flatMap((body, index) =>
   section(index ? `${title}, inner layer` : title, plain(pretty(body))));
 
-const operationLinks = (ids) => (ids.length ? make("span", {}, [...new Set(ids)].slice(0, 10).flatMap((id, index) =>
+const operationLinks = (ids) => (ids.length ? make("span", [...new Set(ids)].slice(0, 10).flatMap((id, index) =>
   [index ? ", " : "", detailsLink("operations", id, id)])) : undefined);

@@ -1,4 +1,4 @@
-import { $, make } from "./dom.js";
+import { $, button, make, showTotal, tried } from "./dom.js";
 import { ask } from "./server.js";
 
 const presets = [
@@ -18,56 +18,33 @@ let rules = [];
 
 export async function loadFaults() { showRules((await ask("faults")).rules); }
 
-async function setRules(wanted) {
-  $("fault-error").textContent = "";
-  try {
-    showRules((await ask("faults", { method: "PUT", body: { rules: wanted } })).rules);
-  } catch (failure) {
-    $("fault-error").textContent = failure.message;
-  }
-}
+const change = (wanted) => tried($("fault-error"), async () =>
+  showRules((await ask("faults", { method: "PUT", body: { rules: typeof wanted === "function" ? wanted() : wanted } })).rules));
 
 function showRules(now) {
   rules = now;
   if (document.activeElement !== $("fault-rules")) $("fault-rules").value = JSON.stringify({ rules }, null, 2);
-  $("tab-faults").querySelector(".count").textContent = rules.length || "";
-  for (const button of $("fault-switches").children) {
-    button.setAttribute("aria-checked", rules.some((rule) => rule.name === button.dataset.name));
-  }
+  showTotal("faults", rules.length);
+  for (const one of $("fault-switches").children) one.setAttribute("aria-checked", rules.some((rule) => rule.name === one.dataset.name));
   $("fault-clear").disabled = rules.length === 0;
-  $("fault-list").replaceChildren(...(rules.length ? rules.map(renderRule) : [make("li", { class: "muted" }, "None. Everything goes well.")]));
+  $("fault-list").replaceChildren(...(rules.length ? rules.map(renderRule) : [make("li.muted", "None. Everything goes well.")]));
 }
 
-function renderRule(rule, index) {
+function renderRule({ name = "unnamed", match: { path = "/**", ...others }, effect }, index) {
   const said = (values) => Object.entries(values).map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", ");
-  const { path, ...others } = rule.match;
-  return make("li", {},
-    make("div", {}, make("b", {}, rule.name ?? "unnamed"), " ", make("code", {}, path ?? "/**"),
-      make("p", { class: "hint" }, [said(rule.effect), Object.keys(others).length ? `only if ${said(others)}` : ""].filter(Boolean).join(" · "))),
-    make("button", {
-      type: "button", "aria-label": `Remove the rule ${rule.name ?? "unnamed"}`, onclick: () => setRules(rules.toSpliced(index, 1)),
-    }, "Remove"));
+  return make("li",
+    make("div", make("b", name), " ", make("code", path), make("p.hint", said(effect), Object.keys(others).length > 0 && ` · only if ${said(others)}`)),
+    button("Remove", () => change(rules.toSpliced(index, 1)), { "aria-label": `Remove the rule ${name}` }));
 }
 
-$("fault-switches").append(...presets.map(([name, explanation, effect]) => make("button", {
-  type: "button", role: "switch", "aria-checked": "false", "data-name": name,
-  onclick: () => {
-    if (rules.some((rule) => rule.name === name)) return setRules(rules.filter((rule) => rule.name !== name));
-    const probability = Number($("fault-probability").value);
-    const match = { path: $("fault-path").value || "/**", ...(probability < 1 ? { probability } : {}) };
-    return setRules([...rules, { name, match, effect }]);
-  },
-}, make("span", {}, make("b", {}, name), make("span", { class: "hint" }, explanation)))));
-$("fault-scope").addEventListener("submit", (event) => event.preventDefault());
-$("fault-editor").addEventListener("submit", async (event) => {
+$("fault-switches").append(...presets.map(([name, explanation, effect]) => button(make("span", make("b", name), make("span.hint", explanation)), () => {
+  if (rules.some((rule) => rule.name === name)) return change(rules.filter((rule) => rule.name !== name));
+  const probability = Number($("fault-probability").value);
+  return change([...rules, { name, match: { path: $("fault-path").value || "/**", ...(probability < 1 ? { probability } : {}) }, effect }]);
+}, { role: "switch", "aria-checked": "false", "data-name": name })));
+$("fault-scope").onsubmit = (event) => event.preventDefault();
+$("fault-editor").onsubmit = (event) => {
   event.preventDefault();
-  let wanted;
-  try {
-    wanted = JSON.parse($("fault-rules").value).rules;
-  } catch (failure) {
-    $("fault-error").textContent = failure.message;
-    return;
-  }
-  await setRules(wanted);
-});
-$("fault-clear").addEventListener("click", () => setRules([]));
+  return change(() => JSON.parse($("fault-rules").value).rules);
+};
+$("fault-clear").onclick = () => change([]);

@@ -1,4 +1,4 @@
-import { $, make } from "./dom.js";
+import { $, make, showTotal } from "./dom.js";
 import { ago, exactTime } from "./time.js";
 import { ask } from "./server.js";
 import { VirtualList } from "./virtual-list.js";
@@ -68,7 +68,7 @@ export const journal = {
     const chosen = $("journal-verdict").value;
     const shown = this.entries.filter((entry) => kinds[chosen](entry) && (!wanted || textOf(entry).includes(wanted)));
     this.list.set(groupPolls(shown, $("journal-group").checked), { fromTop });
-    $("tab-journal").querySelector(".count").textContent = this.last || "";
+    showTotal("journal", this.last);
     showCount("journal", shown.length, this.entries.length);
     showPulse(this.entries);
     this.onShow?.();
@@ -88,18 +88,18 @@ onAddress(() => {
   filter = now;
   journal.show(true);
 });
-$("journal-group").addEventListener("input", () => journal.show(true));
+$("journal-group").oninput = () => journal.show(true);
 
 const texts = new WeakMap();
+const warningsOf = (entry) => (entry.warnings ?? []).map((one) => one.message);
 
-/** What the filter looks at. */
 function textOf(entry) {
-  let text = texts.get(entry);
-  if (text === undefined) {
-    const parts = [`${entry.method} ${entry.path}`, entry.status, entry.activationID, entry.userID, reasonOf(entry), entry.refusal, entry.fault, entry.body, ...(entry.operationIDs ?? []), ...(entry.warnings ?? []).map((warning) => warning.message)];
-    texts.set(entry, text = parts.filter(Boolean).join("\n").toLowerCase());
+  if (!texts.has(entry)) {
+    const { method, path, status, activationID, userID, refusal, fault, body, operationIDs = [] } = entry;
+    const parts = [`${method} ${path}`, status, activationID, userID, reasonOf(entry), refusal, fault, body, ...operationIDs, ...warningsOf(entry)];
+    texts.set(entry, parts.filter(Boolean).join("\n").toLowerCase());
   }
-  return text;
+  return texts.get(entry);
 }
 
 /** Why a request was refused, in as few words as there are. */
@@ -111,23 +111,20 @@ export const callerOf = (entry) => (entry.activationID ? activationName(entry.ac
 function renderRow({ entry, count }) {
   const isCallback = entry.deliveryID !== undefined;
   const verdictName = entry.isAccepted ? "accepted" : "refused";
-  const notes = [
-    ...(entry.warnings ?? []).map((warning) => warning.message),
-    entry.fault && `fault: ${entry.fault}`, movement(entry),
-  ].filter(Boolean).join(" · ");
-  return make("div", { class: `request ${isCallback ? "callback" : ""}`, "data-verdict": verdictName },
-    make("span", { class: "code", title: verdictName }, entry.status ? String(entry.status) : "–"),
-    make("span", { class: "way-of", title: isCallback ? "A callback to the bank" : "A request to the server" }, isCallback ? "↗" : "→"),
-    make("span", { class: "main mono" }, make("b", {}, entry.method), ...shortened(entry.path), count > 1 ? make("b", { class: "times" }, ` × ${count}`) : null),
-    make("span", { class: "said" }, entry.isAccepted ? null : make("span", { class: "bad" }, reasonOf(entry) ?? verdictName), !entry.isAccepted && notes ? " · " : "", make("span", { class: entry.fault || entry.warnings?.length ? "warn" : "muted" }, notes)),
-    make("span", { class: "sub" }, callerOf(entry)),
-    count > 1 ? make("span", { class: "time number" }, "last ", ago(entry.time)) : make("time", { class: "time number", title: entry.time }, exactTime(entry.time)));
+  const notes = [...warningsOf(entry), entry.fault && `fault: ${entry.fault}`, movement(entry)].filter(Boolean).join(" · ");
+  return make(isCallback ? "div.request.callback" : "div.request", { "data-verdict": verdictName },
+    make("span.code", { title: verdictName }, entry.status || "–"),
+    make("span.way-of", { title: isCallback ? "A callback to the bank" : "A request to the server" }, isCallback ? "↗" : "→"),
+    make("span.main.mono", make("b", entry.method), ...shortened(entry.path), count > 1 && make("b.times", ` × ${count}`)),
+    make("span.said", !entry.isAccepted && [make("span.bad", reasonOf(entry) ?? verdictName), notes && " · "], make(entry.fault || entry.warnings?.length ? "span.warn" : "span.muted", notes)),
+    make("span.sub", callerOf(entry)),
+    count > 1 ? make("span.time.number", "last ", ago(entry.time)) : make("time.time.number", { title: entry.time }, exactTime(entry.time)));
 }
 
 /** A path whose beginning gives way where there is no room: its end tells what was asked for. */
 function shortened(path) {
   const middle = path.lastIndexOf("/", path.lastIndexOf("/") - 1);
-  return [make("span", { class: "beginning" }, path.slice(0, Math.max(0, middle))), make("span", { class: "end" }, path.slice(Math.max(0, middle)))];
+  return [make("span.beginning", path.slice(0, Math.max(0, middle))), make("span.end", path.slice(Math.max(0, middle)))];
 }
 
 export function movement(entry) {
@@ -147,11 +144,11 @@ function showPanel() {
   if ($("journal").dataset.state !== state) $("journal").dataset.state = state;
   $("journal-toggle").setAttribute("aria-expanded", state !== "closed");
 }
-$("journal-toggle").addEventListener("click", () => {
+$("journal-toggle").onclick = () => {
   if (address.view === "journal") return go({ view: "operations" });
   if (!isRoomy.matches) return go({ view: "journal" });
   choice = !isOpen();
   showPanel();
-});
+};
 isRoomy.addEventListener("change", () => { choice = undefined; showPanel(); });
 showPanel();

@@ -31,9 +31,9 @@ export function judgedCode(code) {
       : code.stepsAhead === undefined ? undefined : `counter ${code.counter + code.stepsAhead}, ${steps(code.stepsAhead)} ahead of the server`,
   ];
   return [
-    make("h3", {}, `Signature ${code.isRight ? "is right" : "is wrong"}`),
-    code.components ? make("ul", { class: "components" }, code.components.map(({ factor, matches }) =>
-      make("li", {}, status(matches ? "accepted" : "refused", matches ? "matches" : "does not match"), ` ${factor}`))) : null,
+    make("h3", `Signature ${code.isRight ? "is right" : "is wrong"}`),
+    code.components ? make("ul.components", code.components.map(({ factor, matches }) =>
+      make("li", status(matches ? "accepted" : "refused", matches ? "matches" : "does not match"), ` ${factor}`))) : null,
     folded("Counters and keys", false, facts([["Factors", code.factors.replaceAll("_", " and ")], ["Counters tried", tried], ["Made with", place], ["Server’s counter", code.counter], ["Protocol", code.version], ["Keys", code.keyName], ["Hint", code.hint && sentence(code.hint)]])),
     ...signed(code.signedData),
   ];
@@ -54,7 +54,7 @@ function signed(data) {
   const text = fromBase64(body ?? "");
   return [
     ...section("What was signed", plain(`${data}&…`),
-      make("p", { class: "hint" }, "Method, URI identifier, nonce and body, joined by &; the secret at the end is not shown.")),
+      make("p.hint", "Method, URI identifier, nonce and body, joined by &; the secret at the end is not shown.")),
     facts([["Method", method, "code"], ["URI identifier", fromBase64(uriID ?? ""), "code"], ["Nonce", nonce, "code"]]),
     ...section("Signed body", plain(text === undefined ? "cut, or no text" : pretty(text))),
   ];

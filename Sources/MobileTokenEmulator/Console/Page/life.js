@@ -45,11 +45,10 @@ const words = {
 
 export const isRefused = (moment) => moment.kind.endsWith("Refused");
 
-/** Why a moment is a refusal, in a few words. */
 export const reasonOf = ({ entry }) => (entry?.code && !entry.code.isRight ? verdict(entry.code).title : entry?.refusal);
 
 /** The life of an operation as a list; each moment leads to its request. */
-export const timeline = (moments) => make("ol", { class: "moments" }, moments.map((moment) => {
+export const timeline = (moments) => make("ol.moments", moments.map((moment) => {
   const said = words[moment.kind];
   const about = [
     moment.entry?.code && `signed with ${moment.entry.code.factors.replaceAll("_", " and ")}`,
@@ -57,10 +56,10 @@ export const timeline = (moments) => make("ol", { class: "moments" }, moments.ma
   ].filter(Boolean).join("; ");
   return make("li", { "data-kind": moment.kind, class: isRefused(moment) ? "bad" : "" },
     make("time", { datetime: moment.time, title: moment.time }, exactTime(moment.time)),
-    make("div", {},
+    make("div",
       moment.requestID ? detailsLink("journal", moment.requestID, said) : said,
       moment.activationID ? [" ", detailsLink("activations", moment.activationID, activationName(moment.activationID))] : null,
-      moment.count > 1 ? make("span", { class: "muted" }, ", last ", ago(moment.last)) : null,
-      isRefused(moment) ? make("p", {}, reasonOf(moment)) : null,
-      about ? make("p", { class: "hint" }, about) : null));
+      moment.count > 1 && make("span.muted", ", last ", ago(moment.last)),
+      isRefused(moment) && make("p", reasonOf(moment)),
+      about && make("p.hint", about)));
 }));

@@ -1,21 +1,14 @@
 import { $, facts, make, status, toast } from "./dom.js";
 import { ago, dateOf } from "./time.js";
 import { ask } from "./server.js";
-import { VirtualList } from "./virtual-list.js";
 import { Collection } from "./collection.js";
-import { defineDetails, showDetails } from "./details.js";
+import { defineDetails } from "./details.js";
 import { onSubmit } from "./dialogs.js";
 
-export const messages = new Collection("messages", new VirtualList($("messages-list"), {
-  key: (item) => item.id,
-  open: (item) => showDetails("messages", item.id),
-  render: (item) => make("div", { class: "message" },
-    status(item.status),
-    make("span", { class: "main" }, item.subject),
-    make("span", { class: "sub" }, item.userID),
-    make("span", { class: "muted wide-cell" }, item.summary),
-    ago(item.created, { class: "number time" })),
-}), { describe: (item) => `${item.subject}: ${item.status}` });
+export const messages = new Collection("messages", (item) => make("div.message",
+  status(item.status), make("span.main", item.subject), make("span.sub", item.userID), make("span.muted.wide-cell", item.summary),
+  ago(item.created, { class: "number time" })),
+(item) => `${item.subject}: ${item.status}`);
 
 messages.prepared = (item) => ({ ...item, status: item.isRead ? "READ" : "UNREAD" });
 
@@ -28,8 +21,8 @@ defineDetails("messages", (id) => ({
       status: item.status,
       body: [
         facts([["User", item.userID], ["Summary", item.summary], ["Type", item.type], ["Created", dateOf(item.created)], ["Identifier", item.id, "copy"]]),
-        make("h3", {}, "Body"),
-        make("pre", { class: item.type === "html" ? "" : "prose", tabindex: "0" }, item.body),  // HTML is shown as its source
+        make("h3", "Body"),
+        make("pre", { class: item.type !== "html" && "prose", tabindex: "0" }, item.body),  // HTML is shown as its source
       ],
     };
   },

@@ -1,56 +1,52 @@
-import { $, make, toast } from "./dom.js";
+import { $, make, options, toast } from "./dom.js";
 import { ask } from "./server.js";
 import { onOpen, onSubmit, openDialog } from "./dialogs.js";
 import { templates } from "./templates.js";
 import { operations } from "./operations.js";
 import { showOperation } from "./operation.js";
 
-/** Offers the templates there are. */
+const parameterFields = () => $("operation-parameters").querySelectorAll("input");
+
 export function offerTemplates() {
-  const chosen = $("operation-template").value;
-  $("operation-template").replaceChildren(...templates.items.map((template) =>
-    make("option", { value: template.name, selected: template.name === chosen }, `${template.name} – ${template.title}`)));
+  const all = [...templates.items.values()].reverse().map(({ name, title }) => [name, `${name} – ${title}`]);
+  $("operation-template").replaceChildren(...options(all, $("operation-template").value));
   chooseTemplate();
 }
 
-/** Opens the form with a template and values for its placeholders. */
 export function newOperation(template, parameters) {
   $("operation-template").value = template;
   chooseTemplate();
-  for (const input of $("operation-parameters").querySelectorAll("input")) input.value = parameters[input.name] ?? "";
+  for (const input of parameterFields()) input.value = parameters[input.name] ?? "";
   openDialog($("new-operation"));
 }
 
 function chooseTemplate() {
-  const template = templates.items.find((one) => one.name === $("operation-template").value);
-  $("operation-parameters").replaceChildren(
-    make("legend", {}, "Parameters"),
-    ...(template?.parameters ?? []).map((name) =>
-      make("label", {}, name, make("input", { name, autocomplete: "off", placeholder: template.defaults[name] ?? "" }))));
+  const template = templates.find($("operation-template").value);
+  $("operation-parameters").replaceChildren(make("legend", "Parameters"),
+    ...(template?.parameters ?? []).map((name) => make("label", name, make("input", { name, placeholder: template.defaults[name] ?? "" }))));
   $("operation-lifetime").placeholder = template?.lifetime ?? "";
   $("operation-proximity").checked = template?.demandsProximityCheck ?? false;
 }
 
 function chooseRecipient() {
-  const isForAnybody = $("operation-anybody").checked;
-  $("operation-user").disabled = isForAnybody;
-  $("operation-user").required = !isForAnybody;
+  $("operation-user").disabled = $("operation-anybody").checked;
+  $("operation-user").required = !$("operation-anybody").checked;
 }
 
-$("operation-template").addEventListener("input", chooseTemplate);
-$("operation-anybody").addEventListener("input", chooseRecipient);
+$("operation-template").oninput = chooseTemplate;
+$("operation-anybody").oninput = chooseRecipient;
 onOpen($("new-operation"), chooseRecipient);
 
 onSubmit($("new-operation"), async (button) => {
-  const parameters = {};
-  for (const input of $("operation-parameters").querySelectorAll("input")) if (input.value !== "") parameters[input.name] = input.value;
-  const body = { template: $("operation-template").value, parameters, proximityCheckEnabled: $("operation-proximity").checked };
-  if (!$("operation-anybody").checked) body.userId = $("operation-user").value.trim();
-  if ($("operation-lifetime").value) body.expiresIn = Number($("operation-lifetime").value);
-  const made = await ask("cloud/operations", { method: "POST", body });
+  const body = {
+    template: $("operation-template").value, proximityCheckEnabled: $("operation-proximity").checked,
+    parameters: Object.fromEntries([...parameterFields()].filter((one) => one.value !== "").map((one) => [one.name, one.value])),
+    userId: $("operation-anybody").checked ? undefined : $("operation-user").value.trim(),
+    expiresIn: $("operation-lifetime").value ? Number($("operation-lifetime").value) : undefined,
+  };
+  const { operationId } = await ask("cloud/operations", { method: "POST", body });
   toast("Operation created");
-  if (button === "offline") {
-    await operations.add(made.operationId);
-    showOperation(made.operationId, { offline: true });
-  }
+  if (button !== "offline") return;
+  await operations.add(operationId);
+  showOperation(operationId, { offline: true });
 });

@@ -1,4 +1,4 @@
-import { make } from "./dom.js";
+import { choice, make } from "./dom.js";
 import { ask } from "./server.js";
 import { action, qrCode, refreshDetails } from "./details.js";
 import { activations } from "./activations.js";
@@ -11,59 +11,48 @@ export class OfflineApproval {
   }
 
   get choices() {
-    const userID = this.operation().userID;
+    const { userID } = this.operation();
     return [...activations.items.values()].filter((one) => one.status === "ACTIVE" && one.userID === userID);
   }
 
   /** Makes a QR code for the chosen activation, or the only one there is. */
   async start() {
     const registration = this.chosen ?? this.choices[0]?.id;
-    this.failure = undefined;
-    this.verdict = undefined;
+    this.failure = this.verdict = undefined;
     try {
       const code = await ask(`${this.path}/qr${registration ? `?registrationId=${encodeURIComponent(registration)}` : ""}`);
       this.code = { ...code, registration };
     } catch (failure) {
       this.failure = failure.message;
     }
-    refreshDetails(`operations/${this.operationID}`);
+    this.refresh();
   }
 
   async verify(otp) {
     const { nonce, registration } = this.code;
     const answer = await ask(`${this.path}/otp`, { method: "POST", body: { otp, nonce, registrationId: registration } });
     this.verdict = answer.otpValid ? "The code is right." : `The code is wrong; ${answer.remainingAttempts} more attempts.`;
+    this.refresh();  // the form may have been drawn anew meanwhile
   }
 
+  refresh() { refreshDetails(`operations/${this.operationID}`); }
+
   card() {
-    const choices = this.choices;
-    const card = make("div", { class: "card" }, make("h3", {}, "Offline approval"));
-    if (choices.length) {
-      const choice = make("select", { "aria-label": "For the activation", "data-action": "activation", oninput: () => { this.chosen = choice.value; } },
-        ...choices.map((one) => make("option", { value: one.id, selected: one.id === this.chosen }, `${one.name ?? "unnamed"} · ${one.id}`)));
-      card.append(make("div", { class: "buttons" }, choice, action("Offline QR code", () => this.start())));
-    } else {
-      card.append(
-        make("p", { class: "hint" }, "The user has no active activation. A QR code for any device can be made, but its answer cannot be verified."),
-        make("div", { class: "buttons" }, action("Offline QR code", () => this.start())));
-    }
-    if (this.failure) card.append(make("p", { class: "error" }, this.failure));
-    if (this.code) {
-      card.append(qrCode(this.code.operationQrCodeData, "Offline QR code of the operation"),
-        make("details", {}, make("summary", {}, "Content"), make("pre", {}, this.code.operationQrCodeData)));
-      if (this.code.registration) card.append(this.form());
-    }
-    return card;
+    const all = this.choices.map((one) => [one.id, `${one.name ?? "unnamed"} · ${one.id}`]);
+    return make("div.card", make("h3", "Offline approval"),
+      !all.length && make("p.hint", "The user has no active activation. A QR code for any device can be made, but its answer cannot be verified."),
+      make("div.buttons",
+        all.length > 0 && choice(all, this.chosen, { "aria-label": "For the activation", "data-action": "activation", oninput: ({ target }) => { this.chosen = target.value; } }),
+        action("Offline QR code", () => this.start())),
+      this.failure && make("p.error", this.failure),
+      this.code && [qrCode(this.code.operationQrCodeData, "Offline QR code of the operation"),
+        make("details", make("summary", "Content"), make("pre", this.code.operationQrCodeData)), this.code.registration && this.form()]);
   }
 
   form() {
-    const input = make("input", { inputmode: "numeric", autocomplete: "off", placeholder: "12345678-12345678", "data-action": "code", required: true });
-    const check = action("Verify", async () => {
-      await this.verify(input.value.trim());
-      refreshDetails(`operations/${this.operationID}`);  // this form may have been drawn anew meanwhile
-    });
-    const verdict = make("p", { role: "status" }, this.verdict ?? "");
-    input.addEventListener("keydown", (event) => { if (event.key === "Enter") check.click(); });
-    return make("div", {}, make("label", {}, "Code that the client shows", make("div", { class: "buttons" }, input, check)), verdict);
+    const check = action("Verify", () => this.verify(input.value.trim()));
+    const input = make("input", { inputmode: "numeric", autocomplete: "off", placeholder: "12345678-12345678", "data-action": "code", required: true,
+      onkeydown: (event) => { if (event.key === "Enter") check.click(); } });
+    return make("div", make("label", "Code that the client shows", make("div.buttons", input, check)), make("p", { role: "status" }, this.verdict));
   }
 }

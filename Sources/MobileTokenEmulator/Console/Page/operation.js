@@ -1,6 +1,6 @@
 // An operation that is open: its phone on the left, its life on the right.
 
-import { facts, make } from "./dom.js";
+import { choice, facts, joined, make } from "./dom.js";
 import { ago, dateOf, serverNow, until } from "./time.js";
 import { ask } from "./server.js";
 import { attempt, dangerousAction, defineDetails, detailsLink, folded, refreshDetails, section, showDetails, shownKey } from "./details.js";
@@ -21,7 +21,6 @@ const narrow = matchMedia("(max-width: 1099px)");
 const approvals = new Map();  // by operation: the offline approval that was begun
 let story = null;  // that of the operation that is open
 
-/** Opens an operation, with `offline` an offline QR code too. */
 export function showOperation(id, { offline = false } = {}) {
   showDetails("operations", id);
   if (offline) approvalOf(id).start();
@@ -32,7 +31,6 @@ function approvalOf(id) {
   return approvals.get(id);
 }
 
-/** Who may decide it, or what happened to it, has changed. */
 export function refreshOpenOperation() { if (story) refreshDetails(`operations/${story.id}`); }
 
 // What fails here tells nothing new: the stream's end says that the server has gone.
@@ -41,74 +39,67 @@ const reload = (told) => told.load().then((isNew) => { if (isNew) refreshDetails
 // The journal has heard of what was asked: only another language needs an answer of its own.
 onOperation((id) => refreshDetails(`operations/${id}`));
 onDelivery((one) => refreshDetails(`operations/${one?.operationID}`));
-narrow.addEventListener("change", refreshOpenOperation);
+narrow.onchange = refreshOpenOperation;
 
 /** What one sees first: what the operation asks for, and where it stands. */
 function summary(item, moments) {
   const last = moments.findLast(isRefused);
-  return make("div", { class: "summary" },
-    make("p", { class: "headline" }, headline(item)),
-    make("p", { class: "muted" }, item.title, " for ", item.userID ?? "anybody, until somebody claims it", ", ", ago(item.created), item.status === "PENDING" ? [" · ", until(item.expires)] : null),
-    last && item.status !== "APPROVED" ? make("p", { class: "finding bad" }, `${reasonOf(last) ?? "Refused"}. `, detailsLink("journal", last.requestID, "Why"), make("span", { class: "muted" }, ` · ${item.failureCount} of ${item.maximumFailureCount} attempts`)) : null,
-    item.statusReason ?? item.rejectReason ? make("p", {}, `Reason: ${item.statusReason ?? item.rejectReason}`) : null);
+  const reason = item.statusReason ?? item.rejectReason;
+  return make("div.summary",
+    make("p.headline", headline(item)),
+    make("p.muted", item.title, " for ", item.userID ?? "anybody, until somebody claims it", ", ", ago(item.created), item.status === "PENDING" && [" · ", until(item.expires)]),
+    last && item.status !== "APPROVED" && make("p.finding.bad", `${reasonOf(last) ?? "Refused"}. `, detailsLink("journal", last.requestID, "Why"), make("span.muted", ` · ${item.failureCount} of ${item.maximumFailureCount} attempts`)),
+    reason && make("p", `Reason: ${reason}`));
 }
 
 function phoneColumn(item, told) {
   const shown = told.shown(item);
+  const isPending = item.status === "PENDING";
   const [device, ...others] = deciders(item);
-  const isFlipped = shown.operation.ui?.flipButtons;
-  const choice = make("select", { "aria-label": "Language of the phone", "data-action": "language", oninput: () => { told.language = choice.value; return reload(told); } },
-    shown.languages.map((one) => make("option", { value: one, selected: one === shown.language }, one)));
-  return make("div", { class: "phone-column" },
-    phone({
-      ...shown, status: item.status, owner: device?.name ?? item.userID ?? "Anybody’s phone",
-      controls: device && item.status === "PENDING" ? decisionControls(item, device, isFlipped, attempt) : undefined,
-    }),
-    make("div", { class: "buttons" }, choice),
-    item.status === "PENDING" && others.length ? section("Other phones", others.slice(0, 9).map((one) => make("div", { class: "card" }, make("p", {}, one.name), decisionControls(item, one, isFlipped, attempt)))) : null,
-    item.status === "PENDING" && !device ? make("p", { class: "hint" }, item.userID ? `A client of ${item.userID}’s decides: there is no virtual phone.` : "Whoever claims it decides.") : null);
+  const controls = (one) => decisionControls(item, one, shown.operation.ui?.flipButtons, attempt);
+  return make("div.phone-column",
+    phone({ ...shown, status: item.status, owner: device?.name ?? item.userID ?? "Anybody’s phone", controls: device && isPending ? controls(device) : undefined }),
+    make("div.buttons", choice(shown.languages, shown.language, {
+      "aria-label": "Language of the phone", "data-action": "language", oninput: ({ target }) => { told.language = target.value; return reload(told); },
+    })),
+    isPending && section("Other phones", others.slice(0, 9).map((one) => make("div.card", make("p", one.name), controls(one)))),
+    isPending && !device && make("p.hint", item.userID ? `A client of ${item.userID}’s decides: there is no virtual phone.` : "Whoever claims it decides."));
 }
 
 defineDetails("operations", (id) => ({
   isWide: true,
-  prepare: async () => {
+  prepare: () => {
     story = new Story(id);
-    await Promise.all([operations.need(id), story.load()]);
+    return Promise.all([operations.need(id), story.load()]);
   },
   render: () => {
     const item = operations.find(id);
     const told = story?.id === id ? story : new Story(id);
     const moments = told.moments(item);
-    const actions = [];
-    if (item.status === "PENDING") {
-      const cancel = () => ask(`cloud/operations/${encodeURIComponent(id)}?statusReason=CANCELED_IN_CONSOLE`, { method: "DELETE" });
-      actions.push(dangerousAction("Cancel operation", "Cancel it for good?", cancel));
-    }
+    const isPending = item.status === "PENDING";
+    const cancel = () => ask(`cloud/operations/${encodeURIComponent(id)}?statusReason=CANCELED_IN_CONSOLE`, { method: "DELETE" });
     return {
       title: item.title,
       status: item.status,
-      body: [make("div", { class: "opened" }, phoneColumn(item, told), make("div", { class: "stack" },
+      body: [make("div.opened", phoneColumn(item, told), make("div.stack",
         summary(item, moments),
         way(item, moments, told.deliveries, narrow.matches),
         section("Life", timeline(moments), links(item, told)),
-        item.status === "PENDING" ? folded("Offline approval", Boolean(approvalOf(id).code || approvalOf(id).failure), approvalOf(id).card()) : null,
+        isPending && folded("Offline approval", Boolean(approvalOf(id).code || approvalOf(id).failure), approvalOf(id).card()),
         folded("Identifiers and data", false, facts([
           ["Identifier", item.id, "copy"], ["Type", item.name], ["Signed data", item.data, "copy"], ["Proximity code", item.proximityCode, "copy"],
           ["Failures", `${item.failureCount} of ${item.maximumFailureCount}`], ["Created", dateOf(item.created)], ["Expires", dateOf(item.expires)],
         ]))))],
-      actions,
+      actions: isPending ? [dangerousAction("Cancel operation", "Cancel it for good?", cancel)] : [],
     };
   },
 }));
 
-/** From an operation to what was asked and told about it. */
-function links(item, told) {
-  const about = [...pushes.items.values()].filter((one) => one.operationID === item.id);
-  const all = [make("a", { href: addressOfFiltered("journal", item.id) }, "All its requests"),
-    ...about.map((one) => detailsLink("pushes", one.id, `Push ${one.id}`)),
-    ...told.deliveries.map((one) => detailsLink("deliveries", one.id, `Callback ${one.id}`))];
-  return make("p", { class: "links" }, all.flatMap((link, index) => (index ? [" · ", link] : [link])));
-}
+const links = (item, told) => make("p.links", joined([
+  make("a", { href: addressOfFiltered("journal", item.id) }, "All its requests"),
+  ...[...pushes.items.values()].filter((one) => one.operationID === item.id).map((one) => detailsLink("pushes", one.id, `Push ${one.id}`)),
+  ...told.deliveries.map((one) => detailsLink("deliveries", one.id, `Callback ${one.id}`)),
+], " · "));
 
 let proximityStep = 0;
 

@@ -9,7 +9,6 @@ const seconds = 60;
 const [width, height] = [120, 22];
 let known = [];
 
-/** Shows the last minute of these entries, which are newest first. */
 export function showPulse(entries = known) {
   known = entries;
   const now = serverNow();
@@ -23,8 +22,8 @@ export function showPulse(entries = known) {
   const points = counts.map((count, index) => `${(index * width / (seconds - 1)).toFixed(1)},${(height - 2 - count * (height - 4) / most).toFixed(1)}`).join(" ");
   const total = counts.reduce((sum, count) => sum + count, 0);
   $("pulse").replaceChildren(
-    draw("svg", { class: "spark", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${total} requests in the last minute, at most ${total ? most : 0} a second` }, draw("polyline", { points })),
-    make("span", {}, total ? `${(total / seconds).toFixed(1)}/s` : "quiet"));
+    draw("svg.spark", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${total} requests in the last minute, at most ${total ? most : 0} a second` }, draw("polyline", { points })),
+    make("span", total ? `${(total / seconds).toFixed(1)}/s` : "quiet"));
   const refused = entries.slice(0, 200).find((entry) => !entry.isAccepted);
   $("pulse-refused").replaceChildren(...(refused ? ["Last refused: ", detailsLink("journal", refused.id, reasonOf(refused) ?? String(refused.status))] : []));
 }

@@ -1,27 +1,19 @@
-import { $, facts, make, status } from "./dom.js";
+import { facts, make, status } from "./dom.js";
 import { ago, dateOf } from "./time.js";
-import { VirtualList } from "./virtual-list.js";
 import { Collection } from "./collection.js";
 import { activationName } from "./activations.js";
-import { defineDetails, detailsLink, plain, pretty, section, showDetails } from "./details.js";
+import { defineDetails, detailsLink, plain, pretty, section } from "./details.js";
 
-export const pushes = new Collection("pushes", new VirtualList($("pushes-list"), {
-  key: (item) => item.id,
-  open: (item) => showDetails("pushes", item.id),
-  render: (item) => make("div", { class: "push" },
-    status(item.status),
-    make("span", { class: "main" }, item.title),
-    make("span", { class: "sub" }, item.userID),
-    make("span", { class: "muted wide-cell" }, item.platform),
-    ago(item.created, { class: "number time" })),
-}), { describe: (item) => `${item.title}: ${item.status}` });
+export const pushes = new Collection("pushes", (item) => make("div.push",
+  status(item.status), make("span.main", item.title), make("span.sub", item.userID), make("span.muted.wide-cell", item.platform),
+  ago(item.created, { class: "number time" })),
+(item) => `${item.title}: ${item.status}`);
 
 pushes.prepared = (item) => {
   const payload = JSON.parse(item.payload);
   const { title, body } = payload.aps?.alert ?? {};
-  const text = [title, body].filter(Boolean).join(": ");
-  const shown = text || payload.mtokenOperationResult || activationName(item.activationID);
-  return { ...item, id: String(item.id), status: item.type.replace("mtoken.", ""), title: shown, operationID: payload.operationId ?? payload.mtokenOperationId };
+  const text = [title, body].filter(Boolean).join(": ") || payload.mtokenOperationResult || activationName(item.activationID);
+  return { ...item, id: String(item.id), status: item.type.replace("mtoken.", ""), title: text, operationID: payload.operationId ?? payload.mtokenOperationId };
 };
 
 defineDetails("pushes", (id) => ({
@@ -38,7 +30,7 @@ defineDetails("pushes", (id) => ({
           ["Platform", item.platform], ["Environment", item.environment],
           ["Token", item.token, "copy"], ["Created", dateOf(item.created)], ["Number", item.id],
         ]),
-        ...section("What the device gets", plain(pretty(item.payload))),
+        section("What the device gets", plain(pretty(item.payload))),
       ],
     };
   },

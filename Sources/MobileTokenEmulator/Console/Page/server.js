@@ -10,7 +10,6 @@ export const root = new URL("../", api);
 // What was typed into the page, for as long as its tab is open. Beyond loopback the browser has asked already.
 const credentials = "credentials";
 
-/** Shows these credentials to the server from now on. */
 export function setCredentials(user, password) {
   const bytes = new TextEncoder().encode(`${user}:${password}`);
   sessionStorage.setItem(credentials, btoa(String.fromCharCode(...bytes)));
@@ -46,7 +45,6 @@ export const askExact = async (path, options) =>
 /** Fetches a document as it is: a script would round its long numbers. */
 export const download = async (path) => (await send(path)).blob();
 
-/** An image of a text as a QR code. */
 export const qrURL = (text) => new URL(`qr?text=${encodeURIComponent(text)}`, api).href;
 
 /** Calls `handlers[kind]` for everything that changes, and `connected` or `lost` as the connection comes and goes. */

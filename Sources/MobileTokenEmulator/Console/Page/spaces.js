@@ -1,7 +1,7 @@
-import { $, confirmButton, make, toast } from "./dom.js";
+import { $, confirmButton, make, showTotal, tried } from "./dom.js";
 import { ago } from "./time.js";
 import { api, ask, root } from "./server.js";
-import { address, onAddress } from "./address.js";
+import { onView } from "./address.js";
 
 // A space has no spaces of its own: those of its server are listed, and this one is marked.
 const [, above, own] = /^(.*?\/)spaces\/([^/]+)\//.exec(api.pathname) ?? [];
@@ -12,52 +12,41 @@ export const place = { name: root.host, onName: undefined };
 
 function show(name, kind) {
   place.name = name;
-  $("place").replaceChildren(kind, make("bdi", {}, name));
+  $("place").replaceChildren(kind, make("bdi", name));
   place.onName?.();
 }
 show(own ?? root.host, own ? "Space " : "");
 
-/** Shows the servers in this server. */
 export async function loadSpaces() {
   const { items, total } = await ask(`${spacesURL}?limit=100`);
   const mine = own && (items.find((one) => one.id === own) ?? await ask(`${spacesURL}/${own}`).catch(() => undefined));
   if (mine?.name) show(mine.name, "Space ");
   $("spaces-list").replaceChildren(...items.map(row));
   $("spaces-count").textContent = total > items.length ? `The newest ${items.length} of ${total}.` : total ? "" : "No spaces yet. Tests that run side by side each make one.";
-  $("tab-spaces").querySelector(".count").textContent = total || "";
+  showTotal("spaces", total);
 }
 
 function row(space) {
+  const isOwn = space.id === own;
   const name = space.name ?? space.id;
-  return make("li", {},
-    make("div", {},
-      space.id === own ? make("b", {}, name) : make("a", { href: `${new URL(space.url).pathname}/console/` }, name),
-      make("p", { class: "hint" }, space.id === own ? "this one, " : "", "made ", ago(space.created)),
-      space.failure ? make("p", { class: "bad" }, space.failure) : null),
-    space.id === own ? null : confirmButton("Remove", "With all that is in it?", () => change(`${spacesURL}/${encodeURIComponent(space.id)}`, { method: "DELETE" }, "Removed")));
+  return make("li",
+    make("div",
+      isOwn ? make("b", name) : make("a", { href: `${new URL(space.url).pathname}/console/` }, name),
+      make("p.hint", isOwn && "this one, ", "made ", ago(space.created)),
+      space.failure && make("p.bad", space.failure)),
+    !isOwn && confirmButton("Remove", "With all that is in it?", () => change(`${spacesURL}/${encodeURIComponent(space.id)}`, { method: "DELETE" }, "Removed")));
 }
 
 async function change(path, options, done) {
-  $("spaces-error").textContent = "";
-  try {
-    await ask(path, options);
-    toast(done);
-  } catch (failure) {
-    $("spaces-error").textContent = failure.message;
-  }
+  await tried($("spaces-error"), () => ask(path, options), done);
   await loadSpaces();
 }
 
-$("new-space").addEventListener("submit", async (event) => {
+$("new-space").onsubmit = async (event) => {
   event.preventDefault();
   const name = $("space-name").value.trim();
   await change(spacesURL, { method: "POST", body: name ? { name } : {} }, "Space created");
   $("space-name").value = "";
-});
+};
 
-// Nothing tells of those that tests make and remove: they are looked up when they are looked at.
-let view;
-onAddress(() => {
-  if (address.view === "spaces" && view !== "spaces") loadSpaces().catch(() => { /* the stream's end tells that the server has gone */ });
-  view = address.view;
-});
+onView("spaces", loadSpaces);

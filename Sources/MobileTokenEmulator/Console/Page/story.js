@@ -29,7 +29,6 @@ export class Story {
     return momentsOf(item, [...this.entries, ...newer]);
   }
 
-  /** What the bank was told of it, newest first. */
   get deliveries() {
     return [...deliveries.items.values()].filter((one) => one.operationID === this.id).reverse()
       .map((one) => ({ ...one, last: journal.entries.find((entry) => String(entry.deliveryID) === one.id)?.time ?? one.created }));

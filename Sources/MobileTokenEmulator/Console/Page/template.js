@@ -1,6 +1,6 @@
 // A template that is open: its document on the left, the phone that shows it on the right, while one types.
 
-import { $, make, toast } from "./dom.js";
+import { $, make, options, toast } from "./dom.js";
 import { ask, askExact } from "./server.js";
 import { action, dangerousAction, defineDetails, showDetails } from "./details.js";
 import { go } from "./address.js";
@@ -36,7 +36,6 @@ function filled(value, parameters, texts) {
   return words.replace(/\$\{([\w.-]+)(?::\w+)?\}/g, (whole, name) => String(parameters[name] ?? whole));
 }
 
-/** A template while somebody works on it. */
 class Draft {
   constructor(name, text) { Object.assign(this, { name, text, parameters: {}, language: "", failure: "", asked: 0, isChanged: false }); }
 
@@ -80,7 +79,7 @@ class Draft {
     $("draft-error").textContent = this.failure;
     $("draft-phone").replaceChildren(...(shown ? [phone({ ...shown, owner: "Preview" })] : []));
     const choice = $("draft-language");
-    choice.replaceChildren(...(shown?.languages ?? []).map((one) => make("option", { value: one, selected: one === shown.language }, one)));
+    choice.replaceChildren(...options(shown?.languages ?? [], shown?.language));
     $("draft-save").disabled = !this.isChanged;
   }
 
@@ -98,7 +97,7 @@ let draft = null;
 
 function editor(template) {
   const parameters = template?.parameters ?? Object.keys(skeleton.parameters);
-  const inputs = parameters.map((name) => make("label", {}, name, make("input", {
+  const inputs = parameters.map((name) => make("label", name, make("input", {
     name, "data-action": `parameter ${name}`, autocomplete: "off", spellcheck: "false", value: draft.parameters[name] ?? "", placeholder: template?.defaults[name] ?? skeleton.parameters[name] ?? "",
     oninput: (event) => {
       const { [name]: before, ...others } = draft.parameters;
@@ -111,25 +110,25 @@ function editor(template) {
   });
   text.value = draft.text;
   const language = make("select", { id: "draft-language", "aria-label": "Language of the phone", oninput: () => draft.change({ language: language.value }) });
-  return make("div", { class: "opened editor" },
-    make("div", { class: "phone-column" }, make("div", { id: "draft-phone" }), language),
-    make("div", { class: "stack" },
-      inputs.length ? make("fieldset", {}, make("legend", {}, "Parameters"), inputs) : null,
-      make("h3", {}, "Document"), text, make("p", { id: "draft-error", class: "error", role: "alert" }),
-      make("p", { class: "hint" }, "${name} is a parameter, @{name} a text of the language.")));
+  return make("div.opened.editor",
+    make("div.phone-column", make("div", { id: "draft-phone" }), language),
+    make("div.stack",
+      inputs.length > 0 && make("fieldset", make("legend", "Parameters"), inputs),
+      make("h3", "Document"), text, make("p", { id: "draft-error", class: "error", role: "alert" }),
+      make("p.hint", "${name} is a parameter, @{name} a text of the language.")));
 }
 
 defineDetails("templates", (name) => ({
   isWide: true,
   prepare: async () => {
     const isNew = name === "new";
-    if (!isNew && !templates.items.some((one) => one.name === name)) throw new Error("There is no such template");
+    if (!isNew && !templates.find(name)) throw new Error("There is no such template");
     draft = new Draft(isNew ? "" : name, JSON.stringify(isNew ? skeleton : await ask(`templates/${encodeURIComponent(name)}`), null, 2));
     draft.isChanged = isNew;
     await draft.load();
   },
   render: () => {
-    const item = templates.items.find((one) => one.name === name);
+    const item = templates.find(name);
     const body = editor(item);
     requestAnimationFrame(() => { if (draft && body.isConnected) draft.show(); });
     const save = action("Save", () => draft.save());
@@ -150,4 +149,4 @@ defineDetails("templates", (name) => ({
   },
 }));
 
-$("new-template").addEventListener("click", () => showDetails("templates", "new"));
+document.querySelector("[data-open=new-template]").onclick = () => showDetails("templates", "new");

@@ -4,7 +4,6 @@ import { make } from "./dom.js";
 
 let clock = { now: Date.now(), mode: "real", readAt: Date.now() };
 
-/** The server's time, in milliseconds. */
 export const serverNow = () => clock.now + (clock.mode === "real" ? Date.now() - clock.readAt : 0);
 
 export const setServerTime = (now, mode) => { clock = { now, mode, readAt: Date.now() }; tick(); };
@@ -17,7 +16,6 @@ const days = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short"
 export const timeOf = (date) => times.format(new Date(date));
 export const dateOf = (date) => dates.format(new Date(date));
 
-/** With milliseconds, for the journal. */
 export const exactTime = (date) => `${timeOf(date)}.${String(new Date(date).getMilliseconds()).padStart(3, "0")}`;
 
 /** A length of time in milliseconds, with no more digits than it needs. */

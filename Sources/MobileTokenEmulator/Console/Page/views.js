@@ -4,6 +4,7 @@ import { $ } from "./dom.js";
 import { address, go, onAddress } from "./address.js";
 import { place } from "./spaces.js";
 
+const [rail, menu] = [$("rail"), $("menu")];
 const links = [...document.querySelectorAll("#views a")];
 const viewOf = (link) => link.hash.slice(1);
 
@@ -16,17 +17,17 @@ function show() {
     if (isChosen) document.title = `${link.firstChild.textContent.trim()} · ${place.name} – Mobile Token Emulator`;
   }
   document.body.dataset.view = address.view;
-  closeMenu();
+  showMenu(false);
 }
 
-function closeMenu() {
-  $("rail").classList.remove("open");
-  $("menu").setAttribute("aria-expanded", false);
+function showMenu(isOpen) {
+  rail.classList.toggle("open", isOpen);
+  menu.setAttribute("aria-expanded", isOpen);
 }
 
-$("menu").addEventListener("click", () => $("menu").setAttribute("aria-expanded", $("rail").classList.toggle("open")));
-$("rail").addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && $("rail").classList.contains("open")) { closeMenu(); $("menu").focus(); }
+menu.onclick = () => showMenu(!rail.classList.contains("open"));
+rail.onkeydown = (event) => {
+  if (event.key === "Escape" && rail.classList.contains("open")) { showMenu(false); menu.focus(); }
   const index = links.indexOf(document.activeElement);
   const next = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: links.length - 1 }[event.key];
   if (next === undefined || index < 0) return;
@@ -34,15 +35,15 @@ $("rail").addEventListener("keydown", (event) => {
   const link = links.at(next % links.length);
   link.focus();
   go({ view: viewOf(link) });
-});
+};
 for (const link of document.querySelectorAll("#rail a")) {
-  link.addEventListener("click", (event) => {
+  link.onclick = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     go({ view: viewOf(link) });
-  });
+  };
 }
-$("clock-button").addEventListener("click", () => { go({ view: "clock" }); $("tab-clock").focus(); });
+$("clock-button").onclick = () => { go({ view: "clock" }); $("tab-clock").focus(); };
 
 document.addEventListener("keydown", (event) => {
   const isTyping = event.target.matches("input:not([type=checkbox], [type=range], [type=radio]), textarea, select");

@@ -16,7 +16,7 @@ export class VirtualList {
     this.rows = new Map();  // by key, those in view
     this.highlighted = new Set();
     this.active = null;
-    this.space = make("div", { class: "space", role: "presentation" });
+    this.space = make("div.space", { role: "presentation" });
     element.append(this.space);
     element.setAttribute("role", "listbox");
     element.tabIndex = 0;
@@ -48,7 +48,6 @@ export class VirtualList {
     this.schedule();
   }
 
-  /** Draws the eye to a row, if it is in view. */
   highlight(key) { this.highlighted.add(String(key)); }
 
   keyOf(item) { return String(this.key(item)); }

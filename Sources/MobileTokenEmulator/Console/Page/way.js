@@ -67,13 +67,13 @@ export function way(item, moments, deliveries, isNarrow) {
   if (refused.length) {
     const said = `${refused.length > 1 ? `${refused.length} refused, last: ` : "Refused: "}${reasonOf(refused.at(-1)) ?? "no reason"}`;
     if (isNarrow) {
-      parts.push(draw("path", { class: "branch", d: `M${x} ${y - 34}q0 14 14 14h4` }), label(x + 22, y - 15, "reason", shortened(said, 42)));
+      parts.push(draw("path.branch", { d: `M${x} ${y - 34}q0 14 14 14h4` }), label(x + 22, y - 15, "reason", shortened(said, 42)));
     } else {
-      parts.push(draw("path", { class: "branch", d: `M${x - 108} ${y}q10 0 10 14v36q0 10 10 10h6` }), draw("circle", { class: "branch-end", cx: x - 78, cy: y + 60, r: 4 }),
+      parts.push(draw("path.branch", { d: `M${x - 108} ${y}q10 0 10 14v36q0 10 10 10h6` }), draw("circle.branch-end", { cx: x - 78, cy: y + 60, r: 4 }),
         label(x - 68, y + 64, "reason", shortened(said, 40)));
     }
   }
   const [width, height] = isNarrow ? [330, 22 + 4 * down + 26] : [624, refused.length ? 124 : 84];
   const story = all.map((one) => `${one.name}: ${one.note}`).join("; ");
-  return draw("svg", { class: "way", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `The way of the operation. ${story}.${refused.length ? ` ${refused.length} attempts refused.` : ""}` }, parts);
+  return draw("svg.way", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `The way of the operation. ${story}.${refused.length ? ` ${refused.length} attempts refused.` : ""}` }, parts);
 }

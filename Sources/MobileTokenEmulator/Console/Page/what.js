@@ -37,14 +37,12 @@ function found({ formData, title, data }) {
   return { lead: text(formData?.message) || title || data, to: "", isMoney: false };
 }
 
-/** The same as a sentence. */
 export function sentence(item) {
   const { lead, to, isMoney } = what(item);
   return to ? `${lead} ${isMoney ? "→" : "·"} ${to}` : lead;
 }
 
-/** The same for a row or a title. */
 export function headline(item) {
   const { lead, to, isMoney } = what(item);
-  return make("span", { class: "what" }, make("b", {}, make("bdi", {}, lead)), to ? make("span", { class: "to" }, isMoney ? " → " : " · ", make("bdi", {}, to)) : null);
+  return make("span.what", make("b", make("bdi", lead)), to && make("span.to", isMoney ? " → " : " · ", make("bdi", to)));
 }
