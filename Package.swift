@@ -176,6 +176,8 @@ let package = Package(
         ),
         // A PostgreSQL server that a test or a benchmark may kill, stop and fill.
         .target(name: "PostgresTestServer", dependencies: ["TestSupport"], path: "Tests/PostgresTestServer"),
+        // A real browser, for the tests and the benchmark of the emulator's page.
+        .target(name: "HeadlessBrowser", dependencies: ["TestSupport"], path: "Tests/HeadlessBrowser"),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(
             name: "Benchmarks",
@@ -184,15 +186,13 @@ let package = Package(
                 "HTTPClientTransport",
                 "MobileTokenApprovals", "MobileTokenCloud",
                 "MobileTokenEmulator", "EmulatorBackend", "MobileTokenPostgres", "PostgresDatabase",
-                "PostgresTestServer",
+                "PostgresTestServer", "HeadlessBrowser",
                 "COpenSSL", "CCurl", "CAllocations", "Basics", "SQLiteDatabase",
             ],
             path: "Benchmarks",
             exclude: ["CAllocations"]
         ),
 
-        // A real browser, for the tests that use the emulator's page.
-        .target(name: "HeadlessBrowser", dependencies: ["TestSupport"], path: "Tests/HeadlessBrowser"),
         // A process that works on a store until it is killed.
         .executableTarget(
             name: "StoreExerciser",

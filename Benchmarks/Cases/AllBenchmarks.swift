@@ -3,5 +3,5 @@
 /// Fleets come before what leaves threads or freed memory behind, for theirs is counted.
 let allBenchmarks: [Benchmark] =
     protocolBenchmarks + version4Benchmarks + listBenchmarks + fleetBenchmarks + pollBenchmarks + approvalBenchmarks
-    + askBenchmarks + emulatorBenchmarks + storeBenchmarks + receiptBenchmarks + postgresBenchmarks
+    + askBenchmarks + emulatorBenchmarks + consoleBenchmarks + storeBenchmarks + receiptBenchmarks + postgresBenchmarks
     + transportBenchmarks
