@@ -17,6 +17,8 @@ package enum LedgerConformance: String, CaseIterable, Sendable {
     case limitsQuestions
     /// Of many that are asked at once, so many are written as may be open.
     case limitsQuestionsThatAreAskedAtOnce
+    /// Whom the server refused to ask can be asked at once; whom it may have asked cannot.
+    case countsOnlyWhomItMayHaveAsked
     /// Rows come in pages, in one order, and only those that are wanted.
     case returnsPages
     /// The lease of a claim is seen by other handles until it is released.
@@ -54,6 +56,7 @@ package enum LedgerConformance: String, CaseIterable, Sendable {
         case .writesOneClaim: try await Self.writesOneClaim(open)
         case .limitsQuestions: try await Self.limitsQuestions(open)
         case .limitsQuestionsThatAreAskedAtOnce: try await Self.limitsQuestionsThatAreAskedAtOnce(open)
+        case .countsOnlyWhomItMayHaveAsked: try await Self.countsOnlyWhomItMayHaveAsked(open)
         case .returnsPages: try await Self.returnsPages(open)
         case .holdsLeases: try await Self.holdsLeases(open)
         case .beginsAnewWhenAdopted: try await Self.beginsAnewWhenAdopted(open)
@@ -192,6 +195,37 @@ package enum LedgerConformance: String, CaseIterable, Sendable {
             return try await group.reduce(into: 0) { if $1 == .written { $0 += 1 } }
         }
         try self.expect(count == 3, "\(count) questions were asked")
+    }
+
+    private static func countsOnlyWhomItMayHaveAsked(_ open: Open) async throws {
+        let bench = try await Bench(ledger: try await open())
+        bench.server.with { state in
+            let refusal = ServerFailure(.refused, code: "ERROR_TEMPLATE_NOT_FOUND", message: "no template")
+            state.creationFailures = [(refusal, false)]
+        }
+        let refused = await bench.code()
+        try self.expect(refused == .failed, "the server refuses: \(String(describing: refused))")
+        try await bench.perform(Bench.request("deploy-2"))
+        bench.clock.advance(by: .seconds(10))
+        // Bob is refused after alice was asked.
+        bench.server.with { state in
+            state.beforeCreate = { server, new in
+                guard new.userID == "bob" else { return }
+                let refusal = ServerFailure(.refused, code: "ERROR_USER", message: "no such user")
+                server.with { $0.creationFailures = [(refusal, false)] }
+            }
+        }
+        let both = await bench.code(of: Bench.request("deploy-3", from: .all(of: ["alice", "bob"])))
+        try self.expect(both == .failed, "the server refuses: \(String(describing: both))")
+        bench.server.with { $0.beforeCreate = nil }
+        let alice = await bench.code(of: Bench.request("deploy-4"))
+        try self.expect(alice == .tooManyQuestions, "alice was asked: \(String(describing: alice))")
+        try await bench.perform(Bench.request("deploy-5", from: .user("bob")))
+        // Nobody knows of a creation without an answer.
+        bench.server.with { $0.creationFailures = [(TestServer.unanswered(lost: true), true)] }
+        try await bench.desk.ask(Bench.request("deploy-6", from: .user("carol"))).withdraw()
+        let carol = await bench.code(of: Bench.request("deploy-7", from: .user("carol")))
+        try self.expect(carol == .tooManyQuestions, "carol may have been asked: \(String(describing: carol))")
     }
 
     private static func returnsPages(_ open: Open) async throws {

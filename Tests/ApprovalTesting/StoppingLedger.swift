@@ -51,6 +51,8 @@ package final class StoppingLedger: LedgerDriver {
         return answer
     }
 
+    package func unask(_ people: [[UInt8]], _ key: LedgerKey) async throws { try await self.driver.unask(people, key) }
+
     package func rows(_ filter: LedgerFilter, after key: LedgerKey?, limit: Int) async throws -> [LedgerRow] {
         try await self.driver.rows(filter, after: key, limit: limit)
     }

@@ -77,6 +77,24 @@ import Testing
         #expect(reason == "changed my mind")
     }
 
+    /// Without a poller: whoever waits for another question tells the server once more.
+    @Test(arguments: [false, true]) func aCancellationThatFailedIsRepeatedByTheNextWait(_ isRestarted: Bool)
+        async throws
+    {
+        let bench = try await Bench()
+        bench.server.with { state in
+            state.script["alice"] = nil
+            state.cancelFailures = Array(repeating: TestServer.unanswered(lost: false), count: 9)
+        }
+        try await bench.desk.ask(Bench.request()).withdraw()
+        #expect(try await bench.state() == .withdrawn)
+        #expect(bench.server.operations.map(\.status) == ["PENDING"])
+        bench.server.with { $0.cancelFailures = [] }
+        let desk = isRestarted ? try await Bench.desk(bench.ledger, bench.server) : bench.desk
+        try await bench.perform(Bench.request("deploy-2", from: .user("bob")), at: desk)
+        await until { bench.server.operations.first?.status == "CANCELED" }
+    }
+
     @Test func anApprovalThatComesAfterTheEndIsSurplus() async throws {
         let bench = try await Bench()
         bench.server.with { $0.script = [:] }

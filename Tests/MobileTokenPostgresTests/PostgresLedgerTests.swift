@@ -4,6 +4,7 @@ import Foundation
 import MobileTokenApprovals
 import MobileTokenCloud
 import MobileTokenEmulator
+import MobileTokenReceipts
 import MobileTokenTesting
 import PostgresDatabase
 import PostgresTestServer
@@ -171,6 +172,54 @@ struct PostgresLedgerTests {
                 ).withConnection { _ = try $0.run("DELETE FROM question") }
             }
             #expect(error?.code == .storePermissions)
+        }
+    }
+
+    /// The steps by which the key of a store is replaced, while a desk is at work.
+    @Test func aLedgerIsResealedWhileADeskActs() async throws {
+        try await withNodes { nodes in
+            let (old, new) = (PostgresStoreFixture.key(7), PostgresStoreFixture.key(8))
+            @Sendable func ledger(_ ring: SealingKeyRing) -> ApprovalLedger {
+                Self.ledger(nodes) { $0.sealingKeys = ring }
+            }
+            let bench = try await Bench(ledger: ledger(SealingKeyRing(current: old, earlier: [new])))
+            bench.server.with { $0.script["bob"] = nil }
+            try await bench.perform()
+            let open = try await bench.desk.ask(Bench.request("open", from: .user("bob")))
+            // With the new key first, and nothing resealed yet, what is written can be read with the earlier one.
+            let ring = SealingKeyRing(current: new, earlier: [old])
+            let other = try await Bench.desk(ledger(ring), bench.server)
+            try await bench.perform(Bench.request("deploy-2", from: .user("carol")), at: other)
+            #expect(try await Bench.desk(ledger(.init(current: old)), bench.server).tickets().count == 3)
+            await #expect(throws: ApprovalError.self) {
+                try await Bench.desk(ledger(.init(current: new)), bench.server)
+            }
+
+            let store = nodes.node { $0.sealingKeys = ring }
+            for _ in 1...2 { try await store.reseal() }
+            // Those that were open already write with the new key from now on, and nothing is lost of what they do.
+            bench.clock.advance(by: .seconds(10))
+            try await bench.perform(Bench.request("deploy-3"))
+            bench.server.with { $0.script["bob"] = TestServer.Decision(registration: "device-2") }
+            guard case .approved = try await bench.passing({ try await open.decision() }) else {
+                Issue.record("bob has approved")
+                return
+            }
+            let desk = try await Bench.desk(ledger(.init(current: new)), bench.server)
+            let states = try await desk.tickets().reduce(into: [:]) { $0[$1.id] = $1.state }
+            #expect(
+                states == ["deploy-1": .done, "deploy-2": .done, "deploy-3": .done, "open": .approved]
+            )
+            #expect(await desk.health.unreadable == 0)
+            let archive = ReceiptArchive(folder: nodes.folder.file("questions"))
+            #expect(try await desk.exportReceipts(to: archive).entryCount == 3)
+            await #expect(throws: ApprovalError.self) {
+                try await Bench.desk(ledger(.init(current: old)), bench.server)
+            }
+            // A store that has not both keys says so, and changes nothing.
+            let stranger = nodes.node { $0.sealingKeys = SealingKeyRing(current: PostgresStoreFixture.key(9)) }
+            await #expect(throws: MobileTokenError.self) { try await stranger.reseal() }
+            #expect(try await desk.tickets().count == 4)
         }
     }
 

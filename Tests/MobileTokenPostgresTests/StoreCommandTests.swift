@@ -1,15 +1,17 @@
+import ApprovalTesting
 import Foundation
-import StoreTesting
 import MobileToken
+import MobileTokenApprovals
 import MobileTokenEmulator
 import MobileTokenPostgres
+import MobileTokenReceipts
 import MobileTokenTesting
 import PostgresDatabase
 import PostgresTestServer
 import PowerAuth
+import StoreTesting
 import TestSupport
 import Testing
-import MobileTokenReceipts
 
 /// The commands that look after the database, as a person calls them.
 @Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
@@ -19,6 +21,14 @@ struct StoreCommandTests {
         _ nodes: PostgresStoreFixture,
         environment: [String: String] = [:]
     ) async throws -> ChildProcess.Outcome {
+        try await self.start(words, nodes, environment: environment).outcome()
+    }
+
+    private func start(
+        _ words: [String],
+        _ nodes: PostgresStoreFixture,
+        environment: [String: String] = [:]
+    ) throws -> ChildProcess {
         let isLocal = words.contains("--file") || words.contains("--profile")
         let options =
             isLocal
@@ -27,7 +37,7 @@ struct StoreCommandTests {
                 "--database", nodes.server.connectionString(), "--schema", nodes.schema, "--no-tls",
                 "--marks", nodes.folder.path + "/marks",
             ]
-        return try await ChildProcess.run(
+        return try ChildProcess(
             ChildProcess.besideTests("mobile-token-postgres"),
             words + options,
             environment: ["MOBILE_TOKEN_SEALING_KEY": PostgresStoreFixture.encodedKey, "HOME": nodes.folder.path]
@@ -105,6 +115,72 @@ struct StoreCommandTests {
                 try await activation.validate(factors)
                 #expect(try await self.run(words + place, nodes).output == "The counter is in step.\n")
             }
+        }
+    }
+
+    /// Killed at its second batch of a ledger: every question opens with both keys, and the second call does the rest.
+    @Test func aResealOfALedgerThatIsKilledIsFinishedByTheNext() async throws {
+        try await withNodes { nodes in
+            func ledger(_ current: UInt8, _ earlier: UInt8?) -> ApprovalLedger {
+                var configuration = PostgresConfiguration(
+                    connectionString: nodes.server.connectionString(),
+                    sealingKeys: SealingKeyRing(
+                        current: PostgresStoreFixture.key(current),
+                        earlier: earlier.map { [PostgresStoreFixture.key($0)] } ?? []
+                    )
+                )
+                (configuration.tls, configuration.schema) = (.disabled, nodes.schema)
+                return .postgres(configuration)
+            }
+            let bench = try await Bench(ledger: ledger(8, nil)) {
+                $0.limits.questionInterval = .zero
+                $0.limits.openQuestions = 1_000
+                $0.limits.requestsPerSecond = 10_000
+            }
+            bench.server.with { $0.script = [:] }
+            for number in 1...230 { _ = try await bench.desk.ask(Bench.request("question-\(number)")) }
+            let connection = try nodes.connect()
+            try connection.run("SELECT pg_advisory_lock(4711)")
+            try connection.run(
+                """
+                CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    IF NEW.key = (SELECT key FROM question ORDER BY key OFFSET 150 LIMIT 1) THEN
+                        PERFORM pg_advisory_lock(4711);
+                    END IF;
+                    RETURN NEW;
+                END $$
+                """
+            )
+            try connection.run("CREATE TRIGGER stop BEFORE UPDATE ON question FOR EACH ROW EXECUTE FUNCTION stop()")
+            // Base64 of 32 bytes of 8, the earlier key.
+            let words = ["store", "reseal", "--earlier-sealing-key", "env:EARLIER"]
+            let environment = ["EARLIER": "CAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg="]
+            let process = try self.start(words, nodes, environment: environment)
+            try await until {
+                try connection.run(
+                    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted"
+                )
+                .first?.integer(0) == 1
+            }
+            process.send(signal: SIGKILL)
+            _ = await process.outcome()
+            try connection.run("SELECT pg_advisory_unlock(4711)")
+            try connection.run("DROP TRIGGER stop ON question")
+            for ring in [(UInt8(7), UInt8(8)), (8, 7)] {
+                let desk = try await Bench.desk(ledger(ring.0, ring.1), bench.server)
+                #expect(try await desk.tickets().count == 230)
+                #expect(await desk.health.unreadable == 0)
+            }
+            // A part of them is sealed with each key.
+            let half = try await Bench.desk(ledger(7, nil), bench.server)
+            #expect((1..<230).contains(try await half.tickets().count))
+
+            let again = try await self.run(words, nodes, environment: environment)
+            #expect(again.exitCode == 0, "\(again.errors)")
+            let desk = try await Bench.desk(ledger(7, nil), bench.server)
+            #expect(try await desk.tickets().count == 230)
+            await #expect(throws: ApprovalError.self) { try await Bench.desk(ledger(8, nil), bench.server) }
         }
     }
 

@@ -63,6 +63,10 @@ struct QuestionLedger {
         return .written
     }
 
+    mutating func unask(_ people: [[UInt8]], _ key: LedgerKey) {
+        for person in people { self.asked[person]?.removeAll { $0.key == key } }
+    }
+
     func rows(_ filter: LedgerFilter, after key: LedgerKey?, limit: Int) -> [LedgerRow] {
         let rows = self.rows.values.filter { row in
             switch filter {
@@ -118,6 +122,10 @@ final class SimulatedLedger: LedgerDriver, @unchecked Sendable {  // used in the
             if let former { _ = ledger.swap(former) }
             return ledger.swap(change)
         }
+    }
+
+    func unask(_ people: [[UInt8]], _ key: LedgerKey) async throws {
+        try await self.ask("unask", mayBeUnknown: true) { $0.unask(people, key) }
     }
 
     func rows(_ filter: LedgerFilter, after key: LedgerKey?, limit: Int) async throws -> [LedgerRow] {

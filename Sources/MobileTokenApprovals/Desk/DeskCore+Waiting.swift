@@ -41,6 +41,9 @@ extension DeskCore {
             guard await signal.wait() else { throw CancellationError() }
             return nil
         }
+        let overdue = try await self.takeOverdue()
+        // Their steps go on when this call has waited long enough.
+        async let _ = self.stepAll(overdue)
         let deadline = [due ?? self.clock.now, lookup].compactMap { $0 }.min() ?? self.clock.now
         let mustWait = deadline > self.clock.now
         if mustWait, try await withDeadline(deadline, on: self.clock, { await signal.wait() }) != nil {
@@ -49,6 +52,19 @@ extension DeskCore {
             return nil
         }
         return try await self.stepped(mustWait ? nil : stored, key, signal)
+    }
+
+    /// Returns the questions that are over and of which the server did not hear, as when it could not be reached: without a poller, whoever
+    /// waits for another one tells it once more, at most once a minute.
+    private func takeOverdue() async throws -> [LedgerKey] {
+        guard self.withState({ $0.takeSearch(at: self.clock.now) }) else { return [] }
+        var (keys, last) = ([LedgerKey](), LedgerKey?.none)
+        repeat {
+            let page = try await self.ledger.page(.needingAttention, after: last)
+            keys += page.readable.filter { $0.record.state.isFinal && !$0.isForeign }.map(\.record.key)
+            last = page.end
+        } while last != nil
+        return keys
     }
 
     /// Looks after all questions that need it, until the task is canceled.
@@ -68,7 +84,7 @@ extension DeskCore {
             if self.clock.now >= nextSearch {
                 try await self.takeUpAll()
                 try await self.writeReceipts()
-                nextSearch = self.clock.now + .seconds(60)
+                nextSearch = self.clock.now + DeskState.searchInterval
             }
             try await self.lookUpUnrecognized()
             let due = self.withState { $0.takeDue(at: self.clock.now, limits: self.configuration.limits) }

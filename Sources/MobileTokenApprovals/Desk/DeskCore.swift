@@ -262,6 +262,7 @@ final class DeskCore: Sendable {
             switch failure.kind {
             case .refused, .notFound, .notPending:
                 look.stored = try await self.ledger.change(look.stored) {
+                    $0.unsend(index)
                     $0.end(
                         .failed,
                         .failed,

@@ -18,6 +18,8 @@ struct DeskState {
     }
 
     private static let growth = 1.25
+    /// The ledger is searched so often for what somebody has to look after.
+    static let searchInterval = Duration.seconds(60)
     static let callbackInterval = Duration.seconds(1)
     private static let strayLimit = 64
     private static let unreadableLimit = 1_000
@@ -32,6 +34,7 @@ struct DeskState {
     /// Operations of which a callback told, and which may be such.
     private var unrecognized: [ExactString] = []
     private var nextLookup = Duration.zero
+    private var nextSearch = Duration.zero
     private var signals: [LedgerKey: [ObjectIdentifier: Signal]] = [:]
     var steps: [LedgerKey: SharedTask<DeskCore.Stored>] = [:]
     var runners = 0
@@ -150,6 +153,13 @@ struct DeskState {
     mutating func noteTimeless(at now: Duration) { self.timeAsked = now }
 
     // MARK: The ledger
+
+    /// Returns whether the ledger is to be searched now by one who waits: a poller does so by itself.
+    mutating func takeSearch(at now: Duration) -> Bool {
+        guard self.runners == 0, now >= self.nextSearch else { return false }
+        self.nextSearch = now + Self.searchInterval
+        return true
+    }
 
     /// Notes the rows that cannot be read; returns those that were not told of yet.
     mutating func note(unreadable keys: [LedgerKey]) -> [LedgerKey] {

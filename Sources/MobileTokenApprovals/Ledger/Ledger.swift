@@ -21,24 +21,23 @@ struct Ledger: Sendable {
         case refused(ApprovalError)
     }
 
-    private static let contentName = "question"
     private static let attemptLimit = 20
 
     let audience: String
     private let driver: any LedgerDriver
-    private let sealing: Sealing
-    private let incarnation: Incarnation
+    /// The keys of the ring: rows may be sealed with any of them while somebody reseals the ledger.
+    private let keys: [Sealing]
+    private let life: Life
     private let revisions = SeenRevisions()
     private let lastOpened = OpenedRows()
 
-    /// The life of the ledger, which another server's taking over ends.
-    private final class Incarnation: Sendable {
-        private let bytes: Mutex<[UInt8]>
-        init(_ bytes: [UInt8]) { self.bytes = Mutex(bytes) }
-        var current: [UInt8] {
-            get { self.bytes.withLock { $0 } }
-            set { self.bytes.withLock { $0 = newValue } }
-        }
+    /// The life of the ledger, which another server's taking over ends, and the key of what is written in it, which a reseal replaces.
+    private final class Life: Sendable {
+        private let state: Mutex<(incarnation: [UInt8], sealing: Sealing)>
+        init(_ incarnation: [UInt8], _ sealing: Sealing) { self.state = Mutex((incarnation, sealing)) }
+        var incarnation: [UInt8] { self.state.withLock { $0.incarnation } }
+        var sealing: Sealing { self.state.withLock { $0.sealing } }
+        func begin(_ incarnation: [UInt8], _ sealing: Sealing) { self.state.withLock { $0 = (incarnation, sealing) } }
     }
 
     /// A page of questions.
@@ -50,11 +49,11 @@ struct Ledger: Sendable {
         var end: LedgerKey?
     }
 
-    init(audience: String, driver: any LedgerDriver, sealing: Sealing, incarnation: [UInt8]) {
+    private init(audience: String, driver: any LedgerDriver, keys: [Sealing], _ facts: LedgerFacts) throws {
         self.audience = audience
         self.driver = driver
-        self.sealing = sealing
-        self.incarnation = Incarnation(incarnation)
+        self.keys = keys
+        self.life = Life(facts.incarnation, try Self.sealing(facts, keys))
     }
 
     /// Opens a ledger.
@@ -64,23 +63,32 @@ struct Ledger: Sendable {
         let driver = ledger.driver
         return try await self.mappingErrors {
             var facts = try await driver.open(audience: self.digest(ofAudience: audience))
-            var key = try Sealing(key: try await ledger.sealing.sealingKey(isForNewStore: facts.keyCheck == nil))
-            if facts.keyCheck == nil { facts = try await driver.setKey(check: try key.makeKeyCheck()) }
-            guard let check = facts.keyCheck else { throw ApprovalError(.ledgerFailed, "The ledger has no key") }
-            for provider in ledger.earlier where !key.matches(keyCheck: check) {
-                key = try Sealing(key: try await provider.sealingKey(isForNewStore: false))
+            let current = try Sealing(
+                key: try await ledger.sealing.sealingKey(isForNewStore: facts.keyCheck == nil)
+            )
+            if facts.keyCheck == nil { facts = try await driver.setKey(check: try current.makeKeyCheck()) }
+            var keys = [current]
+            for provider in ledger.earlier {
+                keys.append(try Sealing(key: try await provider.sealingKey(isForNewStore: false)))
             }
-            guard key.matches(keyCheck: check) else {
-                throw ApprovalError(.ledgerFailed, "The ledger is sealed with another key")
-            }
-            return Self(audience: audience, driver: driver, sealing: key, incarnation: facts.incarnation)
+            return try Self(audience: audience, driver: driver, keys: keys, facts)
         }
     }
 
-    /// Opens the ledger anew, because another server took over: what was drafted before is of another life.
+    /// Returns the key that the ledger is sealed with.
+    private static func sealing(_ facts: LedgerFacts, _ keys: [Sealing]) throws -> Sealing {
+        guard let check = facts.keyCheck else { throw ApprovalError(.ledgerFailed, "The ledger has no key") }
+        guard let key = keys.first(where: { $0.matches(keyCheck: check) }) else {
+            throw ApprovalError(.ledgerFailed, "The ledger is sealed with another key")
+        }
+        return key
+    }
+
+    /// Opens the ledger anew, because another server took over: what was drafted before is of another life. Or because it was sealed with
+    /// another key: what is written from now on is sealed with that.
     private func reopen() async throws {
-        self.incarnation.current =
-            try await self.driver.open(audience: Self.digest(ofAudience: self.audience)).incarnation
+        let facts = try await self.driver.open(audience: Self.digest(ofAudience: self.audience))
+        self.life.begin(facts.incarnation, try Self.sealing(facts, self.keys))
     }
 
     static func digest(ofAudience audience: String) -> [UInt8] {
@@ -137,24 +145,22 @@ struct Ledger: Sendable {
         guard let state = row.state else { throw damaged }
         // The same bytes were opened before, or written.
         if let record = self.lastOpened.record(of: row) {
-            return Stored(row: row, record: record, isForeign: row.incarnation != self.incarnation.current)
+            return Stored(row: row, record: record, isForeign: row.incarnation != self.life.incarnation)
         }
         // The state is part of what is sealed: who edits the column gets a row that does not open.
-        let bytes = try self.sealing.open(row.content, as: Self.name(state), of: row.key.description)
+        let bytes = try row.opened(as: state, with: [self.life.sealing] + self.keys)
         let record = try JSONValue.decode(QuestionRecord.self, from: bytes)
         guard record.state == state, record.key == row.key, record.terms.audience.isExactly(self.audience) else {
             throw damaged
         }
         self.lastOpened.note(row, record)
-        return Stored(row: row, record: record, isForeign: row.incarnation != self.incarnation.current)
+        return Stored(row: row, record: record, isForeign: row.incarnation != self.life.incarnation)
     }
 
     private func sealed(_ record: QuestionRecord) throws -> [UInt8] {
-        let bytes = try JSONEncoder().encode(record)
-        return try self.sealing.seal(Array(bytes), as: Self.name(record.state), of: record.key.description)
+        let bytes = Array(try JSONEncoder().encode(record))
+        return try self.life.sealing.seal(bytes, as: LedgerRow.name(record.state), of: record.key.description)
     }
-
-    private static func name(_ state: ApprovalState) -> String { "\(self.contentName):\(state.rawValue)" }
 
     // MARK: Writing
 
@@ -164,7 +170,7 @@ struct Ledger: Sendable {
             var row = LedgerRow(
                 key: record.key,
                 state: record.state,
-                incarnation: self.incarnation.current,
+                incarnation: self.life.incarnation,
                 tag: .random(in: .min ... .max),
                 needsAttention: record.needsAttention,
                 asked: record.asked,
@@ -177,7 +183,8 @@ struct Ledger: Sendable {
                 insertion = try await self.driver.insert(row, asking: asking)
                 if insertion == .otherIncarnation {
                     try await self.reopen()
-                    row.incarnation = self.incarnation.current
+                    row.incarnation = self.life.incarnation
+                    row.content = try self.sealed(record)
                     insertion = try await self.driver.insert(row, asking: asking)
                 }
             } catch {
@@ -245,8 +252,17 @@ struct Ledger: Sendable {
             row.content = change.content
             _ = self.revisions.admit(record)
             self.lastOpened.note(row, record)
+            await self.unask(record, since: stored.record)
             return Stored(row: row, record: record, isForeign: stored.isForeign)
         }
+    }
+
+    /// Lets the people be asked at once by another question whom an ended one certainly never asked, as when the server refused it.
+    private func unask(_ record: QuestionRecord, since earlier: QuestionRecord) async {
+        guard record.state.isFinal, !earlier.state.isFinal, !record.neverAsked.isEmpty else { return }
+        let people = record.neverAsked.map { Self.digest(of: $0.user, audience: self.audience) }
+        // Should it fail, they are asked a little later.
+        try? await self.driver.unask(people, record.key)
     }
 
     /// Changes a question by a pure function, which runs again on what others wrote meanwhile.
@@ -316,6 +332,32 @@ private final class OpenedRows: Sendable {
             if rows.count >= Self.limit, rows[row.key] == nil { rows.removeAll(keepingCapacity: true) }
             rows[row.key] = (row.state, row.content, record)
         }
+    }
+}
+
+extension LedgerRow {
+    fileprivate static func name(_ state: ApprovalState) -> String { "question:\(state.rawValue)" }
+
+    /// Opens what is sealed, by the first key that opens it. The state is part of it: one that was edited opens nothing.
+    fileprivate func opened(as state: ApprovalState, with keys: [Sealing]) throws -> [UInt8] {
+        var failure: (any Error)?
+        for key in keys {
+            do { return try key.open(self.content, as: Self.name(state), of: self.key.description) } catch {
+                failure = failure ?? error
+            }
+        }
+        throw failure ?? ApprovalError(.ledgerFailed, "The ledger has no key")
+    }
+
+    /// Returns the content sealed with a key; `nil` when it is already.
+    ///
+    /// - Parameter earlier: The keys that it may be sealed with.
+    /// - Throws: `storeCorrupted` when none of them opens it.
+    package func resealed(with key: Sealing, from earlier: [Sealing]) throws -> [UInt8]? {
+        guard let state else { throw MobileTokenError(.storeCorrupted, "A row of a ledger is damaged") }
+        if (try? self.opened(as: state, with: [key])) != nil { return nil }
+        let bytes = try self.opened(as: state, with: earlier)
+        return try key.seal(bytes, as: Self.name(state), of: self.key.description)
     }
 }
 

@@ -12,6 +12,8 @@ package protocol LedgerDriver: Sendable {
     func insert(_ row: LedgerRow, asking: LedgerAsking) async throws -> LedgerInsertion
     /// Writes a change if the row still has the tag, the state and the incarnation of what was loaded.
     func swap(_ change: LedgerChange) async throws -> LedgerSwap
+    /// Counts a question no longer among those that asked these people: it never reached them.
+    func unask(_ people: [[UInt8]], _ key: LedgerKey) async throws
     func rows(_ filter: LedgerFilter, after key: LedgerKey?, limit: Int) async throws -> [LedgerRow]
     /// Holds the lease of a claim as long as this process lives, or releases it.
     func hold(_ token: Int64) async throws
@@ -88,7 +90,7 @@ package enum LedgerInsertion: Sendable, Equatable {
     case tooManyOpen
     /// Somebody was asked less than the interval ago; it is over in so many milliseconds.
     case tooSoon(Int64)
-    /// The ledger lives another life by now: it is to be opened anew.
+    /// The ledger lives another life by now, or is sealed with another key: it is to be opened anew.
     case otherIncarnation
 }
 
@@ -129,7 +131,7 @@ package enum LedgerSwap: Sendable, Equatable {
     case written
     /// The row has changed since it was loaded, or is not there.
     case otherRow
-    /// The ledger lives another life by now: it is to be opened anew.
+    /// The ledger lives another life by now, or is sealed with another key: it is to be opened anew.
     case otherIncarnation
 }
 

@@ -53,6 +53,10 @@ package actor MemoryLedger: LedgerDriver {
         return .written
     }
 
+    package func unask(_ people: [[UInt8]], _ key: LedgerKey) {
+        for person in people { self.asked[person]?.removeAll { $0.key == key } }
+    }
+
     package func rows(_ filter: LedgerFilter, after key: LedgerKey?, limit: Int) -> [LedgerRow] {
         let rows = self.rowsByKey.values.filter { row in
             switch filter {

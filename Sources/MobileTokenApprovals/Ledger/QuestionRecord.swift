@@ -193,6 +193,11 @@ struct QuestionRecord: Sendable, Equatable, Codable {
     /// Indicates that a creation was lost, so that the server may have an operation that nobody knows.
     var mayHaveStrays: Bool { self.parts.contains { $0.attempts > 1 || ($0.attempts > 0 && $0.operationID == nil) } }
 
+    /// The people whom it certainly has not asked.
+    var neverAsked: [Person] {
+        self.parts.filter { $0.attempts == 0 && $0.operationID == nil }.map(\.person)
+    }
+
     // MARK: Answers
 
     /// The people whose operation is to be looked at.

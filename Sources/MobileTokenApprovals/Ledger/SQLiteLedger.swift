@@ -399,6 +399,17 @@ package actor SQLiteLedger: LedgerDriver {
         }
     }
 
+    package func unask(_ people: [[UInt8]], _ key: LedgerKey) async throws {
+        try await self.write { connection in
+            for person in people {
+                try connection.run(
+                    "DELETE FROM asked WHERE person = ? AND key = ?",
+                    [.blob(person), .blob(key.bytes)]
+                )
+            }
+        }
+    }
+
     package func rows(_ filter: LedgerFilter, after key: LedgerKey?, limit: Int) throws -> [LedgerRow] {
         try self.read { connection in
             let after = SQLiteValue.blob(key?.bytes ?? [])

@@ -5,8 +5,9 @@ public import PowerAuth
 extension ActivationStore {
     private static let pageSize = 100
 
-    /// Seals everything with the current key of the ring that is not yet, in small steps, while nodes sign.
+    /// Seals everything with the current key of the ring that is not yet, in small steps, while nodes sign and desks act.
     ///
+    /// The ledgers of those who ask are part of it, whatever their audience.
     /// May be repeated, and goes on where it was interrupted. Call it once every node has a ring with that key; see
     /// ``SealingKeyRing``.
     ///
@@ -21,6 +22,8 @@ extension ActivationStore {
         }
         for key in keys where key != open.keys.current { try await self.resealReceipts(sealedWith: key, &damage) }
         try await self.resealLists(&damage)
+        let lost = try await LedgerResealing.run(self.postgres)
+        damage = damage ?? lost
         if let damage { throw damage }
     }
 

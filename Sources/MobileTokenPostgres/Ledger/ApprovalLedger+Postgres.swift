@@ -13,8 +13,8 @@ extension ApprovalLedger {
     /// ```
     ///
     /// The tables are in the schema of the configuration, beside those of a store if there is one, and are made like them. Each audience has
-    /// a ledger of its own there. What was asked is sealed with the key with which the ledger began: keep that in the ring, as `current` or
-    /// among `earlier`.
+    /// a ledger of its own there. What was asked is sealed with the key with which the ledger began, until
+    /// ``PowerAuth/ActivationStore/reseal()`` seals it with the current one; keep both in the ring until then, as ``SealingKeyRing`` tells.
     ///
     /// A change is on the primary's disk when it counts. A question counts only in the database and the timeline in which it was drafted:
     /// after a restore, or when a standby has taken the primary's place, what was not final is `unknown`. A volume that was put back to an

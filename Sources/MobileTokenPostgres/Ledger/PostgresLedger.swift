@@ -13,6 +13,8 @@ package final class PostgresLedger: LedgerDriver {
         /// The number of times that the ledger was adopted.
         let adoptions: Int64
         let audience: [UInt8]
+        /// By what the key is recognized that everything is to be sealed with; `nil` before there is one.
+        let keyCheck: [UInt8]?
     }
 
     private struct State {
@@ -60,10 +62,14 @@ package final class PostgresLedger: LedgerDriver {
                 ),
             ])
             guard let row = results.last?.first else { throw PostgresError(.unexpectedResult) }
-            let life = Life(epoch: try row.integer(0), adoptions: try row.integer(3), audience: audience)
+            let life = Life(
+                epoch: try row.integer(0),
+                adoptions: try row.integer(3),
+                audience: audience,
+                keyCheck: row.isNull(4) ? nil : try row.bytes(4)
+            )
             let name = "\(try row.text(1))/\(try row.text(2))/\(life.epoch)/\(life.adoptions)"
-            let check = row.isNull(4) ? nil : try row.bytes(4)
-            return (life, LedgerFacts(keyCheck: check, incarnation: Array(name.utf8)))
+            return (life, LedgerFacts(keyCheck: life.keyCheck, incarnation: Array(name.utf8)))
         }
         self.state.withLock { $0.life = life }
         return facts
@@ -103,9 +109,9 @@ package final class PostgresLedger: LedgerDriver {
 
     // MARK: Questions
 
-    private static let columns = "key, state, incarnation, tag, needs_attention, asked, content"
+    static let columns = "key, state, incarnation, tag, needs_attention, asked, content"
 
-    private static func row(_ row: PostgresRow) throws -> LedgerRow {
+    static func row(_ row: PostgresRow) throws -> LedgerRow {
         LedgerRow(
             key: LedgerKey(bytes: try row.bytes(0)),
             state: ApprovalState(rawValue: try row.text(1)),
@@ -117,18 +123,24 @@ package final class PostgresLedger: LedgerDriver {
         )
     }
 
-    /// The condition that the database and the ledger still live the life of this process.
+    /// The condition that the database and the ledger still live the life of this process, and are sealed with the key that it knows.
     ///
     /// - Parameter place: The place of the life's values in the statement.
     private static func isCurrent(_ place: Int) -> String {
         """
         \(DatabaseEpoch.isCurrent("$\(place)"))
-        AND EXISTS (SELECT FROM ledger WHERE audience = $\(place + 1) AND adoptions = $\(place + 2))
+        AND EXISTS (
+            SELECT FROM ledger WHERE audience = $\(place + 1) AND adoptions = $\(place + 2)
+                AND key_check IS NOT DISTINCT FROM $\(place + 3)
+        )
         """
     }
 
     private static func values(_ life: Life) -> [PostgresValue] {
-        [.integer(life.epoch), .bytes(life.audience), .integer(life.adoptions)]
+        [
+            .integer(life.epoch), .bytes(life.audience), .integer(life.adoptions),
+            PostgresValue(life.keyCheck),
+        ]
     }
 
     package func load(_ key: LedgerKey) async throws -> LedgerRow? {
@@ -156,6 +168,8 @@ package final class PostgresLedger: LedgerDriver {
                         """,
                         [.byteStrings(people)]
                     ),
+                    // Whoever changes the key waits for this row, and finds it then.
+                    PostgresStatement("SELECT 1 FROM ledger WHERE audience = $1 FOR SHARE", [.bytes(life.audience)]),
                     PostgresStatement("SELECT \(Self.isCurrent(1))", Self.values(life)),
                     PostgresStatement(
                         "SELECT \(Self.columns) FROM question WHERE key = $1",
@@ -170,14 +184,14 @@ package final class PostgresLedger: LedgerDriver {
                         [.byteStrings(asking.people)]
                     ),
                 ])
-                guard results.count == 4, let isCurrent = results[1].first else {
+                guard results.count == 5, let isCurrent = results[2].first else {
                     throw PostgresError(.unexpectedResult)
                 }
                 guard try isCurrent.boolean(0) else { return .otherIncarnation }
-                if let held = try results[2].first.map({ try Self.row($0) }) {
+                if let held = try results[3].first.map({ try Self.row($0) }) {
                     return held.tag == row.tag ? .written : .held(held)
                 }
-                for person in try results[3].map({ (try $0.integer(0), $0.isNull(1) ? nil : try $0.integer(1)) }) {
+                for person in try results[4].map({ (try $0.integer(0), $0.isNull(1) ? nil : try $0.integer(1)) }) {
                     if person.0 >= asking.maximumOpen { return .tooManyOpen }
                     if let objection = asking.objection(to: row.asked, after: person.1) { return objection }
                 }
@@ -233,12 +247,23 @@ package final class PostgresLedger: LedgerDriver {
             ),
             PostgresStatement("SELECT \(Self.isCurrent(1))", Self.values(life)),
         ]
-        // Rows are locked in one order everywhere.
-        let place = change.key.bytes.prefix(8).reduce(Int64(0)) { $0 << 8 | Int64($1) }
-        let results = try await self.database.run(statements, .durable, slot: place)
+        let results = try await self.database.run(statements, .durable, slot: Self.place(change.key))
         guard results.count == 2, let isCurrent = results[1].first else { throw PostgresError(.unexpectedResult) }
         if !results[0].isEmpty { return .written }
         return try isCurrent.boolean(0) ? .otherRow : .otherIncarnation
+    }
+
+    /// The place of a question in the order in which its row and others are locked everywhere.
+    static func place(_ key: LedgerKey) -> Int64 { key.bytes.prefix(8).reduce(0) { $0 << 8 | Int64($1) } }
+
+    package func unask(_ people: [[UInt8]], _ key: LedgerKey) async throws {
+        try await self.database.withConnection { connection in
+            _ = try connection.run(
+                "DELETE FROM asked WHERE person = ANY ($1::bytea[]) AND key = $2",
+                [.byteStrings(people), .bytes(key.bytes)],
+                .relaxed
+            )
+        }
     }
 
     package func rows(_ filter: LedgerFilter, after key: LedgerKey?, limit: Int) async throws -> [LedgerRow] {

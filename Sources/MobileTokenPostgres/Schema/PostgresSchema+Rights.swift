@@ -16,7 +16,7 @@ extension PostgresSchema {
             GRANT INSERT, UPDATE, DELETE ON \(tables(["setting", "node", "activation", "field", "wish", "list"])) TO \(role)
             """,
             "GRANT INSERT, UPDATE ON \(tables(["ledger", "question"])) TO \(role)",
-            "GRANT INSERT ON \(tables(["asked"])) TO \(role)",
+            "GRANT INSERT, DELETE ON \(tables(["asked"])) TO \(role)",
             "GRANT INSERT, UPDATE, DELETE ON \(tables(["claim"])) TO \(role)",
             "GRANT INSERT ON \(tables(["incarnation", "sealing_key", "receipt"])) TO \(role)",
             "GRANT UPDATE ON \(tables(["bucket", "fence"])) TO \(role)",
