@@ -161,7 +161,8 @@ let package = Package(
         .executableTarget(
             name: "mobile-token-postgres",
             dependencies: [
-                "CommandLineSupport", "MobileTokenPostgres", "MobileToken", "MobileTokenReceipts", "ExactJSON",
+                "AskCommands", "CommandLineSupport", "MobileTokenPostgres", "MobileToken", "MobileTokenReceipts",
+                "ExactJSON",
             ]
         ),
         // What the tests of several targets share.
@@ -339,7 +340,7 @@ let package = Package(
             dependencies: [
                 "StoreTesting",
                 "CommandLineSupport", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport",
-                "HeadlessBrowser", "SQLiteDatabase", "TestSupport",
+                "HeadlessBrowser", "PostgresTestServer", "SQLiteDatabase", "TestSupport",
             ]
         ),
     ],

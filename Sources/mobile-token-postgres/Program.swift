@@ -1,3 +1,4 @@
+import AskCommands
 import CommandLineSupport
 
 /// The commands that need libpq, which `mobile-token` hands over, so that it does not.
@@ -5,8 +6,9 @@ import CommandLineSupport
 enum Program {
     static func main() async {
         await CommandLineProgram(
-            summary: "look after the PostgreSQL database that nodes share.",
-            commands: StoreCommands.all
+            summary: "look after the PostgreSQL database that nodes share, or ask for approvals with a ledger there.",
+            commands: StoreCommands.all + AskCommands(openers: [.sqlite, StoreSession.ledgers]).all,
+            environment: StoreSession.environment + AskCommands.environment
         ).main()
     }
 }

@@ -1,3 +1,4 @@
+import AskCommands
 import CommandLineSupport
 import Foundation
 import MobileToken
@@ -6,14 +7,56 @@ import MobileTokenPostgres
 /// The store that the options name.
 enum StoreSession {
     static let options = [
-        Command.Option("database", "STRING", "the connection string (default: $MOBILE_TOKEN_DATABASE)"),
+        database,
         Command.Option("schema", "NAME", "the schema of the tables (default: mobile_token)"),
         .sealingKey("sealing-key", default: "$MOBILE_TOKEN_SEALING_KEY_SOURCE, else env:MOBILE_TOKEN_SEALING_KEY"),
-        .sealingKey("earlier-sealing-key", default: "none", note: "; it opens what was sealed before"),
+        earlierSealingKey,
         Command.Option("marks", "DIR", "where this machine notes how far counters had come"),
-        Command.Option("root-certificates", "FILE", "accept certificates issued by this authority (PEM)"),
-        Command.Option("no-tls", nil, "connect without TLS, such as to this machine"),
+        rootCertificates,
+        noTLS,
     ]
+
+    /// The environment variables that the commands read.
+    static let environment = [
+        (variable, "the connection string of the database, as --database"),
+        ("MOBILE_TOKEN_SEALING_KEY_SOURCE", "the place of the sealing key, as --sealing-key"),
+        ("MOBILE_TOKEN_SEALING_KEY", "the sealing key in Base64, when no other place is named"),
+        ("MOBILE_TOKEN_HOME", "the folder of the profiles, as --home"),
+        ("MOBILE_TOKEN_PROFILE", "the profile to use, as --profile"),
+    ]
+
+    private static let database = Command.Option(
+        "database",
+        "STRING",
+        "the connection string (default: $MOBILE_TOKEN_DATABASE)"
+    )
+    private static let earlierSealingKey = Command.Option.sealingKey(
+        "earlier-sealing-key",
+        default: "none",
+        note: "; it opens what was sealed before"
+    )
+    private static let rootCertificates = Command.Option(
+        "root-certificates",
+        "FILE",
+        "accept certificates issued by this authority (PEM)"
+    )
+    private static let noTLS = Command.Option("no-tls", nil, "connect without TLS, such as to this machine")
+
+    /// The ledgers of those who ask, in a schema that the profile names.
+    static var ledgers: LedgerOpener {
+        LedgerOpener(
+            scheme: "postgres",
+            form: "postgres:SCHEMA",
+            options: [database, earlierSealingKey, rootCertificates, noTLS]
+        ) { place, key, invocation in
+            let (current, earlier) = try (key ?? self.defaultKey, invocation.sealingKey("earlier-sealing-key"))
+            var configuration = try self.configuration(invocation, current, earlier)
+            configuration.schema = place.location
+            // The command acts with credentials of its own, and not with those of the ledger.
+            let secrets = [self.variable, "PGPASSWORD", current.variable, earlier?.variable].compactMap(\.self)
+            return (.postgres(configuration), Set(secrets))
+        }
+    }
 
     /// Those of commands that take a store on this machine as well.
     static let optionsWithLocalStore =
@@ -58,22 +101,41 @@ enum StoreSession {
     }
 
     private static func open(_ invocation: Invocation) throws -> ActivationStore {
-        let environment = ProcessInfo.processInfo.environment
-        guard let database = invocation["database"] ?? environment["MOBILE_TOKEN_DATABASE"] else {
+        var configuration = try self.configuration(
+            invocation,
+            invocation.sealingKey("sealing-key") ?? self.defaultKey,
+            invocation.sealingKey("earlier-sealing-key")
+        )
+        if let schema = invocation["schema"] { configuration.schema = schema }
+        if let folder = invocation["marks"] { configuration.markFolder = folder }
+        return ActivationStore.postgres(configuration)
+    }
+
+    private static let variable = "MOBILE_TOKEN_DATABASE"
+
+    /// The place of the key when neither an option nor a profile names one.
+    private static var defaultKey: SealingKeySource {
+        get throws {
+            let place = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SEALING_KEY_SOURCE"]
+            return try SealingKeySource(place ?? "env:MOBILE_TOKEN_SEALING_KEY")
+        }
+    }
+
+    /// Returns the database that the options and the environment name.
+    private static func configuration(
+        _ invocation: Invocation,
+        _ key: SealingKeySource,
+        _ earlier: SealingKeySource?
+    ) throws -> PostgresConfiguration {
+        guard let database = invocation["database"] ?? ProcessInfo.processInfo.environment[self.variable] else {
             throw UsageError(message: "--database is missing", command: invocation.command)
         }
-        let key =
-            try invocation.sealingKey("sealing-key")
-            ?? SealingKeySource(environment["MOBILE_TOKEN_SEALING_KEY_SOURCE"] ?? "env:MOBILE_TOKEN_SEALING_KEY")
-        let earlier = try invocation.sealingKey("earlier-sealing-key")
         var configuration = PostgresConfiguration(
             connectionString: database,
             sealingKeys: SealingKeyRing(current: key, earlier: [earlier].compactMap(\.self))
         )
-        if let schema = invocation["schema"] { configuration.schema = schema }
-        if let folder = invocation["marks"] { configuration.markFolder = folder }
         if let file = invocation["root-certificates"] { configuration.tls = .verified(rootCertificates: file) }
         if invocation.has("no-tls") { configuration.tls = .disabled }
-        return ActivationStore.postgres(configuration)
+        return configuration
     }
 }

@@ -13,7 +13,7 @@ enum Program {
             commands: ActivationCommands.all + ServerSideCommands.all + DeviceKeyCommands.all + OperationCommands.all
                 + InboxCommands.all
                 + AgentCommands.all
-                + AskCommands().all
+                + AskCommands(common: Session.options).all
                 + ReceiptCommands.all + ProfileCommands.all + BackupCommand.all + self.sharedStores
                 + self.developmentServer,
             commonOptions: Session.options,

@@ -1,4 +1,5 @@
 import Foundation
+import PostgresTestServer
 import TestSupport
 import Testing
 
@@ -19,8 +20,28 @@ import Testing
     func everyCommandDoesWhatThePageSays(page: String, count: Int) async throws {
         let examples = try CommandExample.examples(in: page)
         #expect(examples.count >= count)
+        try await self.check(examples)
+    }
+
+    /// Those that need a database, where one is installed.
+    @Test(.enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+    func everyCommandWithADatabaseDoesWhatThePageSays() async throws {
+        let page = "Sources/MobileTokenPostgres/MobileTokenPostgres.docc/Deploying.md"
+        let server = try await PostgresTestServer.shared()
+        let examples = try CommandExample.examples(in: page)
+        #expect(examples.count >= 1)
+        try await self.check(
+            examples,
+            environment: [
+                "MOBILE_TOKEN_DATABASE": server.connectionString(),
+                "MOBILE_TOKEN_SEALING_KEY": "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=",
+            ]
+        )
+    }
+
+    private func check(_ examples: [CommandExample], environment: [String: String] = [:]) async throws {
         let folder = try TemporaryFolder()
-        let outcome = try await self.run(examples, in: folder)
+        let outcome = try await self.run(examples, in: folder, environment: environment)
         for (number, example) in examples.enumerated() {
             let printed = try? String(contentsOfFile: folder.file("printed.\(number)"), encoding: .utf8)
             guard outcome.exitCode == 0 || printed != nil else { break }
@@ -122,7 +143,11 @@ import Testing
         #expect(outcome.output.contains("\"name\" : \"first-bot\""))
     }
 
-    private func run(_ examples: [CommandExample], in folder: TemporaryFolder) async throws -> ChildProcess.Outcome {
+    private func run(
+        _ examples: [CommandExample],
+        in folder: TemporaryFolder,
+        environment: [String: String]
+    ) async throws -> ChildProcess.Outcome {
         // The program that a page tells how to write is the snippet that it is compared with.
         let written = try ChildProcess.besideTests("GettingStarted")
         try FileManager.default.createSymbolicLink(atPath: folder.file("first-bot"), withDestinationPath: written)
@@ -136,6 +161,7 @@ import Testing
             program,
             ["emulator", "exec", "--", "bash", folder.file("script")],
             environment: ["HOME": folder.path, "PATH": "\(folder.path):\(built):/usr/bin:/bin"]
+                .merging(environment) { $1 }
         )
     }
 }

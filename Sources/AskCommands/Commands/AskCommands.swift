@@ -3,12 +3,29 @@ import MobileTokenApprovals
 
 /// The commands of who asks for approvals.
 package struct AskCommands: Sendable {
-    private let openers: LedgerPlace.Openers
+    let openers: [LedgerOpener]
+    private let common: [String]
 
-    /// - Parameter openers: The kinds of ledgers that the program can open.
-    package init(openers: LedgerPlace.Openers = LedgerPlace.openers) { self.openers = openers }
+    /// - Parameters:
+    ///   - openers: The kinds of ledgers that the program can open.
+    ///   - common: The options that all commands of the program have.
+    package init(openers: [LedgerOpener] = [.sqlite], common: [Command.Option] = []) {
+        (self.openers, self.common) = (openers, common.map(\.name))
+    }
 
-    package var all: [Command] { [self.ask, self.show, self.settle, self.withdraw, self.adopt, Self.configure] }
+    package var all: [Command] {
+        [self.ask, self.show, self.settle, self.withdraw, self.adopt, self.configure]
+    }
+
+    /// Returns the options of a command along with those that say where its profile and the ledger are.
+    private func options(_ own: [Command.Option], _ shared: Command.Option...) -> [Command.Option] {
+        own + self.openers.flatMap(\.options) + self.missing([.profile, .home] + shared)
+    }
+
+    /// Returns the options that the program does not have anyway.
+    func missing(_ options: [Command.Option]) -> [Command.Option] {
+        options.filter { !self.common.contains($0.name) }
+    }
 
     /// The environment variables that the commands read.
     package static let environment = [
@@ -37,11 +54,15 @@ package struct AskCommands: Sendable {
             operands: [
                 .init("COMMAND", "after --: the program, and its words", isOptional: true, takesRest: true)
             ],
-            options: AskRequest.options + [
-                .init("bind", "NAME=SOURCE", "a value that is approved along with the command", isRepeatable: true),
-                CloudAccess.option,
-                .init("report", "FILE", "write a JSON document that says for certain whether the command ran"),
-            ]
+            options: self.options(
+                AskRequest.options + [
+                    .init("bind", "NAME=SOURCE", "a value that is approved along with the command", isRepeatable: true),
+                    CloudAccess.option,
+                    .init("report", "FILE", "write a JSON document that says for certain whether the command ran"),
+                ],
+                .language,
+                .timeout
+            )
         ) { invocation in try await AskRun.run(invocation, openers) }
     }
 
@@ -56,7 +77,9 @@ package struct AskCommands: Sendable {
             discussion:
                 "Asks no server. Questions that are unknown were interrupted while the command ran: see 'ask settle'.",
             operands: [.init("ID", "the name of a question (default: all)", isOptional: true)],
-            options: [.init("state", "STATE", "only those in this state, such as open or unknown", isRepeatable: true)]
+            options: self.options([
+                .init("state", "STATE", "only those in this state, such as open or unknown", isRepeatable: true)
+            ])
         ) { invocation in
             try await Self.mappingErrors {
                 let states = try invocation.all("state").map { name in
@@ -92,11 +115,11 @@ package struct AskCommands: Sendable {
                 it was done, and say so. It is not run again: what was not done is asked anew, under another name.
                 """,
             operands: [Self.question],
-            options: [
+            options: self.options([
                 .init("done", nil, "it was done"),
                 .init("not-done", nil, "it was not done"),
                 .init("by", "PERSON", "the person who found out"),
-            ]
+            ])
         ) { invocation in
             guard invocation.has("done") != invocation.has("not-done") else {
                 throw UsageError(message: "give either --done or --not-done", command: invocation.command)
@@ -126,7 +149,7 @@ package struct AskCommands: Sendable {
             "withdraw",
             summary: "Take a question back that nobody has acted on.",
             operands: [Self.question],
-            options: [CloudAccess.option]
+            options: self.options([CloudAccess.option], .timeout)
         ) { invocation in
             try await Self.mappingErrors {
                 let place = try AskPlace(invocation, openers)
@@ -135,7 +158,7 @@ package struct AskCommands: Sendable {
                 let desk = try await ApprovalDesk(
                     audience: place.settings.audience,
                     cloud: cloud,
-                    ledger: try place.ledger()
+                    ledger: place.ledger
                 )
                 let id = try invocation.required(0)
                 guard let ticket = try await desk.tickets(id: id).first else { throw Self.notFound(id) }
@@ -159,11 +182,12 @@ package struct AskCommands: Sendable {
             discussion: """
                 End everything that uses it before. What was not final in it is unknown then; what it has lost can be asked and done
                 once more.
-                """
+                """,
+            options: self.options([])
         ) { invocation in
             try await Self.mappingErrors {
                 let place = try AskPlace(invocation, openers)
-                try await place.ledger().adopt(audience: place.settings.audience)
+                try await place.ledger.adopt(audience: place.settings.audience)
                 let unknown = try await place.deskWithoutServer().tickets(in: [.unknown]).map(\.id)
                 Output(isJSON: invocation.has("json")).outcome(
                     ["unknown": .array(unknown.map { .string($0) })],

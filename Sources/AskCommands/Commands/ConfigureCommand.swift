@@ -5,50 +5,66 @@ import HTTPClientTransport
 import MobileTokenApprovals
 
 extension AskCommands {
-    static let configure = Command(
-        "ask",
-        "configure",
-        summary: "Say for what the profile asks, at which server, and what its templates sign.",
-        discussion: """
-            The settings are in asking.json in the profile's folder; options that are not given leave what is there. The first call needs
-            --audience and --cloud-url. One audience has one ledger, by default in the profile's folder: do not copy it, and put it in no backup
-            together with the file beside it that ends in -lease.
-            """,
-        options: [
-            .init("audience", "NAME", "the name of what the approvals are for, such as billing/production"),
-            .init("cloud-url", "URL", "PowerAuth Cloud (default: $MOBILE_TOKEN_CLOUD_URL, for a new profile)"),
-            .init("cloud-credentials", "FILE", "where the credentials are; the file itself is not read yet"),
-            .init(
-                "signs",
-                "NAME=FORM",
-                "a template, and the form of what it signs, with \\${binding}",
-                isRepeatable: true
-            ),
-            .init(
-                "operation-type",
-                "NAME=TYPE",
-                "the type of a template's operations (default: any)",
-                isRepeatable: true
-            ),
-            .init("person", "NAME=USER,USER", "a person with other user ids than the name", isRepeatable: true),
-            .init("ledger", "sqlite:PATH", "where the ledger is (default: in the profile's folder)"),
-        ]
-    ) { invocation in
-        let folder = try ProfileHome(invocation).profile(invocation)
-        let settings = try Self.settings(invocation, try AskSettings.load(folder))
-        try folder.save(settings, to: folder.askingFile)
-        let document = try JSONValue(encoding: settings)
-        Output(isJSON: invocation.has("json")).outcome(
-            document,
-            text: "The profile \(folder.name) asks for \(TextTable.printable(settings.audience)) at "
-                + "\(TextTable.printable(settings.cloud.url)); templates: "
-                + TextTable.printable(settings.templates.keys.sorted().joined(separator: ", "))
-        )
-        return .done
+    var configure: Command {
+        let openers = self.openers
+        return Command(
+            "ask",
+            "configure",
+            summary: "Say for what the profile asks, at which server, and what its templates sign.",
+            discussion: """
+                The settings are in asking.json in the profile's folder; options that are not given leave what is there. The first call needs
+                --audience and --cloud-url. One audience has one ledger, by default in the profile's folder: do not copy it, and put it in no backup
+                together with the file beside it that ends in -lease.
+                """,
+            options: [
+                .init("audience", "NAME", "the name of what the approvals are for, such as billing/production"),
+                .init("cloud-url", "URL", "PowerAuth Cloud (default: $MOBILE_TOKEN_CLOUD_URL, for a new profile)"),
+                .init("cloud-credentials", "FILE", "where the credentials are; the file itself is not read yet"),
+                .init(
+                    "signs",
+                    "NAME=FORM",
+                    "a template, and the form of what it signs, with \\${binding}",
+                    isRepeatable: true
+                ),
+                .init(
+                    "operation-type",
+                    "NAME=TYPE",
+                    "the type of a template's operations (default: any)",
+                    isRepeatable: true
+                ),
+                .init("person", "NAME=USER,USER", "a person with other user ids than the name", isRepeatable: true),
+                .init(
+                    "ledger",
+                    openers.map(\.form).joined(separator: "|"),
+                    "where the ledger is (default: in the profile's folder)"
+                ),
+            ]
+                + self.missing([
+                    .profile, .home,
+                    .sealingKey("sealing-key", default: "beside the ledger", note: "; the profile keeps it"),
+                    .proxy, .insecureHTTP, .caFile, .pin,
+                ])
+        ) { invocation in
+            let folder = try ProfileHome(invocation).profile(invocation)
+            let settings = try Self.settings(invocation, try AskSettings.load(folder), openers)
+            try folder.save(settings, to: folder.askingFile)
+            let document = try JSONValue(encoding: settings)
+            Output(isJSON: invocation.has("json")).outcome(
+                document,
+                text: "The profile \(folder.name) asks for \(TextTable.printable(settings.audience)) at "
+                    + "\(TextTable.printable(settings.cloud.url)); templates: "
+                    + TextTable.printable(settings.templates.keys.sorted().joined(separator: ", "))
+            )
+            return .done
+        }
     }
 
     /// Returns the settings as the options change them.
-    private static func settings(_ invocation: Invocation, _ stored: AskSettings?) throws -> AskSettings {
+    private static func settings(
+        _ invocation: Invocation,
+        _ stored: AskSettings?,
+        _ openers: [LedgerOpener]
+    ) throws -> AskSettings {
         func environment(_ name: String) -> String? {
             guard stored == nil else { return nil }
             return ProcessInfo.processInfo.environment["MOBILE_TOKEN_\(name)"].flatMap { $0.isEmpty ? nil : $0 }
@@ -82,7 +98,13 @@ extension AskCommands {
         }
         var settings = stored ?? AskSettings(audience: audience, cloud: cloud, templates: [:])
         settings.cloud = cloud
-        if let ledger = invocation["ledger"] { settings.ledger = try LedgerPlace(ledger).description }
+        if let ledger = invocation["ledger"] {
+            let place = try LedgerPlace(ledger)
+            guard openers.contains(where: { $0.scheme == place.scheme }) else {
+                throw UsageError(message: "--ledger takes \(openers.map(\.form).joined(separator: " or "))")
+            }
+            settings.ledger = place.description
+        }
         if let key = try invocation.sealingKey("sealing-key") { settings.sealingKey = key.description }
         try self.changeTemplates(&settings, invocation)
         for (name, users) in try AskRequest.pairs("person", invocation) {

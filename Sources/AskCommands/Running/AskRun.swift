@@ -15,7 +15,7 @@ struct AskRun: Sendable {
     private let report: AskReport
 
     /// Runs the whole call. The report says how it went, whatever happens.
-    static func run(_ invocation: Invocation, _ openers: LedgerPlace.Openers) async throws -> ExitCode {
+    static func run(_ invocation: Invocation, _ openers: [LedgerOpener]) async throws -> ExitCode {
         let inputs = Binding.files(invocation.all("bind")) + [invocation[CloudAccess.option.name]].compactMap(\.self)
         let report = try AskReport(invocation["report"], sparing: inputs)
         do {
@@ -30,9 +30,9 @@ struct AskRun: Sendable {
         }
     }
 
-    private init(_ invocation: Invocation, _ openers: LedgerPlace.Openers, _ report: AskReport) throws {
+    private init(_ invocation: Invocation, _ openers: [LedgerOpener], _ report: AskReport) throws {
         let place = try AskPlace(invocation, openers)
-        self.withheld = CloudAccess.variables.union(place.sealingKeyVariables)
+        self.withheld = CloudAccess.variables.union(place.secretVariables)
         self.command = try BoundCommand(invocation, withholding: self.withheld)
         guard self.command.words == nil || !invocation.has("json") else {
             throw UsageError(
@@ -45,7 +45,7 @@ struct AskRun: Sendable {
         try report.begin(id: self.request.id, audience: place.settings.audience, template: self.request.template.name)
         self.cloud = try CloudAccess(invocation, place.settings)
             .client(place.settings, timeout: try invocation.seconds("timeout"))
-        self.ledger = try place.ledger()
+        self.ledger = place.ledger
         self.report = report
     }
 

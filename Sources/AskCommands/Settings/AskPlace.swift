@@ -3,17 +3,18 @@ import MobileTokenApprovals
 
 /// A profile that asks: its settings, and its ledger.
 struct AskPlace: Sendable {
-    let folder: ProfileFolder
     let settings: AskSettings
-    private let sealingKey: SealingKeySource?
-    private let openers: LedgerPlace.Openers
+    /// The ledger, which is not opened yet.
+    let ledger: ApprovalLedger
+    /// The variables with the ledger's secrets, which a command does not inherit.
+    let secretVariables: Set<String>
 
     /// Options that mean something to `ask configure` alone: elsewhere they would seem to be heeded.
     private static let configured = [
         "url", "powerauth-url", "sdk-configuration", "proxy", "ca-file", "pin", "sealing-key",
     ]
 
-    init(_ invocation: Invocation, _ openers: LedgerPlace.Openers) throws {
+    init(_ invocation: Invocation, _ openers: [LedgerOpener]) throws {
         for option in Self.configured where invocation[option] != nil {
             throw UsageError(
                 message: "--\(option) has no effect here; see 'ask configure'",
@@ -23,26 +24,16 @@ struct AskPlace: Sendable {
         for flag in ["insecure", "insecure-http"] where invocation.has(flag) {
             throw UsageError(message: "--\(flag) has no effect here", command: invocation.command)
         }
-        self.folder = try ProfileHome(invocation).profile(invocation)
-        self.settings = try AskSettings.existing(self.folder)
-        self.sealingKey = try self.settings.sealingKey.map { try SealingKeySource($0) }
-        self.openers = openers
-    }
-
-    /// The variables with the sealing key, which a command does not inherit.
-    var sealingKeyVariables: [String] {
-        self.sealingKey?.variable.map { [$0] } ?? []
-    }
-
-    /// Returns the ledger, which is not opened yet.
-    func ledger() throws -> ApprovalLedger {
-        let place = try LedgerPlace(self.settings.ledger ?? "sqlite:\(self.folder.ledger)")
-        return try place.ledger(sealedBy: self.sealingKey, self.openers)
+        let folder = try ProfileHome(invocation).profile(invocation)
+        self.settings = try AskSettings.existing(folder)
+        let key = try self.settings.sealingKey.map { try SealingKeySource($0) }
+        let place = try LedgerPlace(self.settings.ledger ?? "sqlite:\(folder.ledger)")
+        (self.ledger, self.secretVariables) = try place.ledger(sealedBy: key, openers, invocation)
     }
 
     /// Returns a desk without a server, for commands that only read or settle the ledger.
     func deskWithoutServer() async throws -> ApprovalDesk {
-        try await ApprovalDesk(audience: self.settings.audience, server: NoServer(), ledger: try self.ledger())
+        try await ApprovalDesk(audience: self.settings.audience, server: NoServer(), ledger: self.ledger)
     }
 }
 

@@ -1,7 +1,6 @@
-import CommandLineSupport
+package import CommandLineSupport
 import Foundation
 package import MobileTokenApprovals
-package import PowerAuth
 
 /// The place of a ledger as a profile names it: `sqlite:PATH`, or a scheme that the program at hand may know.
 package struct LedgerPlace: Sendable, CustomStringConvertible {
@@ -18,23 +17,50 @@ package struct LedgerPlace: Sendable, CustomStringConvertible {
     package init(_ string: String) throws {
         let parts = string.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
         guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
-            throw UsageError(message: "a ledger is named by sqlite:PATH")
+            throw UsageError(message: "a ledger is named by its kind, : and its place, such as sqlite:PATH")
         }
         self.scheme = parts[0]
         self.location = parts[0] == "sqlite" ? URL(filePath: parts[1]).absoluteURL.path : parts[1]
     }
 
-    /// The kinds of ledgers that a program can open, by scheme. All of them have SQLite.
-    package typealias Openers = [String: @Sendable (LedgerPlace, (any SealingKeyProvider)?) throws -> ApprovalLedger]
-
-    package static let openers: Openers = ["sqlite": { .sqlite(path: $0.location, sealing: $1) }]
-
     /// Returns the ledger, which is not opened yet.
-    func ledger(sealedBy key: (any SealingKeyProvider)?, _ openers: Openers) throws -> ApprovalLedger {
-        guard let opener = openers[self.scheme] else {
-            let known = openers.keys.sorted().map { "\($0):" }.joined(separator: " and ")
+    func ledger(sealedBy key: SealingKeySource?, _ openers: [LedgerOpener], _ invocation: Invocation) throws
+        -> LedgerOpener.Opened
+    {
+        guard let opener = openers.first(where: { $0.scheme == self.scheme }) else {
+            let known = openers.map { "\($0.scheme):" }.joined(separator: " and ")
             throw UsageError(message: "this program has no ledger in '\(self.scheme)', but \(known)")
         }
-        return try opener(self, key)
+        return try opener.open(self, key, invocation)
+    }
+}
+
+/// A kind of ledger that a program can open.
+package struct LedgerOpener: Sendable {
+    /// A ledger that is not opened yet, and the environment variables with its secrets, which a command does not inherit.
+    package typealias Opened = (ledger: ApprovalLedger, secretVariables: Set<String>)
+
+    let scheme: String
+    /// The form in which a profile names such a ledger.
+    let form: String
+    /// The options of each call that say how it is reached.
+    let options: [Command.Option]
+    let open: @Sendable (LedgerPlace, SealingKeySource?, Invocation) throws -> Opened
+
+    /// - Parameters:
+    ///   - form: The form in which a profile names such a ledger, such as `sqlite:PATH`.
+    ///   - options: The options of each call that say how it is reached.
+    package init(
+        scheme: String,
+        form: String,
+        options: [Command.Option] = [],
+        open: @escaping @Sendable (LedgerPlace, SealingKeySource?, Invocation) throws -> Opened
+    ) {
+        (self.scheme, self.form, self.options, self.open) = (scheme, form, options, open)
+    }
+
+    /// A file of this machine, which every program can open.
+    package static let sqlite = Self(scheme: "sqlite", form: "sqlite:PATH") { place, key, _ in
+        (.sqlite(path: place.location, sealing: key), Set([key?.variable].compactMap(\.self)))
     }
 }
