@@ -119,31 +119,35 @@ import WireFacts
 
             let receipts = try await questions.questionReceipts()
             #expect(receipts.map(\.facts.state).sorted() == ["done", "done", "done", "rejected", "withdrawn"])
-            var matched = 0
-            for receipt in receipts {
-                let personal = try #require(receipt.personal)
-                let answers = try #require(personal["answers"]?.array)
-                for (answer, binding) in zip(answers, receipt.facts.bindings) {
-                    let operation = try #require(answer["operation"]?.string)
-                    let ours = decided.filter { $0.intent.personalData?.operationID == operation }
-                    guard let word = answer["answer"]?.string, word == "approved" || word == "rejected" else {
-                        // Whoever was not needed may have approved before it was canceled: nothing followed from it.
-                        #expect(receipt.facts.state == "withdrawn" ? ours.isEmpty : ours.count <= 1)
-                        matched += ours.count
-                        continue
-                    }
-                    let decision = try #require(ours.first)
-                    #expect(ours.count == 1)
-                    #expect(decision.intent.verdict.rawValue == (word == "approved" ? "approve" : "reject"))
-                    // The same data, which hold the binding of the question.
-                    let data = try #require(decision.intent.personalData?.signed)
-                    #expect(answer["data"]?.string == data)
-                    #expect(data.hasSuffix("*R" + Base64URL.encode(binding)))
-                    matched += 1
-                }
+            // Every decision of the agent's is about something that was asked, and each is what the asker knows.
+            let reconciliation = try await ChainReconciliation(questions: questions, decisions: decisions)
+            #expect(reconciliation.differences == [])
+            #expect(reconciliation.agreeingCount == decided.count)
+            #expect(reconciliation.agreeingCount >= 6)
+            let approved = try #require(decided.first { $0.intent.verdict == .approve })
+            let operation = try #require(approved.intent.personalData?.operationID)
+            let others = decided.filter { $0.number != approved.number }
+            // Somebody acts by an approval that nobody gave.
+            let missing = ChainReconciliation(
+                questions: receipts,
+                decisions: others,
+                period: .distantPast ... .distantFuture
+            )
+            #expect(missing.differences.map(\.operationID) == [operation])
+            #expect(missing.differences.map(\.kind) == [.actedWithoutApproval])
+            // Or the receipts of who asked are lost.
+            let unasked = ChainReconciliation(
+                questions: receipts.filter { receipt in
+                    receipt.personal?["answers"]?.array?.contains { $0["operation"]?.string == operation } == false
+                },
+                decisions: decided,
+                period: .distantPast ... .distantFuture
+            )
+            #expect(Set(unasked.differences.map(\.kind)) == [.questionMissing])
+            #expect(unasked.differences.contains { $0.operationID == operation })
+            await #expect(throws: MobileTokenError.self) {
+                try await ChainReconciliation(questions: decisions, decisions: questions)
             }
-            // No decision of the agent's was about something that nobody asked.
-            #expect(matched == decided.count)
 
             time.cancel()
             running.cancel()

@@ -111,19 +111,37 @@ enum ReceiptCommands {
     static let reconcile = Command(
         "receipts",
         "reconcile",
-        summary: "Compare receipts with the bank's history, and name every difference.",
+        summary: "Compare receipts with the bank's history or with those who asked, and name every difference.",
         discussion: """
             The exit code is 13 when there is one. A history tells how an operation ended, not by whom, and it is bounded: what it
             does not reach is not compared. Asking for it takes a signature, which wipes out what the bank's counter still tells of
             a decision whose answer was lost. So as long as there is one that can be found out about, nothing is asked, unless
             --settle looks into it first. --settle also notes in the receipts what the history proves of open and unknown ones.
+
+            With two folders, receipts of who asked and receipts of who decided, these are compared with each other: operation by operation, who
+            was asked, what was signed, and what was done by it. No profile, bank or password is needed. What one of them lacks is a difference within
+            the time that both cover.
             """,
-        operands: [.init("FOLDER", "exported receipts to take in, such as earlier ones", isOptional: true)],
+        operands: [
+            .init("FOLDER", "exported receipts to take in; with DECISIONS, those of who asked", isOptional: true),
+            .init("DECISIONS", "exported receipts of who decided", isOptional: true),
+        ],
         options: PasswordSource.options + [
             .init("since", "DATE", "pass over decisions without a receipt before this day of the bank's (UTC)"),
             .init("settle", nil, "find out about open decisions first, and write what is proved into the receipts"),
         ]
     ) { invocation in
+        if let decisions = try invocation.archive(1), let questions = try invocation.archive(0) {
+            guard invocation["since"] == nil, !invocation.has("settle") else {
+                throw UsageError(
+                    message: "--since and --settle are for the bank's history",
+                    command: invocation.command
+                )
+            }
+            let reconciliation = try await ChainReconciliation(questions: questions, decisions: decisions)
+            Output(isJSON: invocation.has("json")).result(reconciliation.document, text: reconciliation.page)
+            return reconciliation.differences.isEmpty ? .done : .differing
+        }
         let session = try Session(invocation)
         let since = try invocation.day("since")
         let archive = try invocation.archive(0)

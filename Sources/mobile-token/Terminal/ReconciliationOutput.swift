@@ -1,5 +1,7 @@
 import CommandLineSupport
+import Foundation
 import MobileToken
+import MobileTokenReceipts
 
 extension ReceiptReconciliation {
     var document: JSONValue {
@@ -39,6 +41,52 @@ extension ReceiptReconciliation.Difference {
             "status": .optional(self.status?.rawValue),
             "receipts": .array(self.receipts.map { .number(JSONNumber($0.number)) }),
             "conclusion": .optional(self.conclusion?.description),
+            "sentence": .string(self.sentence),
+        ]
+    }
+}
+
+extension ChainReconciliation {
+    var document: JSONValue {
+        func number(_ count: Int) -> JSONValue { .number(JSONNumber(count)) }
+        return [
+            "differences": .array(self.differences.map(\.document)),
+            "agreeing": number(self.agreeingCount),
+            "otherDevices": number(self.otherDeviceCount),
+            "uncovered": number(self.uncoveredCount),
+            "erased": number(self.erasedCount),
+            "undetermined": number(self.undeterminedCount),
+            "from": self.period.map { .date($0.lowerBound) } ?? .null,
+            "to": self.period.map { .date($0.upperBound) } ?? .null,
+        ]
+    }
+
+    var page: String {
+        let counts = [
+            (self.otherDeviceCount, "of other devices"), (self.uncoveredCount, "outside of the time that both cover"),
+            (self.erasedCount, "erased"), (self.undeterminedCount, "undetermined"),
+        ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+        let period = self.period.map {
+            "Both cover \($0.lowerBound.formatted(.iso8601)) to \($0.upperBound.formatted(.iso8601))."
+        }
+        let summary =
+            "Operations that agree: \(self.agreeingCount); differences: \(self.differences.count)"
+            + (counts.isEmpty ? "." : "; not comparable: \(counts.joined(separator: ", ")).")
+        return
+            (self.differences.map { TextTable.printable($0.description) }
+            + [summary, period ?? "There is no time that both cover."]).joined(separator: "\n")
+    }
+}
+
+extension ChainReconciliation.Difference {
+    fileprivate var document: JSONValue {
+        [
+            "kind": .string(self.kind.description),
+            "operation": .string(self.operationID),
+            "question": .optional(self.question),
+            "state": .optional(self.questionState),
+            "answer": .optional(self.answer),
+            "verdict": .optional(self.verdict?.rawValue),
             "sentence": .string(self.sentence),
         ]
     }

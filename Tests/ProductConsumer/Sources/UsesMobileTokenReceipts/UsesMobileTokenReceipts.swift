@@ -8,6 +8,7 @@ let otherTypes: [Any.Type] = [
 let types: [Any.Type] = [
     ReceiptArchive.self, ReceiptArchive.Export.self, ReceiptVerification.self, ReceiptVerification.Counts.self,
     ReceiptFault.self, ReceiptFault.Reason.self, ReceiptSignature.self,
+    ChainReconciliation.self, ChainReconciliation.Difference.self, ChainReconciliation.Difference.Kind.self,
 ]
 
 /// An auditor has the files alone.
