@@ -513,7 +513,7 @@ import WireFacts
     // MARK: Lost answers
 
     /// An approval of operation 0 whose response was lost.
-    private func lostApproval(attempt: Int = 1) -> OpenDecision {
+    private func lostApproval(attempt: Int = 1, moves: UInt64 = 7) -> OpenDecision {
         let intent = DecisionIntent(
             activationID: "a",
             operationID: "0",
@@ -522,7 +522,7 @@ import WireFacts
             factors: .possessionKnowledge,
             signed: ""
         )
-        return OpenDecision(intent, moves: 7)
+        return OpenDecision(intent, moves: moves)
     }
 
     private func lose(_ desk: inout Desk) {
@@ -696,6 +696,23 @@ import WireFacts
         desk.list(self.operation("2"))
         #expect(desk.work == ["review 2"])
         #expect(desk.supervision.jobCount == 1)
+    }
+
+    /// The other process decided for the activation meanwhile, signed anew, and died before the answer came.
+    @Test(arguments: [false, true]) func whatAnotherProcessSignedLaterIsFoundOutInItsPlace(isAsked: Bool) {
+        var desk = Desk()
+        self.lose(&desk)
+        desk.release()
+        if !isAsked {
+            desk.resolved(.pending, by: "resolve 0 7")
+            #expect(desk.work == [])
+        }
+        desk.adopt(self.lostApproval(attempt: 2, moves: 9))
+        if isAsked { desk.resolved(.unknown, by: "resolve 0 7") }
+        #expect(desk.work == ["resolve 0 9"])
+        desk.resolved(.ours, by: "resolve 0 9")
+        #expect(desk.takeEvents().last == "0 decided: approve, inferred")
+        #expect(desk.supervision.activationCount == 0)
     }
 
     @Test func anActivationThatAnotherProcessDecidesForIsLeftToIt() {

@@ -114,11 +114,14 @@ extension AgentSupervision {
     ) -> [Action] {
         let id = ExactString(activationID)
         self.activations[id]?.isReleased = false
-        // Of several attempts at one operation the last one counts; what is worked on here is known better here.
+        // Of several attempts at one operation the last one counts.
         let newest = Dictionary(decisions.map { (ExactString($0.decision.intent.operationID), $0) }) { $1 }
-        for (operationID, open) in newest where self.activations[id]?[operationID] == nil {
-            self.activations[id, default: SupervisedActivation(activationID)][operationID] =
-                SupervisedOperation(open.decision, until: now + open.timeLeft.bounded)
+        for (operationID, open) in newest {
+            let end = now + open.timeLeft.bounded
+            if self.activations[id]?[operationID]?.adopt(open.decision, until: end) == nil {
+                self.activations[id, default: SupervisedActivation(activationID)][operationID] =
+                    SupervisedOperation(open.decision, until: end)
+            }
         }
         self.lineUp(id)
         return self.begin(at: now)

@@ -52,6 +52,8 @@ struct SupervisedOperation: Sendable {
     }
 
     private var unanswered: UnansweredDecision?
+    /// A decision that is found out about in the place of the one that is asked about now.
+    private var newer: (decision: OpenDecision, end: Duration)?
     /// The place in the server's list, which begins with the newest.
     private var position: Int
 
@@ -66,11 +68,23 @@ struct SupervisedOperation: Sendable {
         // The receipts know the decided operation by its digest alone.
         let operation = UserOperation(id: intent.operationID, name: "", data: "")
         self.init(OperationReview(of: operation, activationID: intent.activationID), position: 0)
-        self.step = .resolve(decision)
-        let error = MobileTokenError(.connectionLost, "An earlier process ended before the response came")
-        self.unanswered = UnansweredDecision(end: end, patience: end + operation.lifetime, error: error)
-        self.attempts = intent.attempt
         self.isListed = false
+        self.findOut(about: decision, until: end)
+    }
+
+    /// A decision of another process, whose fate nobody found out. What is worked on here is known better here, unless the other process
+    /// signed later than this one.
+    mutating func adopt(_ decision: OpenDecision, until end: Duration) {
+        guard case .resolve(let known) = self.step, known.moves < decision.moves else { return }
+        guard !self.isWorking else { return self.newer = (decision, end) }
+        self.findOut(about: decision, until: end)
+    }
+
+    private mutating func findOut(about decision: OpenDecision, until end: Duration) {
+        let error = MobileTokenError(.connectionLost, "An earlier process ended before the response came")
+        self.unanswered = UnansweredDecision(end: end, patience: end + self.operation.lifetime, error: error)
+        self.attempts = decision.intent.attempt
+        (self.step, self.phase) = (.resolve(decision), .ready)
     }
 
     var operation: UserOperation { self.review.operation }
@@ -297,12 +311,17 @@ struct SupervisedOperation: Sendable {
     /// It was asked what became of a decision whose answer was lost.
     ///
     /// - Parameter isReleased: Whether another process decides for the activation now.
+    /// - Returns: `nil` when a later decision on it is to be found out about.
     mutating func resolved(
         _ result: AgentSupervision.Resolution,
         isReleased: Bool,
         at now: Duration,
         random: Double
-    ) -> ApprovalAgent.Event.Kind {
+    ) -> ApprovalAgent.Event.Kind? {
+        if let newer = self.newer.take() {
+            self.findOut(about: newer.decision, until: newer.end)
+            return nil
+        }
         switch result {
         case .ours: return self.accepted(isInferred: true)
         case .elsewhere(let error, _):
@@ -334,9 +353,9 @@ struct SupervisedOperation: Sendable {
             return .retrying(after: end - now, unanswered.error)
         }
         self.unanswered = nil
-        guard self.isListed else {
+        guard self.isListed, !self.isUnknown else {
             self.phase = .settled
-            return .gone
+            return self.isUnknown ? .unknown : .gone
         }
         self.step = .send(.init(decision.intent))
         let event = self.retry(unanswered.error, at: now, random: random)
