@@ -28,7 +28,7 @@ struct Database {
         }
     }
 
-    struct Epoch {
+    struct Epoch: Equatable {
         var number: Int64 = 0
         var timeline = 1
         var begun: Int64?

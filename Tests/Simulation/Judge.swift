@@ -36,13 +36,18 @@ struct Judge {
     private(set) var actions: [String: Int] = [:]
     /// What each process last committed of an activation.
     private var lastCommits: [Int: [String: Commit]] = [:]
-    /// The moves of the counter, by activation, up to which signatures have left since its row last went back.
-    private var sentByAnybody: [String: UInt64] = [:]
-    /// The same of one node and an activation: its marks outlive what the database forgets.
+    /// The moves of the counter of which signatures have left since the activation's row last went back: in any order, where the clock of
+    /// the database was set under a node that had committed one.
+    private var sentByAnybody: Set<Signature> = []
+    /// How often the row of an activation went back.
+    private var returns: [String: Int] = [:]
+    /// The last of one node and an activation: its marks outlive what the database forgets.
     private var sentByNode: [String: UInt64] = [:]
     private(set) var operations: [String: Operation] = [:]
     /// Those that the server carried out, by the signature.
     private(set) var decisions: [Signature: Decision] = [:]
+    /// The same by operation.
+    private var carriedOut: [String: Decision] = [:]
     /// Why operations are not decided any more, though they could be.
     private(set) var excused: Set<String> = []
     /// What stops an agent from deciding, by activation.
@@ -96,7 +101,8 @@ struct Judge {
 
     /// The row of an activation is an older one again.
     mutating func wentBack(_ activationID: String, to moves: UInt64) {
-        self.sentByAnybody[activationID] = moves
+        self.returns[activationID, default: 0] += 1
+        self.sentByAnybody = self.sentByAnybody.filter { $0.activationID != activationID || $0.move <= moves }
         self.allowFailure(of: activationID)
     }
 
@@ -114,10 +120,8 @@ struct Judge {
         self.count("actions")
         self.actions[question, default: 0] += 1
         if self.actions[question, default: 0] > 1 { self.fail("the action of \(question) ran twice") }
-        let approved = operationIDs.contains { id in
-            self.decisions.values.contains { $0.operationID == id && $0.isApproval }
-        }
-        if !approved { self.fail("the action of \(question) ran, and nobody approved") }
+        let isApproved = operationIDs.contains { self.carriedOut[$0]?.isApproval == true }
+        if !isApproved { self.fail("the action of \(question) ran, and nobody approved") }
     }
 
     /// The bank unblocked an activation, and forgot its failed attempts.
@@ -163,7 +167,9 @@ struct Judge {
         let node: String
         let moves: UInt64
         var fence: Int64?
-        var epoch: Int64 = 0
+        var epoch = Database.Epoch()
+        /// How often the activation's row had gone back before it.
+        var returns = 0
         /// The operation that it is about to decide.
         var decides: String?
         /// When what it signs can arrive no more, by its receipt.
@@ -181,11 +187,12 @@ struct Judge {
                 let key = "\(commit.node) \(id)"
                 if commit.moves <= self.sentByNode[key] ?? 0 {
                     self.fail("\(commit.node) uses a counter value of \(id) that it has used before")
-                } else if commit.moves <= self.sentByAnybody[id] ?? 0 {
+                } else if commit.returns == self.returns[id] ?? 0,
+                    !self.sentByAnybody.insert(Signature(activationID: id, move: commit.moves)).inserted
+                {
                     self.fail("a counter value of \(id) is used twice")
                 }
                 self.sentByNode[key] = commit.moves
-                self.sentByAnybody[id] = commit.moves
             }
             if let before = self.bodies.updateValue(flight.body, forKey: signature), before != flight.body {
                 self.fail("one signature was sent twice with other content")
@@ -236,6 +243,8 @@ struct Judge {
         let id = change.activationID
         if new.counterMoves < old.counterMoves { self.fail("the moves of a counter of \(id) are counted anew") }
         if new.counterMoves > old.counterMoves {
+            var commit = commit
+            commit.returns = self.returns[id] ?? 0
             self.lastCommits[process, default: [:]][id] = commit
         }
         for (name, token) in old.tokens {
@@ -282,7 +291,7 @@ struct Judge {
     private mutating func check(_ decision: Decision, _ flight: Flight) {
         self.count("decisions")
         let (id, name) = (decision.operationID, self.name(of: decision.operationID))
-        if self.decisions.values.count(where: { $0.operationID == id }) > 1 { self.fail("\(name) was decided twice") }
+        if self.carriedOut.updateValue(decision, forKey: id) != nil { self.fail("\(name) was decided twice") }
         self.operations[id]?.isPending = false
         guard flight.isAutomatic else {
             if !self.inHand.contains(id) { self.fail("\(name) was decided by hand, and nobody did") }
@@ -313,11 +322,16 @@ struct Judge {
             switch event.kind {
             case .stopped(let error): self.stopped[event.activationID] = "\(error)"
             case .resumed: self.stopped[event.activationID] = nil
+            case .stateChanged(let state) where state.phase == .rolledBack:
+                // Twenty signatures are lost, or more: it signs nothing any more.
+                self.count("activations rolled back")
+                if self.isWhole { self.fail("an agent says that the store was restored, and it was not") }
+                self.stopped[event.activationID] = "rolled back"
             default: break
             }
             return
         }
-        let carriedOut = self.decisions.values.first { $0.operationID == id }
+        let carriedOut = self.carriedOut[id]
         switch event.kind {
         case .decided(let verdict, let isInferred):
             let isApproval = if case .approve = verdict { true } else { false }
@@ -334,7 +348,7 @@ struct Judge {
     /// Compares the receipts with what the bank did.
     ///
     /// Where the database went back unseen, two nodes may have had one value: then one of the receipts is of what the bank did.
-    mutating func audit(_ receipts: [DecisionReceipt], _ note: (String) -> Void) {
+    mutating func audit(_ receipts: [DecisionReceipt], lost: Set<String>, _ note: (String) -> Void) {
         var seen: Set<Signature> = []
         let accounted = Set(
             receipts.filter { [.accepted, .inferred].contains($0.outcome?.result) }.map {
@@ -343,10 +357,15 @@ struct Judge {
         )
         for receipt in receipts {
             let signature = Signature(activationID: receipt.intent.activationID, move: receipt.intent.moves)
-            seen.insert(signature)
+            if !seen.insert(signature).inserted, self.isWhole {
+                self.fail("two receipts are of move \(signature.move)")
+            }
             let result = receipt.outcome?.result
             self.count("receipt \(result?.name ?? "open")")
-            let isOf = self.decisions[signature].map { $0.operationID == receipt.intent.personalData?.operationID }
+            let isApproval = receipt.intent.verdict == .approve
+            let isOf = self.decisions[signature].map {
+                $0.operationID == receipt.intent.personalData?.operationID && $0.isApproval == isApproval
+            }
             let name = self.name(of: receipt.intent.personalData?.operationID)
             note("receipt \(receipt.number) of \(name), move \(receipt.intent.moves): \(result?.description ?? "open")")
             switch result {
@@ -359,10 +378,18 @@ struct Judge {
                     self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank did it")
                 }
             case .unanswered, .followed, nil:
-                if receipt.intent.isAutomatic {
+                if receipt.intent.isAutomatic, !lost.contains(signature.activationID) {
                     self.fail("nobody found out what became of \(name): receipt \(receipt.number) is open")
                 }
-            case .unknown: break
+            case .unknown:
+                // Until a later signature wipes out its trace, the bank's counter tells.
+                let isWiped = self.counters[signature.activationID] ?? 0 > signature.move
+                if receipt.intent.isAutomatic, self.isWhole, !isWiped, !lost.contains(signature.activationID) {
+                    self.fail("what became of \(name) could have been found out")
+                }
+            }
+            if receipt.intent.isAutomatic, isApproval, receipt.intent.isComplete != true {
+                self.fail("the receipt of \(name) says that it was approved, and not complete")
             }
         }
         for (signature, decision) in self.decisions where self.isWhole && !seen.contains(signature) {

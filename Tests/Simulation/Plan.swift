@@ -62,8 +62,10 @@ struct Plan: Codable {
     }
 
     /// What an operation is, and what the policy makes of it.
-    enum Kind: String, Codable, CaseIterable {
+    enum Kind: String, Codable {
         case login, quickLogin, smallPayment, largePayment
+        /// What is shown cannot be understood as a whole. A policy that is asked all the same approves it.
+        case trap
         /// A question of somebody who asks: the bank makes none by itself.
         case question
 
@@ -72,6 +74,7 @@ struct Plan: Codable {
             case .login: "login"
             case .quickLogin: "login_1FA"
             case .smallPayment, .largePayment: "payment"
+            case .trap: "strange"
             case .question: "deploy"
             }
         }
@@ -80,7 +83,7 @@ struct Plan: Codable {
             switch self {
             case .smallPayment: "49.90"
             case .largePayment: "50.01"
-            case .login, .quickLogin, .question: nil
+            case .login, .quickLogin, .trap, .question: nil
             }
         }
 
@@ -89,7 +92,7 @@ struct Plan: Codable {
             switch self {
             case .login, .smallPayment, .question: true
             case .quickLogin: false
-            case .largePayment: nil
+            case .largePayment, .trap: nil
             }
         }
     }
@@ -121,7 +124,7 @@ struct Plan: Codable {
     let seed: UInt64
     var nodes = 1
     var devices = 3
-    var seconds = 240
+    var seconds = 80
     var chances = Chances()
     var entries: [Entry] = []
 }
@@ -146,10 +149,14 @@ extension Plan {
             callOfDatabaseRefused: chance(0.5),
             callOfDatabaseLate: chance(0.3)
         )
-        // One world in four is a busy one.
-        let count = 4 + draw.below(draw.happens(0.25) ? 120 : 14)
+        // One world in three is a busy one.
+        let count = 4 + draw.below(draw.happens(0.33) ? 160 : 24)
         let isTroubled = (0..<Self.troubleCount).map { _ in draw.happens(0.5) }
-        for _ in 0..<count { self.add(.make(Kind.allCases[draw.below(4)], device: draw.below(self.devices)), &draw) }
+        // Few are left to people: they stay in the lists.
+        for _ in 0..<count {
+            let kinds: [Kind] = draw.happens(0.15) ? [.largePayment, .trap] : [.login, .quickLogin, .smallPayment]
+            self.add(.make(draw.element(of: kinds) ?? .login, device: draw.below(self.devices)), &draw)
+        }
         if draw.happens(0.3) {
             for _ in 0..<1 + draw.below(5) { self.add(.ask(device: draw.below(self.devices)), &draw) }
             for _ in 0..<draw.below(3) {
@@ -167,7 +174,7 @@ extension Plan {
     }
 
     private mutating func add(_ act: Act, _ draw: inout Draw) {
-        self.entries.append(Entry(milliseconds: 1_000 + draw.below(self.seconds * 700), act: act))
+        self.entries.append(Entry(milliseconds: 1_000 + draw.below(self.seconds * 900), act: act))
     }
 
     private static let troubleCount = 17

@@ -82,7 +82,14 @@ private final class SettingBank: HTTPTransport {
                 """
                 {"name": "deploy", "data": "A9*R${binding}", "formData": {"title": "Deploy", "message": "${fingerprint}"},
                  "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]}}
+                """,
                 """
+                {"name": "strange", "operationType": "trap", "data": "A1*A20CZK*ICZ5508000000001234567899",
+                 "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
+                 "formData": {"title": "Payment", "message": "Payment",
+                  "attributes": [{"type": "HOLOGRAM", "id": "picture", "label": "Look"},
+                   {"type": "AMOUNT", "id": "amount", "label": "Amount", "amount": 20, "currency": "CZK"}]}}
+                """,
             ]
         )
         self.backend = Mutex(try Backend(configuration: configuration, randomness: EmulatorBackend.Randomness(seed: 1)))

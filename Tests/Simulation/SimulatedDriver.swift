@@ -89,12 +89,11 @@ final class SimulatedDriver: JournalDriver {
         let process = self.world.simulator.currentProcess
         let answer = try await self.write("swap") { [world, node] database, now in
             let before = database.rows[change.activationID]
-            let isCurrent = database.isCurrent(change.epoch)
             let answer = database.swap(change, at: now, rules)
             // Repeated, because its answer was lost, it writes nothing.
             guard answer == .written, let before, before.tag != change.newTag else { return answer }
             world.spoil(&database, before)
-            world.committed(change, before, isCurrent: isCurrent, by: process, on: node, in: database)
+            world.committed(change, before, by: process, on: node, in: database)
             return answer
         }
         if answer == .fenceLost { self.state.withLock { _ = $0.locks.remove(change.activationID) } }

@@ -33,6 +33,9 @@ final class World: @unchecked Sendable {
         /// The operations that its fleet shows, by activation.
         fileprivate var shown: [String: Set<String>] = [:]
         fileprivate var polled: (@Sendable () async -> [String])?
+        fileprivate var decisionsInFlight: (@Sendable () async -> Int)?
+        /// Where they are not the bank's, or what is not done.
+        fileprivate var differences: [String] = []
 
         init(_ name: String, _ index: Int, _ marks: HighWaterMarks) {
             self.name = name
@@ -41,8 +44,18 @@ final class World: @unchecked Sendable {
         }
     }
 
+    /// What is released when a process has ended.
+    private struct Remains {
+        weak var fleet: OperationsFleet?
+        weak var agent: ApprovalAgent?
+    }
+
     static let requestsPerSecond = 40
     static let timeout = Duration.seconds(10)
+    /// The time after the trouble in which everything must come to its end.
+    private static let patience = Duration.seconds(90)
+    private static let questionExpires = Duration.seconds(30)
+    private static let questionIsValid = Duration.seconds(20)
 
     let simulator: Simulator
     let clock: SimulatedClock
@@ -73,6 +86,8 @@ final class World: @unchecked Sendable {
     private var isDiskFull = false
     private var isCalm = false
     private var lastFlight = 0
+    /// What must be gone in the end.
+    private var remains: [Remains] = []
     /// Processes of people, which end by themselves.
     private var people = 0
     private var deviceNames: [String: String] = [:]
@@ -128,10 +143,7 @@ final class World: @unchecked Sendable {
         }
         self.pass(.seconds(self.plan.seconds))
         self.calmDown()
-        self.pass(.seconds(90))
-        self.checkDecided()
-        self.checkLists()
-        self.checkQuestions()
+        self.settle()
         self.end()
         if Simulator.foreignJobCount != foreign { self.judge.fail("jobs left the thread") }
         if self.simulator.systemSleepCount > 0 { self.judge.fail("somebody slept by the system's clock") }
@@ -306,7 +318,7 @@ final class World: @unchecked Sendable {
         do {
             let (client, store) = try self.client(driver, isAutomatic: true)
             var configuration = OperationsFleet.Configuration()
-            configuration.pollInterval = .seconds(7)
+            configuration.pollInterval = .seconds(5)
             configuration.limits.requestsPerSecond = Double(Self.requestsPerSecond)
             configuration.membership = SimulatedMembership(driver, clock: self.clock)
             let fleet = client.fleet(configuration: configuration)
@@ -325,6 +337,7 @@ final class World: @unchecked Sendable {
             let watching = Task { for await event in listEvents { node.show(event) } }
             node.shown = [:]
             node.polled = { await fleet.activationIDs }
+            node.decisionsInFlight = { await fleet.health.decisionsInFlight }
             let running = Task { try await agent.run() }
             node.stop = { running.cancel() }
             let result = await running.result
@@ -333,6 +346,7 @@ final class World: @unchecked Sendable {
             await watching.value
             await client.shutdown()
             await store.close()
+            self.remains.append(Remains(fleet: fleet, agent: agent))
             if case .failure(let error) = result { self.simulator.note("the agent ended: \(error)") }
         } catch {
             self.simulator.note("the process ended: \(error)")
@@ -344,7 +358,7 @@ final class World: @unchecked Sendable {
     private func ended(_ node: Node, _ process: Simulator.Process) {
         self.simulator.note("ends")
         guard node.process == process else { return }
-        (node.stop, node.polled) = (nil, nil)  // they keep tasks that have ended
+        node.forget()  // it keeps tasks that have ended
         self.simulator.post(to: self.simulator.world) {
             let living = self.simulator.livingTasks(of: process)
             if self.isEnding, !living.isEmpty { self.judge.fail("a process left tasks behind: \(living)") }
@@ -366,7 +380,7 @@ final class World: @unchecked Sendable {
 
     private static func verdict(_ review: OperationReview) -> ApprovalAgent.Verdict {
         switch review.operation.name {
-        case "login", "deploy": return .approve
+        case "login", "deploy", "trap": return .approve
         case "login_1FA": return .reject(.unexpectedOperation)
         default:
             guard let total = review.total(in: "CZK"), total > 0, total <= 50 else { return .leave }
@@ -424,7 +438,8 @@ final class World: @unchecked Sendable {
                     self.simulator.act(as: process) { self.simulator.note("is killed") }
                     self.judge.count("processes killed")
                     self.simulator.kill(process)
-                    (node.process, node.stop, node.polled) = (nil, nil, nil)
+                    node.process = nil
+                    node.forget()
                     self.restart(node, seconds)
                 }
             )
@@ -463,7 +478,8 @@ final class World: @unchecked Sendable {
         self.after(60 + seconds) {
             guard node.process == process else { return }
             self.simulator.kill(process)
-            (node.process, node.stop, node.polled) = (nil, nil, nil)
+            node.process = nil
+            node.forget()
             self.restart(node, 1)
         }
     }
@@ -778,7 +794,7 @@ final class World: @unchecked Sendable {
             self.judge.fail("a signature of \(self.deviceNames[id] ?? "") leaves, and \(other.name) may sign by now")
         }
         // An epoch takes leases away before they are over.
-        guard commit.epoch == self.database.epoch.number else { return }
+        guard commit.epoch == self.database.epoch else { return }
         if self.database.nodes[fence].map({ $0.expires <= now }) ?? true {
             self.judge.fail("a signature of \(self.deviceNames[id] ?? "") leaves, and its node's lease is over")
         }
@@ -878,7 +894,6 @@ final class World: @unchecked Sendable {
     func committed(
         _ change: RowChange,
         _ before: LoadedRow,
-        isCurrent: Bool,
         by process: Simulator.Process,
         on node: Node,
         in database: Database
@@ -888,7 +903,7 @@ final class World: @unchecked Sendable {
             let new = try? self.sealing.open(row.sealed)
         else { return self.judge.fail("\(self.deviceNames[id] ?? "") cannot be read any more") }
         var commit = Judge.Commit(node: node.name, moves: new.counterMoves)
-        (commit.fence, commit.epoch) = (change.fence, database.epoch.number)
+        (commit.fence, commit.epoch) = (change.fence, database.epoch)
         if let intent = change.intent {
             guard let opened = try? self.sealing.openIntent(intent) else {
                 return self.judge.fail("an intent cannot be read")
@@ -906,7 +921,10 @@ final class World: @unchecked Sendable {
         if change.fence != nil, change.fence != before.holder || database.nodes[change.fence ?? 0] == nil {
             self.judge.fail("a change of \(self.deviceNames[id] ?? "") was made under a right that is over")
         }
-        if !isCurrent { self.judge.fail("a change of \(self.deviceNames[id] ?? "") was made of an earlier epoch") }
+        // The number may be that of one that the database lost. Then what is signed has no right, since no two have one number.
+        if !database.isCurrent(change.epoch) {
+            self.judge.fail("a change of \(self.deviceNames[id] ?? "") was made of an earlier epoch")
+        }
         self.judge.committed(change, commit, by: process.index, from: old, to: new, isPaused: database.pause != nil)
     }
 
@@ -995,9 +1013,9 @@ final class World: @unchecked Sendable {
             from: .user(self.setting.devices[question.device].user),
             template: ApprovalTemplate("deploy", signs: "A9*R${binding}"),
             action: .bytes(Array(question.id.utf8)),
-            expires: .seconds(60)
+            expires: Self.questionExpires
         )
-        request.validFor = .seconds(30)
+        request.validFor = Self.questionIsValid
         while true {
             do {
                 try await desk.perform(request) { [question] approval in
@@ -1055,7 +1073,8 @@ final class World: @unchecked Sendable {
             case .drafted, .open, .approved:
                 // The desk gives up a minute after an approval could have been used at the latest.
                 let age = Int64(self.date.timeIntervalSince1970 * 1_000) - row.asked
-                if self.asker.process != nil, age > 155_000 {
+                let limit = Self.questionExpires + Self.questionIsValid + .seconds(65)
+                if self.asker.process != nil, age > limit.nanoseconds / 1_000_000 {
                     self.judge.fail("\(question.id) was left \(state.rawValue)")
                 }
             default: break
@@ -1083,49 +1102,71 @@ final class World: @unchecked Sendable {
         }
     }
 
-    /// What fleets show is what the bank has.
-    private func checkLists() {
+    /// Waits until all has come to its end, and looks whether it is a good one.
+    private func settle() {
+        let end = self.simulator.now + Self.patience.nanoseconds
+        // For so long lists may lag behind the bank.
+        self.pass(.nanoseconds(Self.lag))
+        while self.judge.violation == nil, self.simulator.now < end, !self.isSettled { self.pass(.seconds(2)) }
+        for problem in self.undecided + self.differences() { self.judge.fail(problem) }
+        self.checkBlocked()
+        self.checkQuestions()
+    }
+
+    private var isSettled: Bool {
+        self.undecided.isEmpty && !self.database.entries.contains { $0.isOpen }
+            && self.asker.questions.allSatisfy { self.asker.ended.contains($0.id) }
+            && self.differences().isEmpty
+    }
+
+    /// The time after a change in which nobody needs to have seen it.
+    private static let lag: Int64 = 15_000_000_000
+
+    /// Where fleets show another list than the bank's, or are not done.
+    private func differences() -> [String] {
         let done = Counter()
         let processes = self.nodes.compactMap { node in node.process.map { (node, $0) } }
         for (node, process) in processes {
+            node.differences = []
             guard let polled = node.polled else { continue }
             self.simulator.spawn(in: process) {
                 for id in await polled().sorted() {
                     let device = self.setting.devices.firstIndex { $0.activationID == id } ?? -1
-                    let (waiting, fresh) = self.judge.pending(of: device, since: self.simulator.now - 15_000_000_000)
+                    let (waiting, fresh) = self.judge.pending(of: device, since: self.simulator.now - Self.lag)
                     let shown = node.shown[id] ?? []
-                    guard !shown.symmetricDifference(waiting).isSubset(of: fresh), self.judge.stopped[id] == nil,
-                        !self.isDifferent(id)
+                    guard !shown.symmetricDifference(waiting).isSubset(of: fresh), !self.isDifferent(id)
                     else { continue }
-                    self.judge.fail("\(node.name) shows \(shown.count) operations of \(id), and \(waiting.count) wait")
+                    node.differences.append(
+                        "\(node.name) shows \(shown.count) operations of \(id), and \(waiting.count) wait"
+                    )
                 }
+                let count = await node.decisionsInFlight?() ?? 0
+                if count > 0 { node.differences.append("\(node.name) has \(count) decisions in flight") }
                 done.add()
             }
         }
         let expected = processes.count { $0.0.polled != nil }
         self.runUntil(.seconds(5)) { done.count == expected }
+        return processes.flatMap(\.0.differences)
     }
 
     private func isDifferent(_ id: String) -> Bool {
-        self.lostDevices.contains(id) || self.blockedDevices.contains { self.setting.devices[$0].activationID == id }
+        self.lostDevices.contains(id) || self.judge.stopped[id] != nil
+            || self.blockedDevices.contains { self.setting.devices[$0].activationID == id }
     }
 
-    /// Every operation that a policy decides is decided by now, or somebody has said why not.
-    private func checkDecided() {
-        for (id, operation) in self.judge.operations.sorted(by: { $0.value.made < $1.value.made })
-        where (operation.isPending || operation.hasExpired && operation.kind != .question)
-            && operation.kind.isApproved != nil
-            && !self.judge.excused.contains(id)
-        {
-            let activationID = self.setting.devices[operation.device].activationID
+    /// Every operation that a policy decides is decided by now, or somebody has said why not: those of which neither is so.
+    private var undecided: [String] {
+        self.judge.operations.filter { id, operation in
             // A blocked activation is asked about every five minutes: until then nobody knows that it can decide again.
-            if self.lostDevices.contains(activationID) || self.judge.stopped[activationID] != nil
-                || self.blockedDevices.contains(operation.device)
-            {
-                continue
-            }
-            self.judge.fail("\(operation.name) was not decided, and nobody says why")
-        }
+            let activationID = self.setting.devices[operation.device].activationID
+            return (operation.isPending || operation.hasExpired && operation.kind != .question)
+                && operation.kind.isApproved != nil && !self.judge.excused.contains(id)
+                && !self.isDifferent(activationID)
+        }.values.sorted { $0.made < $1.made }.map { "\($0.name) was not decided, and nobody says why" }
+    }
+
+    private func checkBlocked() {
         for device in self.setting.devices
         where self.backend.state.activations[device.activationID]?.status == .blocked {
             self.judge.fail("\(self.deviceNames[device.activationID] ?? "") is blocked, and not by the bank")
@@ -1158,8 +1199,9 @@ final class World: @unchecked Sendable {
         self.simulator.spawn(in: process) {
             do {
                 let (_, store) = try self.client(SimulatedDriver(node, in: self), isAutomatic: false)
+                let lost = Set(self.setting.devices.map(\.activationID).filter(self.isDifferent))
                 let receipts = try await store.receipts(of: nil, after: 0, limit: 10_000)
-                self.judge.audit(receipts) { self.simulator.note($0) }
+                self.judge.audit(receipts, lost: lost) { self.simulator.note($0) }
                 await store.close()
             } catch {
                 self.judge.fail("the receipts cannot be read: \(error)")
@@ -1169,6 +1211,8 @@ final class World: @unchecked Sendable {
         if !self.runUntil(.seconds(60), { done.count > 0 }) { self.judge.fail("the auditor did not end") }
         let living = self.simulator.livingTasks
         if !living.isEmpty { self.judge.fail("tasks are left: \(living)") }
+        let undead = self.remains.count { $0.fleet != nil || $0.agent != nil }
+        if undead > 0 { self.judge.fail("\(undead) processes that have ended hold a fleet or an agent") }
     }
 }
 
@@ -1220,6 +1264,8 @@ final class MarkFiles {
 }
 
 extension World.Node {
+    fileprivate func forget() { (self.stop, self.polled, self.decisionsInFlight) = (nil, nil, nil) }
+
     fileprivate func show(_ event: OperationsFleet.Event) {
         switch event {
         case .changed(let news):
