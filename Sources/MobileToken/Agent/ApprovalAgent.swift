@@ -119,8 +119,6 @@ public actor ApprovalAgent {
         }
     }
 
-    /// Indicates whether nothing is under way or due, so that only news or time can bring about the next thing: for tests.
-    package var isQuiet: Bool { self.supervision.jobCount == 0 && self.alarm.map { $0.time > self.now } ?? true }
     /// The number of unlocked factors that are kept, and whether nothing more is begun: for tests.
     package var keptFactorCount: Int { self.factors.count }
     package var isShutDown: Bool { self.supervision.isShutDown }

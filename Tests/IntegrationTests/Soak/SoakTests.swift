@@ -10,8 +10,8 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
 /// Agents that decide for a fleet at a troubled bank, for as long as `Scripts/soak` says, in real time: what they take in memory,
 /// descriptors and threads must be explained by how many things there are, and every decision must be right.
 ///
-/// Only here does a test wait for time to pass. What trouble can do is the matter of ``EnduranceTests``, whose bank it is; this
-/// one is about what hours do.
+/// Only here does a test wait for time to pass. What trouble can do is the matter of simulated worlds (`Tests/Simulation`); this one is
+/// about what hours do.
 @Suite(.enabled(if: soakMinutes != nil, "Scripts/soak runs it")) struct SoakTests {
     private static let limits = OperationsFleet.ServerLimits(requestsPerSecond: 100, concurrentRequests: 16)
 
@@ -19,11 +19,7 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
         let minutes = try #require(soakMinutes.flatMap { Double($0) })
         let duration = Int((try #require(minutes > 0 && minutes <= 10_000 ? minutes : nil) * 60).rounded())
         let generator = SeededGenerator()
-        var plan = TroubledWorld.Plan()
-        plan.deviceCount = 100
-        plan.duration = duration
-        plan.pollInterval = .seconds(5)
-        plan.operationsPerSecond = 0.9
+        let plan = TroubledBank.Plan(duration: duration)
         var configuration = Emulator.Configuration()
         configuration.seed = generator.seed
         configuration.templates = TroubledBank.templates
@@ -35,7 +31,7 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
         }
     }
 
-    private func check(_ soak: Soak, _ plan: TroubledWorld.Plan) async throws {
+    private func check(_ soak: Soak, _ plan: TroubledBank.Plan) async throws {
         let report = SoakReport(samples: soak.samples, title: "\(plan.deviceCount) activations, faults, and an agent")
         print(report.table)
         if let file = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK_PLOT"] {
@@ -91,7 +87,7 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
         /// How probable it is that a request is struck, by each kind of fault.
         private static let weather = [0, 0.003, 0.01]
 
-        init(_ emulator: Emulator, _ plan: TroubledWorld.Plan, _ generator: SeededGenerator, storeAt path: String) {
+        init(_ emulator: Emulator, _ plan: TroubledBank.Plan, _ generator: SeededGenerator, storeAt path: String) {
             self.bank = TroubledBank(emulator, plan, generator)
             (self.path, self.generator) = (path, generator)
         }

@@ -6,6 +6,16 @@ import TestSupport
 
 /// A bank on a bad day: it makes operations, cancels some, blocks, unblocks and removes devices, and commits others late.
 struct TroubledBank {
+    /// How long and how hard the day is.
+    struct Plan {
+        var deviceCount = 100
+        /// Seconds of trouble.
+        var duration = 3_600
+        var pollInterval = Duration.seconds(5)
+        /// How many operations the bank makes a second.
+        var operationsPerSecond = 0.9
+    }
+
     /// What an operation is, and what the policy makes of it.
     enum Kind: CaseIterable {
         case login, smallPayment
@@ -68,13 +78,13 @@ struct TroubledBank {
     }
 
     let emulator: Emulator
-    let plan: TroubledWorld.Plan
+    let plan: Plan
     var generator: SeededGenerator
     private(set) var devices: [Device] = []
     private(set) var operations: [String: Operation] = [:]
     private var hasCanceled = false
 
-    init(_ emulator: Emulator, _ plan: TroubledWorld.Plan, _ generator: SeededGenerator) {
+    init(_ emulator: Emulator, _ plan: Plan, _ generator: SeededGenerator) {
         (self.emulator, self.plan) = (emulator, plan)
         self.generator = generator
     }

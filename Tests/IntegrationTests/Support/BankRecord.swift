@@ -45,10 +45,7 @@ struct BankRecord {
     private mutating func note(_ entry: Emulator.JournalEntry) {
         if let fault = entry.fault { self.strikes[fault, default: 0] += 1 }
         self.requestCount += 1
-        // One that comes late finds a counter that others have passed.
-        if entry.refusal?.hasPrefix("the signature is wrong") == true, !entry.isLate {
-            self.wrongSignatures.append(entry.path)
-        }
+        if entry.refusal?.hasPrefix("the signature is wrong") == true { self.wrongSignatures.append(entry.path) }
         guard entry.isSigned, let id = entry.activationID, let before = entry.counterBefore,
             let after = entry.counterAfter, after > before
         else { return }
@@ -60,5 +57,13 @@ struct BankRecord {
             operationID: operationID,
             isApproval: entry.path.hasSuffix("/authorize")
         )
+    }
+}
+
+extension Emulator.JournalEntry {
+    /// The operation that a request decides, if it decides one.
+    fileprivate var decidedOperationID: String? {
+        guard self.path.hasSuffix("/authorize") || self.path.hasSuffix("/cancel") else { return nil }
+        return (try? JSONValue(parsing: Array(self.body.utf8)))?["requestObject"]?["id"]?.string
     }
 }
