@@ -715,6 +715,17 @@ import WireFacts
         #expect(desk.supervision.activationCount == 0)
     }
 
+    /// As when a database went back, and lost the outcome.
+    @Test func anUnknownFateThatIsOpenAgainIsAskedForAgain() {
+        var desk = Desk()
+        self.lose(&desk)
+        desk.release()
+        desk.resolved(.unknown, by: "resolve 0 7")
+        #expect(desk.work == [])
+        desk.adopt(self.lostApproval())
+        #expect(desk.work == ["resolve 0 7"])
+    }
+
     @Test func anActivationThatAnotherProcessDecidesForIsLeftToIt() {
         var desk = Desk()
         self.lose(&desk)

@@ -73,9 +73,11 @@ struct SupervisedOperation: Sendable {
     }
 
     /// A decision of another process, whose fate nobody found out. What is worked on here is known better here, unless the other process
-    /// signed later than this one.
+    /// signed later than this one, or the store has lost that the fate is unknown.
     mutating func adopt(_ decision: OpenDecision, until end: Duration) {
-        guard case .resolve(let known) = self.step, known.moves < decision.moves else { return }
+        guard case .resolve(let known) = self.step else { return }
+        let isOpenAgain = self.isUnknown && self.isSettled && known.moves == decision.moves
+        guard known.moves < decision.moves || isOpenAgain else { return }
         guard !self.isWorking else { return self.newer = (decision, end) }
         self.findOut(about: decision, until: end)
     }
