@@ -61,7 +61,7 @@ struct PostgresAskTests {
             #expect(await asking.outcome().exitCode == 130)
             let withdrawn = try await stage.run(["withdraw", "q1"])
             #expect(withdrawn.output == "The question is withdrawn.\n", "\(withdrawn.errors)")
-            #expect(await stage.emulator.operations().map(\.status) == ["CANCELED"])
+            #expect(await stage.emulator.operations().map(\.status) == [.canceled])
             let settled = try await stage.run(["settle", "q1", "--done", "--by", "carol"])
             #expect(settled.exitCode != 0 && settled.exitCode != 5)
             let adopted = try await stage.run(["adopt-ledger"])

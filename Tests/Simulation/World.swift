@@ -1199,9 +1199,8 @@ final class World: @unchecked Sendable {
         self.simulator.spawn(in: process) {
             do {
                 let (_, store) = try self.client(SimulatedDriver(node, in: self), isAutomatic: false)
-                let lost = Set(self.setting.devices.map(\.activationID).filter(self.isDifferent))
                 let receipts = try await store.receipts(of: nil, after: 0, limit: 10_000)
-                self.judge.audit(receipts, lost: lost) { self.simulator.note($0) }
+                self.judge.audit(receipts, lost: self.lostDevices) { self.simulator.note($0) }
                 await store.close()
             } catch {
                 self.judge.fail("the receipts cannot be read: \(error)")
