@@ -49,6 +49,29 @@ import Testing
         }
     }
 
+    /// What the chains tell is compared in `BothHalvesTests`.
+    @Test func receiptsAreComparedWithThoseOfWhoAsked() async throws {
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
+            _ = try await self.decide(at: emulator, home: home)
+            let (questions, decisions) = (home.file("questions"), home.file("decisions"))
+            try FileManager.default.createDirectory(atPath: questions, withIntermediateDirectories: false)
+            #expect(try await Program.run("receipts", "export", decisions, home: home.url).exitCode == 0)
+            let nobody = try await Program.run("receipts", "reconcile", questions, decisions, home: home.url)
+            #expect(nobody.exitCode == 0, "\(nobody.errors)")
+            #expect(
+                nobody.lines.first
+                    == "Operations that agree: 0; differences: 0; not comparable: 2 outside of the time that both cover."
+            )
+            let turned = try await Program.run("receipts", "reconcile", decisions, questions, "--json", home: home.url)
+            #expect(try JSONValue(parsing: turned.errors)["error"]?["code"]?.string == "receiptsDiffer")
+            let missing = try await Program.run("receipts", "reconcile", questions, home.file("no"), home: home.url)
+            #expect(missing.exitCode == 5 && missing.errors.contains("There is no folder"))
+            let mixed = try await Program.run("receipts", "reconcile", questions, decisions, "--settle", home: home.url)
+            #expect(mixed.exitCode == 2)
+        }
+    }
+
     /// Nothing in the table looks as if a receipt were missing.
     @Test func receiptsAreCountedForReaders() async throws {
         try await withProgramAndServer { emulator, home in

@@ -5,7 +5,7 @@ package import PowerAuthProtocol
 ///
 /// The row is written in the transaction that moves the counter, so that no decision leaves without it, and a decision that
 /// has no room for its receipt is not made. Its key is the activation and the number of that move, which no other signature
-/// shares. What became of it follows as a ``DecisionOutcome``.
+/// shares. What became of it follows as a `DecisionOutcome`.
 ///
 /// An intent holds no secret: neither a counter value nor a key nor a password. Its members are those of ``facts``, which a receipt
 /// keeps for good, and of ``personalData``, which can be erased; each can be read from the intent itself, such as
@@ -60,7 +60,7 @@ public struct DecisionIntent: Sendable, Hashable {
         /// that traces the decision waits until then, whatever its own time-outs are.
         public internal(set) var arrivesBefore: Date?
 
-        /// Indicates that a policy decided, and not a call by hand: such decisions a ``DecisionPause`` stops.
+        /// Indicates that a policy decided, and not a call by hand: such decisions a `DecisionPause` stops.
         public var isAutomatic: Bool { self.policy != nil }
     }
 
