@@ -81,7 +81,10 @@ final class SimulatedDriver: JournalDriver {
     // MARK: Activations
 
     func load(_ activationID: String) async throws -> LoadedRow? {
-        try await self.ask("load") { database, _ in database.load(activationID) }
+        let row = try await self.ask("load") { database, _ in database.load(activationID) }
+        // As that for PostgreSQL does: a right that the database has lost is asked for again.
+        self.state.withLock { if row?.holder != $0.lease { $0.locks.remove(activationID) } }
+        return row
     }
 
     func swap(_ change: RowChange) async throws -> SwapAnswer {
