@@ -14,7 +14,7 @@ import PowerAuthCrypto
 /// ```
 ///
 /// The two chains are written by different processes, which share the server alone: each is a witness that the other does not control.
-/// What one of them lacks is a difference only within ``period``.
+/// An operation that one of them lacks is a difference only within ``period``.
 public struct ChainReconciliation: Sendable, Hashable {
     /// The differences, in the order of the questions and then of the decisions.
     public private(set) var differences: [Difference] = []

@@ -3,7 +3,7 @@ import CommandLineSupport
 import Foundation
 import Glibc
 
-/// A file in memory whose bytes nobody can change, not even the process that made it. It is closed with its owner.
+/// A file in memory that is sealed by the kernel: not even the process that made it can change its bytes. Closed when it is released.
 final class SealedFile: Sendable {
     let descriptor: CInt
 

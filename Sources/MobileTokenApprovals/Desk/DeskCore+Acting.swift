@@ -103,7 +103,7 @@ extension DeskCore {
         }
         let signals = self.withState { $0.signals(for: key) }
         for signal in signals { signal.raise() }
-        // Whoever did not answer is no longer asked.
+        // One more step cancels the operations of those who have not answered, if there are any.
         if let finished, !finished.record.needsAttention {
             self.plan(finished.record)
         } else {

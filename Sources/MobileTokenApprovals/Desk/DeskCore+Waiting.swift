@@ -19,7 +19,7 @@ extension DeskCore {
         }
     }
 
-    /// Indicates that nobody looks after a question but whoever waits for it, and that it is time.
+    /// Indicates that a question is due, and that no poller looks after it.
     private func isDue(_ key: LedgerKey) -> Bool {
         let now = self.clock.now
         return self.withState { $0.runners == 0 && $0.due(key).map { $0 <= now } ?? true }
@@ -33,7 +33,7 @@ extension DeskCore {
         return result.isOver ? result : nil
     }
 
-    /// - Returns: As ``stepped(_:_:_:)``; `nil` also when somebody else may have stepped it.
+    /// - Returns: The question, if a step of this call has ended it; `nil` when it must be read again.
     private func wait(for signal: Signal, _ stored: Stored) async throws -> Stored? {
         let key = stored.record.key
         let (isRunning, due, lookup) = self.withState { ($0.runners > 0, $0.due(key), $0.nextLookupTime) }
@@ -54,8 +54,8 @@ extension DeskCore {
         return try await self.stepped(mustWait ? nil : stored, key, signal)
     }
 
-    /// Returns the questions that are over and of which the server did not hear, as when it could not be reached: without a poller, whoever
-    /// waits for another one tells it once more, at most once a minute.
+    /// Returns the questions that are over without the server's knowledge, as when it could not be reached. Where no poller runs, whoever
+    /// waits for another question tells it, at most once a minute.
     private func takeOverdue() async throws -> [LedgerKey] {
         guard self.withState({ $0.takeSearch(at: self.clock.now) }) else { return [] }
         var (keys, last) = ([LedgerKey](), LedgerKey?.none)

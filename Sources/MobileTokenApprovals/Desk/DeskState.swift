@@ -18,7 +18,7 @@ struct DeskState {
     }
 
     private static let growth = 1.25
-    /// The ledger is searched so often for what somebody has to look after.
+    /// The time between two searches of the ledger for questions that need a look.
     static let searchInterval = Duration.seconds(60)
     static let callbackInterval = Duration.seconds(1)
     private static let strayLimit = 64

@@ -25,7 +25,7 @@ struct Ledger: Sendable {
 
     let audience: String
     private let driver: any LedgerDriver
-    /// The keys of the ring: rows may be sealed with any of them while somebody reseals the ledger.
+    /// The keys of the ring. While a ledger is resealed, its rows are sealed with different ones.
     private let keys: [Sealing]
     private let life: Life
     private let revisions = SeenRevisions()

@@ -44,7 +44,7 @@ struct QuestionRecord: Sendable, Equatable, Codable {
     private(set) var reason: Reason?
     private(set) var claim: Claim?
     private(set) var settled: Settled?
-    /// What follows from what never changes, so that every copy has the same.
+    /// The wordings that follow from terms and nonce, which never change: all copies share them.
     private let wordings = Wordings()
 
     init(_ terms: Terms, nonce: [UInt8] = SecureRandom.bytes(16), at now: Int64) {

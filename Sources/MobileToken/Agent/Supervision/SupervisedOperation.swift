@@ -72,8 +72,8 @@ struct SupervisedOperation: Sendable {
         self.findOut(about: decision, until: end)
     }
 
-    /// A decision of another process, whose fate nobody found out. What is worked on here is known better here, unless the other process
-    /// signed later than this one, or the store has lost that the fate is unknown.
+    /// Takes over a decision of another process whose fate nobody found out: when it was signed later than the one that is known here,
+    /// or when the store has lost that the fate is unknown.
     mutating func adopt(_ decision: OpenDecision, until end: Duration) {
         guard case .resolve(let known) = self.step else { return }
         let isOpenAgain = self.isUnknown && self.isSettled && known.moves == decision.moves
