@@ -134,6 +134,56 @@ import Testing
         }
     }
 
+    // MARK: Device keys
+
+    /// With a key of the person's device, the server's word is not enough: once by an option, once by the profile.
+    @Test(arguments: [true, false], [true, false])
+    func onlyWhatTheDeviceHasSignedIsApproved(_ isSigned: Bool, _ isInProfile: Bool) async throws {
+        try await AskStage.with { stage in
+            _ = try await Program.activate(at: stage.emulator, home: stage.home.url)
+            try stage.write("alice.pem", try await Program.run("device-key", home: stage.home.url).output)
+            let words = ["--device-key", "alice=\(stage.file("alice.pem"))"]
+            if isInProfile {
+                #expect(try await stage.run(["configure"] + words).exitCode == 0)
+                // Another file later changes nothing: the profile has the key itself.
+                try stage.write("alice.pem", "")
+            }
+            let asking = try stage.start(isInProfile ? [] : words, ["touch", stage.file("done")])
+            _ = await asking.nextErrorLine()
+            let id = try #require(await stage.emulator.operations().first?.id)
+            let decision = ["approve", id, "--password-stdin"] + (isSigned ? ["--device-signature"] : [])
+            let deciding = try Program.start(decision, home: stage.home.url)
+            deciding.write("1234\n")
+            #expect(await deciding.outcome().exitCode == 0)
+            let outcome = await asking.outcome()
+            #expect(outcome.exitCode == (isSigned ? 0 : 86), "\(outcome.errors)")
+            #expect(stage.exists("done") == isSigned)
+            let report = try stage.report()
+            #expect(report["ran"]?.bool == isSigned)
+            #expect(report["outcome"]?.string == (isSigned ? "done" : "cannotVerify"))
+            let evidence = report["approvals"]?.array?.first?["evidence"]?.string
+            #expect(evidence == (isSigned ? "deviceSignature" : nil))
+        }
+    }
+
+    @Test func aDeviceKeyThatCannotBeReadAsksNobody() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "bob")
+            try stage.write("broken.pem", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n")
+            for value in ["bob", "=x", "bob=\(stage.file("broken.pem"))", "bob=\(stage.file("none"))"] {
+                let refused = try await stage.ask(["--device-key", value], ["true"], user: "bob")
+                #expect(refused.exitCode == 2 && refused.errors.contains("device"), "\(value): \(refused.errors)")
+            }
+            // Who is asked needs one, if anybody has.
+            _ = try await Program.activate(at: stage.emulator, home: stage.home.url)
+            try stage.write("alice.pem", try await Program.run("device-key", home: stage.home.url).output)
+            let words = ["--device-key", "alice=\(stage.file("alice.pem"))"]
+            let mistaken = try await stage.ask(words, ["true"], user: "bob")
+            #expect(mistaken.exitCode == 2 && mistaken.errors.contains("no device key of bob"), "\(mistaken.errors)")
+            #expect(await stage.emulator.operations().isEmpty)
+        }
+    }
+
     // MARK: What is approved
 
     @Test func boundValuesReachTheCommandAsTheyWereDigested() async throws {

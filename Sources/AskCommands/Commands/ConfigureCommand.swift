@@ -34,6 +34,12 @@ extension AskCommands {
                 ),
                 .init("person", "NAME=USER,USER", "a person with other user ids than the name", isRepeatable: true),
                 .init(
+                    "device-key",
+                    "NAME=FILE",
+                    "a person's device key (PEM), instead of those before: with any, everybody asked needs one",
+                    isRepeatable: true
+                ),
+                .init(
                     "ledger",
                     openers.map(\.form).joined(separator: "|"),
                     "where the ledger is (default: in the profile's folder)"
@@ -110,6 +116,10 @@ extension AskCommands {
         for (name, users) in try AskRequest.pairs("person", invocation) {
             settings.people = settings.people ?? [:]
             settings.people?[name] = users.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
+        }
+        for (name, keys) in try AskRequest.deviceKeys(invocation) {
+            settings.deviceKeys = settings.deviceKeys ?? [:]
+            settings.deviceKeys?[name] = keys
         }
         try self.check(settings)
         return settings

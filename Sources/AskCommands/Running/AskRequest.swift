@@ -1,6 +1,7 @@
 import CommandLineSupport
 import Foundation
 import MobileTokenApprovals
+import PowerAuth
 
 /// The options that say what is asked, and of whom.
 enum AskRequest {
@@ -28,6 +29,12 @@ enum AskRequest {
         .init("device", "ID", "a registration that may decide (default: any)", isRepeatable: true),
         .init("minimum-device-age", "TIME", "the time that the deciding device must be older than the question"),
         .init("offline-registration", "USER=ID", "whose offline QR code tells what is signed", isRepeatable: true),
+        .init(
+            "device-key",
+            "NAME=FILE",
+            "a person's device key (PEM), which must have signed; along with the profile's",
+            isRepeatable: true
+        ),
         .init("accept-unverified-data", nil, "accept that the server does not show what was signed"),
         .init("keep", nil, "on a signal, leave the question asked"),
     ]
@@ -59,6 +66,7 @@ enum AskRequest {
         if !devices.isEmpty { request.devices = Set(devices) }
         request.minimumDeviceAge = try invocation.duration("minimum-device-age")
         request.offlineRegistrations = try self.pairs("offline-registration", invocation)
+        request.deviceKeys = try settings.deviceKeys(adding: self.deviceKeys(invocation))
         if invocation.has("accept-unverified-data") { request.accepting = .unverifiedData }
         if invocation.has("keep") { request.onCancel = .keep }
         return request
@@ -99,16 +107,33 @@ enum AskRequest {
 
     /// Returns the values of an option that takes `NAME=VALUE`.
     static func pairs(_ option: String, _ invocation: Invocation) throws -> [String: String] {
-        var pairs: [String: String] = [:]
-        for word in invocation.all(option) {
+        try self.list(option, invocation).reduce(into: [:]) { pairs, pair in
+            guard pairs.updateValue(pair.value, forKey: pair.name) == nil else {
+                throw UsageError(message: "'\(pair.name)' is given twice", command: invocation.command)
+            }
+        }
+    }
+
+    private static func list(_ option: String, _ invocation: Invocation) throws -> [(name: String, value: String)] {
+        try invocation.all(option).map { word in
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
             guard parts.count == 2, !parts[0].isEmpty else {
                 throw UsageError(message: "--\(option) takes a name, = and a value", command: invocation.command)
             }
-            guard pairs.updateValue(parts[1], forKey: parts[0]) == nil else {
-                throw UsageError(message: "'\(parts[0])' is given twice", command: invocation.command)
+            return (parts[0], parts[1])
+        }
+    }
+
+    /// Returns the keys of the files that `--device-key` names, in PEM, by person: a person may have several devices.
+    static func deviceKeys(_ invocation: Invocation) throws -> [String: [String]] {
+        try self.list("device-key", invocation).reduce(into: [:]) { keys, pair in
+            do {
+                let key = try DeviceKey.PublicKey(pem: String(contentsOfFile: pair.value, encoding: .utf8))
+                keys[pair.name, default: []].append(key.pem)
+            } catch {
+                let reason = (error as? MobileTokenError)?.message ?? error.localizedDescription
+                throw UsageError(message: "the device key '\(pair.value)': \(reason)", command: invocation.command)
             }
         }
-        return pairs
     }
 }

@@ -3,6 +3,7 @@ import ExactJSON
 import Foundation
 import HTTPClientTransport
 import MobileTokenApprovals
+import PowerAuth
 
 /// The settings of a profile that asks for approvals, in `asking.json`. No credentials are among them.
 package struct AskSettings: Codable, Sendable, Equatable {
@@ -36,6 +37,8 @@ package struct AskSettings: Codable, Sendable, Equatable {
     var templates: [String: Template]
     /// The user ids of people who have others than their name.
     var people: [String: [String]]?
+    /// The keys of people's devices in PEM, learned by another way than the server: with any, everybody who is asked needs one.
+    var deviceKeys: [String: [String]]?
 
     /// Returns the settings of a profile, if it has any.
     ///
@@ -87,6 +90,20 @@ package struct AskSettings: Codable, Sendable, Equatable {
 
     /// Returns the person of a name.
     func person(_ name: String) -> Person { Person(name, users: self.people?[name] ?? []) }
+
+    /// Returns the keys of people's devices, by the user id that is asked.
+    ///
+    /// - Parameter others: Further keys in PEM, by person.
+    func deviceKeys(adding others: [String: [String]]) throws -> [String: [DeviceKey.PublicKey]] {
+        let keys = (self.deviceKeys ?? [:]).merging(others, uniquingKeysWith: +)
+        do {
+            return try keys.reduce(into: [:]) { byUser, entry in
+                byUser[self.person(entry.key).user, default: []] += try entry.value.map(DeviceKey.PublicKey.init(pem:))
+            }
+        } catch let error as MobileTokenError {
+            throw ConfigurationError(message: "a device key of the profile: \(error.message)")
+        }
+    }
 
     /// The settings of requests to the server.
     func transport(timeout: Duration?) throws -> CurlTransport {

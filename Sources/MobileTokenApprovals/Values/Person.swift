@@ -24,7 +24,7 @@ public struct Person: Sendable, Hashable, Codable, ExpressibleByStringLiteral, C
     public var description: String { self.id }
 
     /// The user id that is asked.
-    var user: String { self.users.first ?? self.id }
+    package var user: String { self.users.first ?? self.id }
 
     /// Returns whether both may be the same person: a name or a user id in common, whatever the case.
     ///

@@ -2,7 +2,7 @@ extension DeviceKey {
     /// The subject of a certificate request: a name, and other names that the certificate is to hold.
     ///
     /// ```swift
-    /// let subject: DeviceKey.DeviceKey.CertificateSubject = ["CN": "approval bot", "O": "Example Bank", "C": "CZ"]
+    /// let subject: DeviceKey.CertificateSubject = ["CN": "approval bot", "O": "Example Bank", "C": "CZ"]
     /// ```
     public struct CertificateSubject: Sendable, ExpressibleByDictionaryLiteral {
         /// The parts of the name in their order, each with its type: a short name such as `CN`, a long one such as `commonName`, or an

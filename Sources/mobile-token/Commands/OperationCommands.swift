@@ -110,19 +110,24 @@ enum OperationCommands {
             is signed, and the exit code is 12.
             """,
         operands: [id],
-        options: PasswordSource.options + [[OperationReview.Doubt].option]
+        options: PasswordSource.options + [
+            [OperationReview.Doubt].option,
+            .init("device-signature", nil, "sign with the device's own key as well, for an asker who checks that"),
+        ]
     ) { invocation in
         let session = try Session(invocation)
         let service = try await session.operations()
-        let operation = try await session.operation(invocation.required(0), from: service)
+        var operation = try await session.operation(invocation.required(0), from: service)
         let review = OperationReview(of: operation)
         if !session.output.isJSON { Output.note(review.page) }
         try review.doubts.requireAcceptance(by: invocation)
-        let needsPassword = !operation.allowedSignatureType.variants.contains(.possession)
+        let isSignedByDevice = invocation.has("device-signature")
+        let needsPassword = isSignedByDevice || !operation.allowedSignatureType.variants.contains(.possession)
         let authentication: Authentication =
             needsPassword
             ? .possessionAndKnowledge(password: try PasswordSource(invocation).read(prompt: "Password: "))
             : .possession
+        if isSignedByDevice { operation = try await service.signedByDevice(operation, with: authentication) }
         try await service.authorize(operation, with: authentication)
         session.output.outcome(
             ["approved": .string(operation.id)],
