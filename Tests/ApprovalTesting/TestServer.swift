@@ -46,6 +46,9 @@ package final class TestServer: ApprovalServer {
         package var shows: [String] = []
         package var cancellations: [String] = []
         package var offlineCodes = 0
+        /// As the server's template has it, which may escape no end of a line.
+        package var offlineTitle = "title"
+        package var offlineOneTimeCode: String?
         /// Failures of the next creations; with `true` the operation is made all the same.
         package var creationFailures: [(ServerFailure, isMade: Bool)] = []
         package var showFailures: [ServerFailure] = []
@@ -246,7 +249,11 @@ package final class TestServer: ApprovalServer {
         guard let operation = self.operations.first(where: { $0.id == id }), operation.status == "PENDING" else {
             throw ServerFailure(.notPending, code: "ERROR_OPERATION_STATE_CHANGE", message: "over")
         }
-        let lines = [id, "title", "message", operation.data ?? "", "", "bm9uY2U=", "0c2ln"]
+        let (title, code) = self.with { ($0.offlineTitle, $0.offlineOneTimeCode) }
+        let parameters = operation.parameters.compactMapValues(\.string)
+        let lines =
+            [id, Self.fill(title, parameters), "message", operation.data ?? "", "BX"] + [code].compactMap(\.self)
+            + ["bm9uY2U=", "0c2ln"]
         return self.dated(lines.joined(separator: "\n"))
     }
 }

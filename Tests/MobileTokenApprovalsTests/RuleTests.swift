@@ -201,6 +201,25 @@ import Testing
         #expect(await edited.code(of: edited.readable(Bench.request())) == .bindingMismatch)
     }
 
+    /// Somebody who edits the template lets its title have lines of its own, of which the fourth is what the desk wants to read.
+    @Test(arguments: ["\n\nA9*T${service}*N${version}*R${binding}", "\nA9*T${service}*N${version}*R${binding}\n", "\n"])
+    func rule4ATitleCannotPassForTheData(_ lines: String) async throws {
+        let bench = try await Bench(isDocumentedOnly: true)
+        bench.server.with { state in
+            state.forms["deploy"] = "A9*T${service}*N9.9.9*R${binding}"
+            state.offlineTitle = "Deploy" + lines
+        }
+        let code = await bench.code(of: bench.readable(Bench.request()))
+        #expect(code == .cannotVerify || code == .bindingMismatch)
+        #expect(bench.runs.count == 0)
+    }
+
+    @Test func rule4AnOfflineCodeMayHaveAOneTimeCode() async throws {
+        let bench = try await Bench(isDocumentedOnly: true)
+        bench.server.with { $0.offlineOneTimeCode = "12345678" }
+        try await bench.perform(bench.readable(Bench.request()))
+    }
+
     @Test func rule4UnverifiedDataAreTheCallersWord() async throws {
         let bench = try await Bench(isDocumentedOnly: true)
         var request = Bench.request()

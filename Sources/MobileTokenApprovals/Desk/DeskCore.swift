@@ -339,13 +339,23 @@ final class DeskCore: Sendable {
         do {
             let answer = try await self.server.offlineCode(ofOperation: operation.id, registration: registration)
             self.note(answer.date)
-            let lines = answer.value.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-            guard lines.count >= 7, lines[0].elementsEqual(operation.id.utf8) else { return nil }
-            return String(Substring(lines[3]))
+            return Self.data(inOfflineCode: answer.value, of: operation.id)
         } catch {
             self.note(error, record)
             return nil
         }
+    }
+
+    /// Returns the data in an offline QR code: identifier, title, message, data, flags, perhaps a one-time code, nonce, signature.
+    ///
+    /// A title or a message with lines of its own would move another line to the place of the data. So any other number of lines tells
+    /// nothing, nor do flags that are none.
+    private static func data(inOfflineCode code: String, of operationID: String) -> String? {
+        let lines = code.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        guard lines.count == 7 || lines.count == 8 && lines[5].allSatisfy(\.isASCIIDigit) && !lines[5].isEmpty,
+            lines[0].elementsEqual(operationID.utf8), lines[4].allSatisfy(\.isASCIICapital)
+        else { return nil }
+        return String(Substring(lines[3]))
     }
 
     // MARK: Polling
