@@ -107,6 +107,10 @@ import Testing
         let bench = try await Bench()
         let request = try Self.request(["alcie": .generate()])
         #expect(await bench.code(of: request) == .invalidRequest)
+        // One device would sign for two.
+        let shared = P256PrivateKey.generate()
+        let both = try Self.request(["alice": shared, "bob": shared], from: .all(of: ["alice", "bob"]))
+        #expect(await bench.code(of: both) == .invalidRequest)
         var empty = Bench.request()
         empty.deviceKeys = ["alice": []]
         #expect(await bench.code(of: empty) == .invalidRequest)

@@ -548,6 +548,7 @@ import Testing
 
     @Test(arguments: [
         Person("alice"), "ALICE", Person("a.smith", users: ["alice", "alice2"]), Person("x", users: ["Alice"]),
+        "alice ", "\u{FF21}lice", "al\u{131}ce",
     ])
     func rule11TheRequesterIsNotAsked(_ requester: Person) async throws {
         let bench = try await Bench()
@@ -652,6 +653,18 @@ import Testing
         #expect(codes.count { $0 == nil } == 3)
         #expect(codes.count { $0 == .tooManyQuestions } == 17)
         #expect(bench.server.operations.count == 3)
+    }
+
+    /// A person with several user ids has one phone to be tired of.
+    @Test func rule13SeveralUserIdsAreOnePerson() async throws {
+        let bench = try await Bench()
+        bench.server.with { $0.script = [:] }
+        let names = [Person("alice"), Person("Alice Smith", users: ["asmith", "alice"]), Person("asmith")]
+        _ = try await bench.desk.ask(Bench.request("a", from: .all(of: [names[0]])))
+        #expect(await bench.code(of: Bench.request("b", from: .all(of: [names[1]]))) == .tooManyQuestions)
+        bench.clock.advance(by: .seconds(10))
+        _ = try await bench.desk.ask(Bench.request("b", from: .all(of: [names[1]])))
+        #expect(await bench.code(of: Bench.request("c", from: .all(of: [names[2]]))) == .tooManyQuestions)
     }
 
     @Test func rule13APersonIsAskedTenSecondsApart() async throws {

@@ -99,6 +99,12 @@ struct Ledger: Sendable {
         SHA256.hash(Array("mobile-token person\0\(audience)\0\(user)".utf8))
     }
 
+    /// Digests of all user ids of people: whoever has several has one phone, and one patience.
+    private func digests(of people: [Person]) -> [[UInt8]] {
+        let users = Set(people.flatMap { $0.users.map { ExactString($0) } })
+        return users.map { Self.digest(of: $0.string, audience: self.audience) }
+    }
+
     // MARK: Reading
 
     func load(_ key: LedgerKey) async throws -> Stored? {
@@ -176,8 +182,8 @@ struct Ledger: Sendable {
                 asked: record.asked,
                 content: try self.sealed(record)
             )
-            let users = record.parts.map { Self.digest(of: $0.person.user, audience: self.audience) }
-            let asking = LedgerAsking(people: users, maximumOpen: maximumOpen, interval: interval.milliseconds)
+            let people = self.digests(of: record.parts.map(\.person))
+            let asking = LedgerAsking(people: people, maximumOpen: maximumOpen, interval: interval.milliseconds)
             var insertion: LedgerInsertion
             do {
                 insertion = try await self.driver.insert(row, asking: asking)
@@ -260,9 +266,8 @@ struct Ledger: Sendable {
     /// Lets the people be asked at once by another question whom an ended one certainly never asked, as when the server refused it.
     private func unask(_ record: QuestionRecord, since earlier: QuestionRecord) async {
         guard record.state.isFinal, !earlier.state.isFinal, !record.neverAsked.isEmpty else { return }
-        let people = record.neverAsked.map { Self.digest(of: $0.user, audience: self.audience) }
         // Should it fail, they are asked a little later.
-        try? await self.driver.unask(people, record.key)
+        try? await self.driver.unask(self.digests(of: record.neverAsked), record.key)
     }
 
     /// Changes a question by a pure function, which runs again on what others wrote meanwhile.

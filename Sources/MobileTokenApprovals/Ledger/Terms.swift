@@ -1,4 +1,5 @@
 import Basics
+import ExactJSON
 import Foundation
 import PowerAuthCrypto
 import Synchronization
@@ -34,7 +35,10 @@ struct Terms: Sendable, Equatable, Codable {
         func bytes(_ terms: Terms) -> [[UInt8]] {
             let question = Question(terms, nonce: [], approver: Person(""))
             let json = (try? CanonicalJSON.bytes(of: question.json)) ?? []
-            let lists = [terms.factors, terms.devices].map { ($0?.joined(separator: "\n") ?? "\r").utf8.map { $0 } }
+            let lists = [terms.factors, terms.devices].map { list -> [UInt8] in
+                guard let list else { return [] }
+                return JSONValue.array(list.map { .string($0) }).serialized()
+            }
             return [json] + lists
         }
         return bytes(self) == bytes(other) && self.validFor == other.validFor

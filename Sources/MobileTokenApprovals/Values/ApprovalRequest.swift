@@ -60,7 +60,7 @@ public struct ApprovalRequest: Sendable, Identifiable {
     public var offlineRegistrations: [String: String] = [:]
     /// The public keys of people's devices, by user id, learned by another way than the server; empty when the server's word is enough.
     ///
-    /// With any, everybody who is asked needs one, and only an approval counts whose data one of them has signed. A lie of the server is
+    /// With any, everybody who is asked needs one that nobody else has, and only an approval counts whose data one of them has signed. A lie of the server is
     /// noticed then. The device must sign by itself: an agent does so with `signsByDevice`, a bank's app when it is made to.
     public var deviceKeys: [String: [DeviceKey.PublicKey]] = [:]
     /// The fate of the question when the waiting task is canceled.
@@ -121,6 +121,10 @@ public struct ApprovalRequest: Sendable, Identifiable {
                     .invalidRequest,
                     "There is no device key of \(person), while there are some of others"
                 )
+            }
+            let keys = self.deviceKeys.values.flatMap { Set($0.map(\.der)) }
+            guard Set(keys).count == keys.count else {
+                throw ApprovalError(.invalidRequest, "A device key is of two people: one device would sign for both")
             }
         }
         if let language = self.language {

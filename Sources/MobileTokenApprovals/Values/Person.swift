@@ -1,4 +1,5 @@
 import Basics
+import Foundation
 
 /// A person who may approve, however many devices or user ids they have.
 public struct Person: Sendable, Hashable, Codable, ExpressibleByStringLiteral, CustomStringConvertible {
@@ -26,12 +27,17 @@ public struct Person: Sendable, Hashable, Codable, ExpressibleByStringLiteral, C
     /// The user id that is asked.
     package var user: String { self.users.first ?? self.id }
 
-    /// Returns whether both may be the same person: a name or a user id in common, whatever the case.
+    /// Returns whether both may be the same person: a name or a user id in common, whatever the case, the width and the blanks around it.
     ///
-    /// Too much is better than too little where it keeps somebody out.
+    /// Too much is better than too little where it keeps somebody out: a server's database may take such names for one.
     func mayBe(_ other: Person) -> Bool {
-        let names = Set(([self.id] + self.users).map { $0.lowercased() })
-        return ([other.id] + other.users).contains { names.contains($0.lowercased()) }
+        let names = Set(([self.id] + self.users).map(Self.folded))
+        return ([other.id] + other.users).contains { names.contains(Self.folded($0)) }
+    }
+
+    private static func folded(_ name: String) -> String {
+        // Capitals first: several small letters share one, such as the one with and the one without a dot.
+        name.precomposedStringWithCompatibilityMapping.uppercased().lowercased().trimmingCharacters(in: .whitespaces)
     }
 
     func check() throws(ApprovalError) {
