@@ -55,7 +55,7 @@ extension CloudClient {
         var request = HTTPRequest(
             method,
             url: self.baseURL + endpoint.path(of: call) + (query.isEmpty ? "" : "?" + query.joined(separator: "&")),
-            headers: ["Accept": "application/json", "Cache-Control": "no-store"],
+            headers: ["Accept": "application/json", "Cache-Control": "no-cache, no-store"],
             body: call.body?.serialized(),
             timeout: self.timeout,
             isRepeatable: endpoint.isRead
