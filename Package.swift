@@ -339,8 +339,9 @@ let package = Package(
             name: "CommandLineTests",
             dependencies: [
                 "StoreTesting",
-                "CommandLineSupport", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport",
-                "HeadlessBrowser", "PostgresTestServer", "SQLiteDatabase", "TestSupport",
+                "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenApprovals", "MobileTokenEmulator",
+                "MobileTokenTesting", "HTTPClientTransport", "HeadlessBrowser", "PostgresTestServer", "SQLiteDatabase",
+                "TestSupport",
             ]
         ),
     ],

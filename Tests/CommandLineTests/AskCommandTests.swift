@@ -231,6 +231,73 @@ import Testing
         }
     }
 
+    /// Whoever writes to a pipe says when it is read, and what the command reads after the last look.
+    @Test func aFileThatBecomesAPipeIsNotUsed() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
+            let file = stage.file("manifest")
+            try stage.write("manifest", "1")
+            let asking = try stage.start(["--bind", "manifest=file:\(file)"], ["touch", stage.file("done")])
+            _ = await asking.nextErrorLine()
+            try FileManager.default.removeItem(atPath: file)
+            #expect(mkfifo(file, 0o600) == 0)
+            let writer = try ChildProcess("/bin/sh", ["-c", #"printf 1 >"$1""#, "sh", file])
+            try await stage.decide(.approve)
+            let outcome = await asking.outcome()
+            #expect(outcome.exitCode == 86 && outcome.errors.contains("was changed after it was approved"))
+            #expect(!stage.exists("done"))
+            writer.send(signal: SIGKILL)
+        }
+    }
+
+    /// `./run` is another program in another folder.
+    @Test func whatIsApprovedInOneFolderDoesNotRunInAnother() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
+            for folder in ["one", "other"] {
+                try FileManager.default.createDirectory(atPath: stage.file(folder), withIntermediateDirectories: false)
+                try stage.write("\(folder)/run", "echo \(folder)")
+                try stage.write("\(folder)/manifest", "1")
+            }
+            let words = ["--keep", "--bind", "manifest=file:manifest"]
+            let asking = try stage.start(words, ["sh", "./run"], folder: "one")
+            _ = await asking.nextErrorLine()
+            asking.send(signal: SIGTERM)
+            _ = await asking.outcome()
+            try await stage.decide(.approve)
+            let other = try stage.start(words, ["sh", "./run"], folder: "other")
+            let refused = await other.outcome()
+            #expect(refused.exitCode == 85 && refused.output.isEmpty, "\(refused.errors)")
+            let outcome = await (try stage.start(words, ["sh", "./run"], folder: "one")).outcome()
+            #expect(outcome.exitCode == 0 && outcome.output == "one\n", "\(outcome.errors)")
+        }
+    }
+
+    /// The folder was another one when it was approved.
+    @Test func aFolderThatIsMovedAfterTheQuestionIsNoticed() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
+            try FileManager.default.createDirectory(atPath: stage.file("one"), withIntermediateDirectories: false)
+            let asking = try stage.start([], ["touch", "done"], folder: "one")
+            _ = await asking.nextErrorLine()
+            try FileManager.default.moveItem(atPath: stage.file("one"), toPath: stage.file("other"))
+            try await stage.decide(.approve)
+            let outcome = await asking.outcome()
+            #expect(outcome.exitCode == 86 && !stage.exists("other/done"), "\(outcome.errors)")
+        }
+    }
+
+    /// What a program opens that closes all it inherited has the lowest numbers.
+    @Test func thePathOfACopyIsNoNumberThatIsUsedAgain() async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice")
+            try stage.write("manifest", "1")
+            let outcome = try await stage.ask(["--bind", "m=file:\(stage.file("manifest"))"], ["echo", "{m}"])
+            let number = outcome.output.split(separator: "/").last.flatMap { Int($0.dropLast()) } ?? 0
+            #expect(number >= 100, "\(outcome.output)")
+        }
+    }
+
     @Test func aProgramThatIsGoneAtTheStartUsesTheApprovalUp() async throws {
         try await AskStage.with { stage in
             try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
@@ -725,6 +792,7 @@ private struct AskStage {
         _ words: [String],
         _ command: [String]?,
         user: String? = "alice",
+        folder: String? = nil,
         environment: [String: String] = [:]
     ) throws -> ChildProcess {
         var all = [
@@ -734,7 +802,13 @@ private struct AskStage {
         if let user { all += ["--user", user] }
         if !words.contains("--id") { all += ["--id", "q1"] }
         all += words + (command.map { ["--"] + $0 } ?? [])
-        return try Program.start(all, home: self.home.url, environment: self.environment.merging(environment) { $1 })
+        let variables = self.environment.merging(environment) { $1 }
+        guard let folder else { return try Program.start(all, home: self.home.url, environment: variables) }
+        return try ChildProcess(
+            "/bin/sh",
+            ["-c", #"cd "$0" && exec "$@""#, self.file(folder), ChildProcess.besideTests("mobile-token")] + all,
+            environment: variables.merging(["MOBILE_TOKEN_HOME": self.path, "PATH": "/usr/bin:/bin"]) { $1 }
+        )
     }
 
     func ask(

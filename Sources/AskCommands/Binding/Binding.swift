@@ -93,9 +93,16 @@ struct Binding: Sendable {
         }
     }
 
-    /// Returns the digest of a file as it is now.
-    static func digest(ofFile path: String) throws -> String {
-        Hexadecimal.encode(SHA256.hash(try self.read(.file(path))))
+    /// Returns the digest of a regular file as it is now; `nil` when there is something else by now, such as a pipe, whose other end would
+    /// say how long this takes, and what the next reader gets.
+    static func digest(ofFile path: String) throws -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw self.unreadable(path) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw self.unreadable(path) }
+        guard status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Hexadecimal.encode(SHA256.hash(try self.bytes(of: descriptor, naming: path)))
     }
 
     private static func bytes(of descriptor: CInt, naming name: String) throws -> [UInt8] {

@@ -1,3 +1,4 @@
+import Basics
 import CommandLineSupport
 import ExactJSON
 import Foundation
@@ -8,6 +9,8 @@ import MobileTokenApprovals
 struct BoundCommand: Sendable {
     /// The words; `nil` when nothing is to be run.
     let words: [String]?
+    /// The folder in which the command runs, where its relative paths lead to; `nil` when nothing is to be run.
+    private let folder: String?
     private let bindings: [Binding]
 
     /// Reads what is bound, after it has looked whether the command can be started.
@@ -34,6 +37,7 @@ struct BoundCommand: Sendable {
             try Self.requireProgram(program, invocation.command)
         }
         self.words = words
+        self.folder = words == nil ? nil : try Self.currentFolder
         self.bindings = try descriptions.map { try Binding($0, withholding: variables) }
         for case (.file(let path), let binding) in self.bindings.map({ ($0.source, $0) })
         where words?.contains(where: { $0.contains(binding.placeholder) }) == false && !Self.isRegular(path) {
@@ -42,6 +46,19 @@ struct BoundCommand: Sendable {
                     "\(path) is no regular file and cannot be read again before the start: name \(binding.placeholder)",
                 command: invocation.command
             )
+        }
+    }
+
+    private static var currentFolder: String {
+        get throws {
+            guard let path = getcwd(nil, 0) else {
+                throw UsageError(message: "there is no folder to run the command in: nobody was asked")
+            }
+            defer { free(path) }
+            guard let folder = String(validatingCString: path) else {
+                throw UsageError(message: "the folder's name is not UTF-8: nobody was asked")
+            }
+            return folder
         }
     }
 
@@ -65,11 +82,12 @@ struct BoundCommand: Sendable {
         }
     }
 
-    /// The bytes that are approved: the words, and the digest of each value.
+    /// The bytes that are approved: the words, the folder, and the digest of each value.
     var action: Action {
         get throws {
             try .json([
                 "command": .array((self.words ?? []).map { .string($0) }),
+                "folder": self.folder.map { .string($0) } ?? .null,
                 "bind": .object(
                     JSONObject(
                         self.bindings.map { binding in
@@ -95,12 +113,14 @@ struct BoundCommand: Sendable {
     ///
     /// - Parameters:
     ///   - action: The bytes that were approved: what is run stands in them.
+    ///   - notAfter: When the approval is too old to be used.
     ///   - variables: The environment variables that it does not inherit.
     ///   - willStart: Called right before the command starts.
     /// - Returns: Its exit status.
     /// - Throws: An error when it was not started.
     func run(
         _ action: [UInt8],
+        notAfter: Date,
         withholding variables: Set<String>,
         willStart: () throws -> Void
     ) async throws -> ExitCode {
@@ -121,7 +141,14 @@ struct BoundCommand: Sendable {
             guard !used.contains(binding.name) || words.contains(where: { $0.contains(path) }) else { continue }
             guard try Binding.digest(ofFile: path) == binding.digest else { throw Self.changed(path) }
         }
+        guard let folder = try? Self.currentFolder, approved["folder"]?.string?.isExactly(folder) == true else {
+            throw Self.changed("the folder")
+        }
         try Task.checkCancellation()
+        // A process that was stopped, or a disk that was slow, may have taken any time until here.
+        guard Date() <= notAfter else {
+            throw AskFailure("lapsed", "the approval is too old to be used: nothing was run", .expired)
+        }
         try willStart()
         let files = self.bindings.filter { used.contains($0.name) }.map(\.file)
         // Their descriptors must not be closed before the command has them.

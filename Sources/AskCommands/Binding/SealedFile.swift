@@ -10,9 +10,16 @@ final class SealedFile: Sendable {
     /// The path by which a process that has the descriptor opens it.
     var path: String { "/proc/self/fd/\(self.descriptor)" }
 
+    /// Programs that close what they inherit, and then open files of their own, begin with the lowest numbers: none of these must be what the
+    /// path leads to then.
+    private static let lowestDescriptor: CInt = 100
+
     /// - Throws: `UsageError` when the system has none, or no room.
     init(holding bytes: [UInt8]) throws {
-        self.descriptor = memfd_create("mobile-token", UInt32(MFD_CLOEXEC) | UInt32(MFD_ALLOW_SEALING))
+        let made = memfd_create("mobile-token", UInt32(MFD_CLOEXEC) | UInt32(MFD_ALLOW_SEALING))
+        guard made >= 0 else { throw Self.failure("make") }
+        defer { close(made) }
+        self.descriptor = fcntl(made, F_DUPFD_CLOEXEC, Self.lowestDescriptor)
         guard self.descriptor >= 0 else { throw Self.failure("make") }
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -41,11 +41,11 @@ package struct AskCommands: Sendable {
             "ask",
             summary: "Ask people for an approval, and run a command once when they gave it.",
             discussion: """
-                What is approved are the words of the command, and each --bind: NAME=file:PATH, NAME=env:VARIABLE or NAME=stdin:. In
-                the words, {NAME} becomes the path of a copy in memory, which nobody can change. A command whose standard input is bound
-                gets it again. A bound file that the command names by its path is digested once more before it starts; between that
-                and the command's own look it can still be changed, which {NAME} rules out. Nothing else is approved: neither the
-                program itself, nor the environment, nor files that are not bound.
+                What is approved are the words of the command, the path of the folder in which it runs, and each --bind: NAME=file:PATH,
+                NAME=env:VARIABLE or NAME=stdin:. In the words, {NAME} becomes the path of a copy in memory, which nobody can change. A
+                command whose standard input is bound gets it again. A bound file that the command names by its path is digested once
+                more before it starts; between that and the command's own look it can still be changed, which {NAME} rules out. Nothing
+                else is approved: neither the program itself, nor the environment, nor standard input and files that are not bound.
 
                 The command does not get the credentials of the server. Its exit status is this one's; 80 to 87 may be the command's
                 as well, and --report says which. Without a command, 0 says that the approval was given, and is used up now.

@@ -129,9 +129,11 @@ struct AskRun: Sendable {
         guard self.command.words != nil else { return nil }
         let status: ExitCode
         do {
-            status = try await self.command.run(approval.action, withholding: self.withheld) {
-                try self.report.start(approval)
-            }
+            status = try await self.command.run(
+                approval.action,
+                notAfter: approval.notAfter,
+                withholding: self.withheld
+            ) { try self.report.start(approval) }
         } catch {
             self.report.notStarted(approval)
             throw error
