@@ -72,7 +72,8 @@ public struct ToolServer: Sendable {
         case .free(let body): return try await body(arguments)
         case .gated(let template, let shows, let acts):
             let request = ApprovalRequest(
-                id: "\(self.session)/\(id)",
+                // Several tools may show their calls by one template, and take the same arguments.
+                id: "\(self.session)/\(name)/\(id)",
                 from: .all(of: [self.approver]),
                 template: template,
                 parameters: try shows(arguments),

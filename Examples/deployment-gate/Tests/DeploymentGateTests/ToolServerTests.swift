@@ -69,6 +69,31 @@ import Testing
         }
     }
 
+    /// A person sees no difference between two tools of one template: what was approved for one is nothing for the other.
+    @Test func anApprovalIsForOneTool() async throws {
+        let stage = try await Stage(["alice": .approves()])
+        let promote = Tool.gated(
+            "promote",
+            template: DeploymentGate.template,
+            shows: { arguments in
+                let deployment = try Deployment(arguments)
+                return ["service": .ascii(deployment.service), "version": .ascii(deployment.version)]
+            },
+            acts: { _ in "promoted" }
+        )
+        let server = ToolServer(
+            desk: stage.desk,
+            approver: "alice",
+            session: "s1",
+            tools: [.deploy(to: stage.target), promote]
+        )
+        let agent = Agent { line in await stage.passing { await server.answer(line) } }
+        _ = try await agent.call("1", "deploy", Stage.deployment.json)
+        // It is another question, for which it is too early.
+        let answer = try await agent.call("1", "promote", Stage.deployment.json)
+        #expect(answer["refused"]?.string?.hasPrefix("The person has been asked often enough") == true)
+    }
+
     @Test func aLoopOfQuestionsIsStopped() async throws {
         try await self.with(["alice": .approves()]) { agent, stage in
             _ = try await agent.call("1", "deploy", Stage.deployment.json)
