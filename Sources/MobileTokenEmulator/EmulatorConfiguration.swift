@@ -66,7 +66,7 @@ extension Emulator {
         /// The path of an SQLite file that keeps the state over a restart; what it holds goes before ``initialState``.
         /// Every response waits until the state behind it is on the disk. `nil`, the default, keeps it in memory.
         ///
-        /// The journal, deliveries, pushes, faults, the clock, virtual devices and spaces are in memory only.
+        /// The journal, deliveries, pushes, faults, the clock, snapshots and spaces are in memory only.
         ///
         /// The file holds private keys: it gets mode 0600, whatever the process's umask, also when it is there already.
         public var dataFile: String?
