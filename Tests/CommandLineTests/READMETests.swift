@@ -143,6 +143,21 @@ import Testing
         }
     }
 
+    /// The page about nodes grants a role the rights that `store migrate --grant-to` grants.
+    @Test func everyRightIsListed() throws {
+        let page = try Self.text("Sources/MobileTokenPostgres/MobileTokenPostgres.docc/Deploying.md")
+        let shown = page.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let granted = try Self.text("Sources/MobileTokenPostgres/Schema/PostgresSchema+Rights.swift")
+            .matches(of: /(GRANT [^"]+ ON )\\\(tables\(\[(.+?)\]\)\)/)
+        #expect(granted.count > 5)
+        for grant in granted {
+            let tables = grant.output.2.matches(of: /\w+/).map { "mobile_token.\($0.output)" }.joined(separator: ", ")
+            let statement = "\(grant.output.1)\(tables) TO bot;"
+            let isShown = shown.contains(statement)
+            #expect(isShown, "\(statement)")
+        }
+    }
+
     // MARK: -
 
     private static let observing = "Sources/MobileToken/MobileToken.docc/Observing.md"
