@@ -4,7 +4,7 @@ enum BuiltInCommands {
 
     private static let help = Command(
         "help",
-        summary: "Show what the program does, or a command.",
+        summary: "Show help on the program or on a command.",
         operands: [.init("COMMAND", "the command's words", isOptional: true, takesRest: true)],
         options: [.init("man", nil, "the whole manual as a page for 'man'")]
     ) { program, invocation in
@@ -20,7 +20,7 @@ enum BuiltInCommands {
 
     private static let completion = Command(
         "completion",
-        summary: "Print what teaches a shell to complete the program's words.",
+        summary: "Print the script that lets a shell complete the program's words.",
         discussion: """
             bash: source it from .bashrc, as in 'source <(mobile-token completion bash)'. zsh: the same from .zshrc, after
             compinit. fish: write it to ~/.config/fish/completions/mobile-token.fish.
@@ -38,7 +38,7 @@ enum BuiltInCommands {
     private static let completionWords = Command(
         "completion",
         "words",
-        summary: "Print what may stand in the place of the last word; shells call it.",
+        summary: "Print completions of the last word; shells call it.",
         operands: [.init("WORD", "the words so far, after --", isOptional: true, takesRest: true)]
     ) { program, invocation in
         program.complete(invocation.operands)

@@ -7,13 +7,13 @@ extension StoreCommands {
     static let recover = Command(
         "store",
         "recover",
-        summary: "Let an activation sign again whose store was put back from long ago.",
+        summary: "Let an activation sign again after its store was restored from an old copy.",
         discussion: """
             An activation that is twenty signatures or more behind the server signs nothing (stateRolledBack), for another copy of
             the store may still be in use. Stop every such copy first: two of them use counter values twice, and block the
-            activation. This command then looks for the server's counter further on, and moves this one there. When it is not
-            found, nothing is changed, the exit code is 1, and the activation must be made anew. --all does so for every activation
-            of the store, and tells which of them are lost. --profile knows the activation, its store and its server.
+            activation. This command then searches for the server's counter, and moves this one there. If it is not found,
+            nothing is changed, the exit code is 1, and the activation must be made anew. --all does so for every activation of the
+            store, and tells which of them are lost. --profile knows the activation, its store and its server.
             """,
         operands: [.init("ID", "the activation", isOptional: true)],
         options: StoreSession.optionsWithLocalStore + [

@@ -12,8 +12,8 @@ extension StoreCommands {
         "prune",
         summary: "Delete receipts that were exported, once the files have been verified.",
         discussion: """
-            What the files do not hold stays, and so do open receipts and the last one that was exported, behind which the next
-            export goes on. The role must be allowed to delete receipts, which the nodes' own need not.
+            Receipts that the files do not hold stay, and so do open ones and the last exported one, after which the next export goes
+            on. The role must be allowed to delete receipts, which the role of the nodes need not be.
             """,
         operands: [.init("FOLDER", "where the exported files are")],
         options: StoreSession.optionsWithLocalStore + [

@@ -22,7 +22,7 @@ enum StoreCommands {
     static let copy = Command(
         "store",
         "copy",
-        summary: "Move activations from an SQLite store, which holds them no more afterwards.",
+        summary: "Move activations out of an SQLite store into the database.",
         discussion: """
             Stop the processes that use the file before. Receipts stay in the file: export them before. An interrupted move is
             repeated by the same command.

@@ -39,17 +39,17 @@ package struct AskCommands: Sendable {
         let openers = self.openers
         return Command(
             "ask",
-            summary: "Ask people for an approval, and run a command once when they gave it.",
+            summary: "Ask people for an approval, and run a command once if they approve.",
             discussion: """
-                What is approved are the words of the command, the path of the folder in which it runs, and each --bind: NAME=file:PATH,
+                The approval covers the words of the command, the path of the folder in which it runs, and each --bind: NAME=file:PATH,
                 NAME=env:VARIABLE or NAME=stdin:. In the words, {NAME} becomes the path of a copy in memory, which nobody can change. A
-                command whose standard input is bound gets it again. A bound file that the command names by its path is digested once
-                more before it starts; between that and the command's own look it can still be changed, which {NAME} rules out. Nothing
-                else is approved: neither the program itself, nor the environment, nor standard input and files that are not bound.
+                command whose standard input is bound gets it again. A bound file that the command names by its path is digested again
+                before the start, but can still change before the command reads it; {NAME} rules that out. Nothing else is approved: not
+                the program itself, the environment, or standard input and files that are not bound.
 
-                The command does not get the credentials of the server. Its exit status is this one's; 80 to 87 may be the command's
-                as well, and --report says which. Without a command, 0 says that the approval was given, and is used up now.
-                On SIGINT or SIGTERM the question is withdrawn, or kept with --keep; once the command runs, it gets the signal.
+                The command does not get the credentials of the server. Its exit status becomes that of 'ask'. If it is 80 to 87,
+                --report tells whether it is the command's. Without a command, 0 means approved and used up.
+                SIGINT or SIGTERM withdraws the question, unless --keep is given; once the command runs, it gets the signal.
                 """,
             operands: [
                 .init("COMMAND", "after --: the program, and its words", isOptional: true, takesRest: true)
@@ -73,9 +73,9 @@ package struct AskCommands: Sendable {
         return Command(
             "ask",
             "show",
-            summary: "Show what was asked, and what became of it.",
+            summary: "Show the questions and their outcomes.",
             discussion:
-                "Asks no server. Questions that are unknown were interrupted while the command ran: see 'ask settle'.",
+                "Asks no server. An unknown question was interrupted while its command ran: see 'ask settle'.",
             operands: [.init("ID", "the name of a question (default: all)", isOptional: true)],
             options: self.options([
                 .init("state", "STATE", "only those in this state, such as open or unknown", isRepeatable: true)
@@ -109,10 +109,10 @@ package struct AskCommands: Sendable {
         return Command(
             "ask",
             "settle",
-            summary: "Say what became of a command that was interrupted.",
+            summary: "Record the outcome of a command that was interrupted.",
             discussion: """
-                A question is unknown when the process that ran its command is gone and did not say how far it came. Find out whether
-                it was done, and say so. It is not run again: what was not done is asked anew, under another name.
+                A question is unknown when the process that ran its command is gone without a result. Find out whether the command was
+                done, and record that. It is not run again: if it was not done, ask anew, under another name.
                 """,
             operands: [Self.question],
             options: self.options([
@@ -147,7 +147,7 @@ package struct AskCommands: Sendable {
         return Command(
             "ask",
             "withdraw",
-            summary: "Take a question back that nobody has acted on.",
+            summary: "Withdraw a question that nobody has acted on.",
             operands: [Self.question],
             options: self.options([CloudAccess.option], .timeout)
         ) { invocation in
@@ -178,10 +178,10 @@ package struct AskCommands: Sendable {
         return Command(
             "ask",
             "adopt-ledger",
-            summary: "Take the ledger as it is, although it was put back, copied or moved.",
+            summary: "Accept a ledger that was restored, copied or moved.",
             discussion: """
-                End everything that uses it before. What was not final in it is unknown then; what it has lost can be asked and done
-                once more.
+                First end everything that uses it. Questions that were not final are unknown afterwards. Lost questions can be asked and
+                acted on again.
                 """,
             options: self.options([])
         ) { invocation in

@@ -10,20 +10,20 @@ extension AskCommands {
         return Command(
             "ask",
             "configure",
-            summary: "Say for what the profile asks, at which server, and what its templates sign.",
+            summary: "Set what the profile asks for, at which server, and what its templates sign.",
             discussion: """
-                The settings are in asking.json in the profile's folder; options that are not given leave what is there. The first call needs
-                --audience and --cloud-url. One audience has one ledger, by default in the profile's folder: do not copy it, and put it in no backup
-                together with the file beside it that ends in -lease.
+                The settings are in asking.json in the profile's folder; a call changes only those that it names. The first call needs
+                --audience and --cloud-url. One audience has one ledger, by default in the profile's folder. Do not copy it, and never back
+                it up together with the file beside it that ends in -lease.
                 """,
             options: [
-                .init("audience", "NAME", "the name of what the approvals are for, such as billing/production"),
+                .init("audience", "NAME", "the target of the approvals, such as billing/production"),
                 .init("cloud-url", "URL", "PowerAuth Cloud (default: $MOBILE_TOKEN_CLOUD_URL, for a new profile)"),
                 .init("cloud-credentials", "FILE", "where the credentials are; the file itself is not read yet"),
                 .init(
                     "signs",
                     "NAME=FORM",
-                    "a template, and the form of what it signs, with \\${binding}",
+                    "a template, and the form of what it signs, with ${binding}",
                     isRepeatable: true
                 ),
                 .init(

@@ -57,7 +57,7 @@ extension DriverCommands {
 
     static let fault = Command(
         "fault",
-        summary: "Make requests fail on purpose, or show and remove the rules of that.",
+        summary: "Make requests fail on purpose, or show and remove such rules.",
         discussion: """
             A rule strikes the requests that match all that is given, and then does all that is given. Of several rules the
             first that strikes is applied. Without any option the rules are shown, and how many requests each has met.
@@ -167,7 +167,7 @@ extension DriverCommands {
 
     static let play = Command(
         "play",
-        summary: "Make all that a scenario file asks for, or nothing of it.",
+        summary: "Make everything in a scenario file, or nothing.",
         discussion: """
             The file holds a JSON object: clock, templates, callbacks, registrations, devices, operations, messages and faults,
             each in the form of its request. What is wrong is said with its line, and nothing has changed then.

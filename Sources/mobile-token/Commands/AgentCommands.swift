@@ -9,7 +9,7 @@ enum AgentCommands {
     static let pause = Command(
         "agent",
         "pause",
-        summary: "Stop all agents that decide with this store from deciding, until 'agent resume'.",
+        summary: "Stop all agents of this store from deciding, until 'agent resume'.",
         discussion: """
             Holds for every process that shares the store, whether or not it has noticed, and over restarts. What was signed
             before is on its way. Polling goes on, and so do 'approve' and 'reject'.
@@ -24,7 +24,7 @@ enum AgentCommands {
     static let resume = Command(
         "agent",
         "resume",
-        summary: "Let agents decide again, what came meanwhile included."
+        summary: "Let agents decide again, including what came meanwhile."
     ) { invocation in
         let session = try Session(invocation)
         try await session.client.resumeDeciding()

@@ -11,9 +11,9 @@ enum BackupCommand {
         "backup",
         summary: "Copy the profile's store into a file, while it is in use, and check the copy.",
         discussion: """
-            The file must not be there yet, and is readable by its owner alone. It appears when the copy is whole: SQLite has read all of
-            it, and every activation in it has opened. The sealing key is not in it. What putting a copy back means is on the page about
-            backups.
+            FILE must not exist yet, and only its owner can read it. It appears once the copy is whole: SQLite has read all of it, and
+            every activation in it has opened. It does not hold the sealing key. The page Backing up and upgrading says how to put a copy
+            back.
             """,
         operands: [.init("FILE", "where the copy goes")],
         options: [.init("file", "STORE", "the SQLite store to copy, in place of a profile's")]

@@ -7,7 +7,7 @@ import PowerAuthProtocol
 enum OperationCommands {
     static let all = [list, watch, wait, show, approve, reject, claim, history, offline]
 
-    private static let id = Command.Operand("ID", "the operation's identifier, as 'list' shows it, or how it begins")
+    private static let id = Command.Operand("ID", "the operation's identifier, as 'list' shows it, or its beginning")
 
     static let list = Command(
         "list",
@@ -30,7 +30,7 @@ enum OperationCommands {
             With an identifier: until that operation is off the list, and why is shown. Without: until the list has an
             operation, and the list is shown. The exit code is 10 when it does not happen in time.
             """,
-        operands: [.init("ID", "the operation's identifier, or how it begins", isOptional: true)],
+        operands: [.init("ID", "the operation's identifier, or its beginning", isOptional: true)],
         options: [
             .init("within", "SECONDS", "the longest time to wait (default: 300)"),
             .init("interval", "SECONDS", "the time between requests, at least 5 (default: 7)"),
@@ -105,9 +105,9 @@ enum OperationCommands {
         "approve",
         summary: "Approve an operation, with the factors that it requires.",
         discussion: """
-            Shows the operation, what gets signed, and whatever does not fit together: an amount that is shown and not signed,
-            a notice of the server, a part that could not be read. Each such doubt must be accepted by name; until then nothing
-            is signed, and the exit code is 12.
+            Shows the operation, the data to sign, and each doubt: an amount that is shown and not signed, a warning of the server,
+            a part that could not be read. Accept each doubt by name with --accept; otherwise nothing is signed, and the exit code
+            is 12.
             """,
         operands: [id],
         options: PasswordSource.options + [

@@ -49,7 +49,7 @@ enum ProfileCommands {
     static let use = Command(
         "profile",
         "use",
-        summary: "Make a profile the one that is used when none is named.",
+        summary: "Make a profile the default.",
         operands: [name]
     ) { invocation in
         let home = ProfileHome(invocation)
@@ -68,9 +68,9 @@ enum ProfileCommands {
         "reseal",
         summary: "Seal the profile's store with a key from another place, and keep the place.",
         discussion: """
-            A file that is missing is made; any other place must have a key. End what has the store open before: it gets
-            storeWrongSealingKey afterwards. When the command is interrupted, repeat it. Delete the key of before at the end.
-            Entries of the receipts that do not open, because their bytes were changed, are named and stay as they are.
+            A missing file is made; any other place must have a key. First end every process that has the store open, for it would
+            get storeWrongSealingKey. If the command is interrupted, repeat it. Delete the old key at the end. Entries of the receipts
+            whose bytes were changed cannot be opened: they are named, and stay as they are.
             """,
         operands: [.init("PLACE", "file:PATH, env:NAME or command:PROGRAM ARGS, which is one word for the shell")]
     ) { invocation in

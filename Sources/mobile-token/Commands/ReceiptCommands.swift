@@ -11,10 +11,10 @@ enum ReceiptCommands {
     static let show = Command(
         "receipts",
         "show",
-        summary: "Show what was decided with this profile, and what became of it.",
+        summary: "Show the decisions of this profile and their outcomes.",
         discussion: """
             Decisions are counted from the oldest that is kept. With --json, 'number' is that of the decision's entry in the
-            exported files, where what became of it has a number of its own.
+            exported files, where the outcome has a number of its own.
             """
     ) { invocation in
         let session = try Session(invocation)
@@ -111,20 +111,20 @@ enum ReceiptCommands {
     static let reconcile = Command(
         "receipts",
         "reconcile",
-        summary: "Compare receipts with the bank's history or with those who asked, and name every difference.",
+        summary: "Compare receipts with the bank's history or with the asker's, and name every difference.",
         discussion: """
-            The exit code is 13 when there is one. A history tells how an operation ended, not by whom, and it is bounded: what it
-            does not reach is not compared. Asking for it takes a signature, which wipes out what the bank's counter still tells of
-            a decision whose answer was lost. So as long as there is one that can be found out about, nothing is asked, unless
-            --settle looks into it first. --settle also notes in the receipts what the history proves of open and unknown ones.
+            The exit code is 13 if there is a difference. A history tells how an operation ended, not by whom. It is limited, and older
+            operations are not compared. Asking for it takes a signature, which covers what the bank's counter says of a decision whose
+            response was lost. So while there is such a decision, the history is not asked for, unless --settle looks into it first.
+            --settle also writes what the history proves into open and unknown receipts.
 
-            With two folders, receipts of who asked and receipts of who decided, these are compared with each other: operation by operation, who
-            was asked, what was signed, and what was done by it. No profile, bank or password is needed. What one of them lacks is a difference within
-            the time that both cover.
+            With two folders, those of the asker and of the decider, their receipts are compared: operation by operation, who was asked,
+            what was signed, and what was done. No profile, bank or password is needed. A missing receipt is a difference only within the
+            time that both cover.
             """,
         operands: [
-            .init("FOLDER", "exported receipts to take in; with DECISIONS, those of who asked", isOptional: true),
-            .init("DECISIONS", "exported receipts of who decided", isOptional: true),
+            .init("FOLDER", "exported receipts to take in; with DECISIONS, those of the asker", isOptional: true),
+            .init("DECISIONS", "exported receipts of the decider", isOptional: true),
         ],
         options: PasswordSource.options + [
             .init("since", "DATE", "pass over decisions without a receipt before this day of the bank's (UTC)"),
