@@ -199,7 +199,7 @@ public final class Emulator: Sendable {
     /// - Throws: ``EmulatorError`` when the data file cannot be written.
     public func reset() async throws(EmulatorError) { try await self.core.reset() }
 
-    /// The whole state as one JSON document, the application's keys included.
+    /// Returns the whole state as one JSON document, the application's private keys included.
     public func exported() async throws -> Data { Data(try await self.core.exported()) }
 
     /// Writes the whole state to a file that only its owner can read, because it holds the application's private keys.

@@ -35,7 +35,7 @@ extension Emulator {
         public var applicationName: String = "Mobile Token Emulator"
         /// The identifier of the application that clients are configured for, `appId` in the cloud API.
         public var applicationID: String = "mobile-token"
-        /// The limits of the server.
+        /// The limits of the protocol: attempts, lifetimes, windows.
         public var limits: Limits = .init()
         /// The origin of a space for which none is given.
         package var spaceOrigin: SpaceOrigin?

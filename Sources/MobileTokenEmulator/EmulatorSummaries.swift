@@ -10,7 +10,7 @@ extension Emulator {
         public var id: String
         /// The user whose device it is.
         public var userID: String
-        /// The application.
+        /// The identifier of the application.
         public var applicationID: String
         /// The name that the device gave itself.
         public var name: String?
@@ -30,7 +30,7 @@ extension Emulator {
         public var fingerprint: String?
         /// The number of moves of the hash counter.
         public var counter: UInt64
-        /// Failed authentications in a row.
+        /// The number of failed authentications in a row.
         public var failedAttempts: Int
         /// The number of failed authentications that block.
         public var maximumFailedAttempts: Int
@@ -58,13 +58,13 @@ extension Emulator {
         public var formData: JSONValue?
         /// The data that is signed.
         public var data: String
-        /// Its state.
+        /// The state of the operation.
         public var status: CloudClient.OperationStatus
         /// The reason that the bank gave for its cancellation.
         public var statusReason: String?
         /// The reason that the user's device gave for its rejection.
         public var rejectReason: String?
-        /// Failed approvals.
+        /// The number of failed approvals.
         public var failureCount: Int
         /// The number of failed approvals that make it fail.
         public var maximumFailureCount: Int
@@ -78,7 +78,7 @@ extension Emulator {
 
     /// Something an operation can be made from.
     public struct TemplateSummary: Sendable, Codable, Hashable {
-        /// The name to ask for.
+        /// The name to create an operation with.
         public var name: String
         /// The title, its placeholders unfilled.
         public var title: String
@@ -96,7 +96,7 @@ extension Emulator {
     public struct MessageSummary: Sendable, Codable, Hashable, Identifiable {
         /// The message's identifier.
         public var id: String
-        /// Whose inbox it is in.
+        /// The user whose inbox it is in.
         public var userID: String
         /// `text` or `html`.
         public var type: String

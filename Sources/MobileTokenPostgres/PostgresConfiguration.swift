@@ -76,6 +76,10 @@ public struct PostgresConfiguration: Sendable {
     }
 
     /// Creates a configuration whose connection string may change.
+    ///
+    /// - Parameters:
+    ///   - sealingKeys: The keys that secrets are sealed with, the same for all nodes.
+    ///   - connectionString: Returns the string for a new connection, such as one with a fresh password.
     public init(sealingKeys: SealingKeyRing, connectionString: @escaping @Sendable () async throws -> String) {
         self.connectionString = connectionString
         self.sealingKeys = sealingKeys

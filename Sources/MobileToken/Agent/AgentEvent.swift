@@ -8,7 +8,7 @@ extension ApprovalAgent {
         public let activationID: String
         /// The operation that it is about, unless it is about the activation as a whole.
         public let operation: UserOperation?
-        /// The event.
+        /// The kind of event, with its details.
         public let kind: Kind
 
         /// Creates an event, for tests of what reads it.

@@ -8,7 +8,7 @@ extension OperationsFleet {
         public struct Failure: Sendable {
             /// The activation that it happened to; `nil` when it concerns the store or the membership.
             public let activationID: String?
-            /// The event.
+            /// The error.
             public let error: MobileTokenError
             /// The time since it happened.
             public let age: Duration

@@ -24,7 +24,7 @@ public struct InboxService: Sendable {
         self.acceptLanguage = acceptLanguage
     }
 
-    /// Returns how many messages are unread.
+    /// Returns the number of unread messages.
     public func unreadCount() async throws -> Int {
         try await self.post("count", RequestBody.empty).read { try InboxService.Page.unreadCount(response: $0) }
     }
@@ -32,9 +32,10 @@ public struct InboxService: Sendable {
     /// Returns one page of messages, the newest first, without bodies.
     ///
     /// - Parameters:
-    ///   - page: Counted from 0.
-    ///   - size: 1 to 100.
-    ///   - onlyUnread: Whether to leave out messages that were read.
+    ///   - page: The page's number, counted from 0.
+    ///   - size: The number of messages on a page, 1 to 100.
+    ///   - onlyUnread: `true` leaves out messages that were read.
+    /// - Throws: ``MobileTokenError/Code/invalidRequest`` for a page or a size out of range.
     public func list(page: Int, size: Int = InboxService.largestPage, onlyUnread: Bool = false) async throws
         -> InboxService.Page
     {
@@ -49,11 +50,15 @@ public struct InboxService: Sendable {
     }
 
     /// Returns one message with its body.
+    ///
+    /// - Throws: ``MobileTokenError/Code/inboxFailed`` when there is no such message.
     public func message(id: String) async throws -> InboxMessage {
         try await self.post("message/detail", RequestBody.id(id)).read { try InboxMessage(response: $0) }
     }
 
     /// Marks one message as read.
+    ///
+    /// - Throws: ``MobileTokenError/Code/inboxFailed`` when there is no such message.
     public func markRead(id: String) async throws {
         _ = try await self.post("message/read", RequestBody.id(id)).read { try SuccessResponse(parsing: $0) }
     }

@@ -51,11 +51,11 @@ extension OperationList {
             public static let subscription = Self(description: "subscription")
             /// A list from the server.
             public static let fetch = Self(description: "fetch")
-            /// ``OperationsService/authorize(_:with:)``.
+            /// An approval by ``OperationsService/authorize(_:with:)``.
             public static let authorization = Self(description: "authorization")
-            /// ``OperationsService/reject(_:reason:)``.
+            /// A rejection by ``OperationsService/reject(_:reason:)``.
             public static let rejection = Self(description: "rejection")
-            /// ``OperationsService/claim(id:)``.
+            /// A claim by ``OperationsService/claim(id:)``.
             public static let claim = Self(description: "claim")
         }
 

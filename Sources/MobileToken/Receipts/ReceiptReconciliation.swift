@@ -53,7 +53,7 @@ public struct ReceiptReconciliation: Sendable, Hashable {
 extension ReceiptReconciliation.Difference {
     /// The name of a kind of difference. A struct, so that a new kind breaks nobody's `switch`.
     public struct Kind: Sendable, Hashable, CustomStringConvertible {
-        /// The name.
+        /// The name of the kind, such as `notCarriedOut`.
         public let description: String
 
         /// The bank said that it carried the decision out, and lists the operation otherwise.

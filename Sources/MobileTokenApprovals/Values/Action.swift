@@ -5,7 +5,7 @@ import PowerAuthCrypto
 ///
 /// Name large things by their digest.
 public struct Action: Sendable, Hashable {
-    /// The bytes.
+    /// The bytes that are digested, and that the action gets.
     public let bytes: [UInt8]
 
     private init(bytes: [UInt8]) { self.bytes = bytes }

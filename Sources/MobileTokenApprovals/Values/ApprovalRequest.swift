@@ -22,7 +22,7 @@ public struct ApprovalRequest: Sendable, Identifiable {
 
     /// Answers of the server with which the caller is content.
     public struct Acceptance: OptionSet, Sendable, Hashable {
-        /// The bits.
+        /// The bits of the set.
         public let rawValue: Int
         /// Creates a set.
         public init(rawValue: Int) { self.rawValue = rawValue }

@@ -17,7 +17,7 @@ public enum Decision: Sendable, Hashable {
 
     /// The reason for which a question can no longer be approved.
     public struct Failure: Sendable, Hashable, CustomStringConvertible {
-        /// The code.
+        /// The reason as a code, such as ``ApprovalError/Code/cannotVerify``.
         public let code: ApprovalError.Code
         /// A sentence for a person.
         public let message: String
@@ -40,7 +40,7 @@ public struct PersonalApproval: Sendable, Hashable {
         case unverifiedData
     }
 
-    /// The person.
+    /// The person who approved.
     public let person: Person
     /// The user id at the server.
     public let userID: String

@@ -13,7 +13,7 @@ public enum Parameter: Sendable, Hashable, ExpressibleByStringLiteral {
     /// Creates a value of printable ASCII.
     public init(stringLiteral value: String) { self = .ascii(value) }
 
-    /// The value.
+    /// The string of either kind.
     public var string: String {
         switch self {
         case .ascii(let string), .text(let string): string

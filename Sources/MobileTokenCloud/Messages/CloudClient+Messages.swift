@@ -77,7 +77,7 @@ extension CloudClient {
         public var title: String?
         /// The text; needed, unless it is silent.
         public var message: String?
-        /// The sound.
+        /// The name of the sound that the device plays; `nil` for its own.
         public var sound: String?
         /// Further members of what the device gets.
         public var extras: JSONObject?
@@ -106,6 +106,10 @@ extension CloudClient {
     }
 
     /// Puts a message into a user's inbox.
+    ///
+    /// It is sent once. When ``CloudError/isOutcomeUnknown``, the message may be there.
+    ///
+    /// - Throws: ``CloudError``.
     public func createMessage(_ message: NewMessage) async throws -> CloudResponse<Message> {
         try await self.call(CloudAPI.createMessage, message.wire) { Message($0) }
     }

@@ -30,7 +30,7 @@ extension CloudClient {
     /// A registration of a device as the server shows it.
     public struct Registration: Sendable, Identifiable {
         private let wire: CloudRegistration
-        /// The state.
+        /// The state of the registration, such as `ACTIVE`.
         public let status: RegistrationStatus
         /// The user it belongs to.
         public let userID: String

@@ -20,11 +20,11 @@ extension CloudClient {
         public var method: Method
         /// The name that the back end and the device have for the endpoint, such as `/transfer`.
         public var uriID: String
-        /// The value of its `X-PowerAuth-Authorization`.
+        /// The value of the request's header `X-PowerAuth-Authorization`.
         public var header: String
-        /// Its body, byte for byte; not of GET.
+        /// The request's body, byte for byte; `nil` for GET.
         public var body: [UInt8]?
-        /// Its query, of GET.
+        /// The query parameters of a GET; `nil` for other methods.
         public var query: [String: String]?
 
         /// Creates the description of a request.

@@ -7,7 +7,7 @@ extension CloudClient {
         public let isValid: Bool
         /// The user of the registration.
         public let userID: String?
-        /// The registration.
+        /// The identifier of the registration.
         public let registrationID: String?
         /// The state of the registration.
         public let registrationStatus: RegistrationStatus?

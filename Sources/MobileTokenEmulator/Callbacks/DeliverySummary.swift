@@ -22,13 +22,13 @@ extension Emulator {
         public var callbackID: String?
         /// The address it goes to.
         public var url: String
-        /// The body.
+        /// The body that is sent, JSON.
         public var body: String
-        /// Its state.
+        /// The state of the delivery.
         public var state: State
         /// The number of attempts that have ended.
         public var attempts: Int
-        /// The status of the last response.
+        /// The HTTP status of the last response.
         public var status: Int?
         /// Why the last attempt had no response, or why there was none.
         public var failure: String?

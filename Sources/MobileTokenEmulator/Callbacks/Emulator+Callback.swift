@@ -15,7 +15,7 @@ extension Emulator {
 
         /// A name for people.
         public var name: String
-        /// The subject.
+        /// The things that it tells of: operations or activations.
         public var subject: Subject
         /// The address: one of `http` or `https`.
         public var url: String
@@ -23,7 +23,7 @@ extension Emulator {
         public var attributes: [String]
         /// The ways in which it shows who sends it; any number that fit together.
         public var authentication: [Authentication]
-        /// The number of attempts for one delivery.
+        /// The most attempts for one delivery; 1 by default.
         public var maximumAttempts: Int
 
         /// Creates a callback that nobody is told of yet; ``CloudClient/createCallback(_:)`` sets it up.

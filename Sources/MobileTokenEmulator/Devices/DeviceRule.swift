@@ -12,7 +12,7 @@ extension Emulator {
 
         /// Approves, with possession and the password.
         public static let approve = Self(base: .approve)
-        /// Rejects.
+        /// Rejects, with the rule's reason.
         public static let reject = Self(base: .reject)
         /// Tries to approve with a wrong password, once: the server counts it.
         public static let wrongPassword = Self(base: .wrongPassword)
@@ -38,11 +38,11 @@ extension Emulator {
 
     /// The rule by which a virtual device decides the operations that it is shown.
     public struct DeviceRule: Sendable, Codable, Hashable {
-        /// The decision.
+        /// The decision about each operation.
         public var decision: DeviceDecision
         /// The delay in seconds after it was first shown the operation, by the server's clock: 0, the default, to a day.
         public var after: Double
-        /// The reason of a rejection.
+        /// The reason that a rejection gives to the bank.
         public var reason: String
 
         /// A rule; by default the device approves at once.

@@ -26,7 +26,7 @@ extension Emulator {
                 case failed
             }
 
-            /// The operation.
+            /// The identifier of the operation.
             public var operationID: String
             /// The decision of the device.
             public var decision: DeviceDecision
@@ -48,7 +48,7 @@ extension Emulator {
         public var version: String
         /// The suite of a device of version 4, such as `EC_P384`.
         public var suite: AlgorithmSuite?
-        /// Whose device it is; `nil` once its activation is no longer known.
+        /// The user of the device; `nil` once its activation is no longer known.
         public var userID: String?
         /// The status of its activation, as in ``ActivationSummary/status``.
         public var status: CloudClient.RegistrationStatus?

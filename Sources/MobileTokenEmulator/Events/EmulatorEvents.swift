@@ -72,7 +72,7 @@ extension Emulator {
         public var number: UInt64
         /// The kind of the change.
         public var kind: Kind
-        /// Which activation, operation, …
+        /// The identifier of the activation, operation or other thing that changed.
         public var id: String?
         /// Its status now, if it has one.
         public var status: String?

@@ -12,13 +12,13 @@ public struct FaultRule: Sendable, Codable, Hashable {
         public var method: String?
         /// The path, with or without `/enrollment-server`; `*` stands for anything but a slash, `**` for anything.
         public var path: String?
-        /// The activation the request names.
+        /// The identifier of the activation that the request names.
         public var activation: String?
-        /// Only the n-th of the matching requests, from 1, since the rule was set.
+        /// The number of the only matching request that is struck, from 1, since the rule was set.
         public var nth: Int?
-        /// Only so many of the matching requests, since the rule was set.
+        /// The number of matching requests that are struck, from the first on since the rule was set.
         public var first: Int?
-        /// With this probability, 0 to 1, drawn for each request.
+        /// The probability with which a matching request is struck, 0 to 1, drawn for each.
         public var probability: Double?
 
         /// Matches what fulfils all that is given.
@@ -57,7 +57,7 @@ public struct FaultRule: Sendable, Codable, Hashable {
             case garbage
         }
 
-        /// Seconds to wait before the request is looked at.
+        /// The number of seconds to wait before the request is handled.
         public var delay: Double?
         /// The wait before the request is looked at, drawn anew for each; not beside a delay.
         public var latency: Latency?
@@ -67,13 +67,13 @@ public struct FaultRule: Sendable, Codable, Hashable {
         public var code: String?
         /// The response's `Retry-After`, in seconds.
         public var retryAfter: Int?
-        /// Resets the connection.
+        /// The moment at which the connection is reset: before or after the request is carried out.
         public var reset: Reset?
-        /// Spoils the body.
+        /// The way in which the response's body is spoiled.
         public var body: Body?
         /// The response's content type instead of the true one.
         public var contentType: String?
-        /// Sends the body at so many bytes a second.
+        /// The number of bytes of the body that are sent in a second.
         public var drip: Int?
         /// The seconds by which the server's clock is fast, or slow if negative, for this request.
         public var clockSkew: Double?
@@ -108,9 +108,9 @@ public struct FaultRule: Sendable, Codable, Hashable {
     public struct Count: Sendable, Codable, Hashable {
         /// The rule's name, as the journal has it; `fault 1` and so on for one that was given none.
         public var name: String
-        /// The requests of the method, the path and the activation that the rule asks for.
+        /// The number of requests of the rule's method, path and activation.
         public var matched: Int
-        /// The requests that the rule was applied to.
+        /// The number of requests that the rule was applied to.
         public var struck: Int
     }
 

@@ -10,9 +10,9 @@ extension Emulator {
     public struct JournalEntry: Sendable, Codable, Hashable, Identifiable {
         /// A header field.
         public struct Header: Sendable, Codable, Hashable {
-            /// As sent.
+            /// The name as sent.
             public var name: String
-            /// As sent, except that Basic credentials are left out.
+            /// The value as sent, without Basic credentials.
             public var value: String
         }
 
@@ -34,7 +34,7 @@ extension Emulator {
         public var activationID: String?
         /// The user of that activation, or else of the operation that the request was about.
         public var userID: String?
-        /// The status of the response.
+        /// The HTTP status of the response; 0 for a delivery without one.
         public var status: Int
         /// The body of the response; a long one is cut.
         public var responseBody: String

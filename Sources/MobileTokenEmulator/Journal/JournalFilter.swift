@@ -23,7 +23,7 @@ extension Emulator {
         public var path: String?
         /// The statuses of the response; 0 is none.
         public var status: ClosedRange<Int>?
-        /// The judgment.
+        /// The server's verdict on the request: accepted or refused.
         public var verdict: Verdict?
         /// The user whose activation the request named, or whose operation it was about.
         public var userID: String?

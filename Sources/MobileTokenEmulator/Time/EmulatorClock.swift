@@ -37,7 +37,7 @@ extension Emulator {
     public struct Faults: Sendable {
         let core: EmulatorCore
 
-        /// All rules.
+        /// The rules in their order.
         public var rules: [FaultRule] { get async { await self.core.faultRules } }
 
         /// The requests that each rule has met since it was set, in the order of the rules.

@@ -23,7 +23,7 @@ import Synchronization
 /// While the database cannot be reached, a node goes on polling what it had, which does no harm when another one polls it too,
 /// and decides nothing once its lifetime is over.
 public final class PostgresFleetMembership: FleetMembership {
-    /// 64.
+    /// The number of buckets, 64: so many processes at most have a share of the polls.
     public let bucketCount = OperationsFleet.Buckets.count
 
     private static let interval = Duration.seconds(1)

@@ -121,7 +121,7 @@ extension ActivationStore {
 
     /// Forgets the keys that nothing is sealed with, except for the current one, so that they may be taken out of the rings.
     ///
-    /// - Returns: How many.
+    /// - Returns: The number of keys that were forgotten.
     @discardableResult
     public func retireUnusedKeys() async throws -> Int {
         let current = try await self.opened().keys.current

@@ -39,13 +39,13 @@ public protocol FleetMembership: Sendable {
 
 /// One process polls all there is.
 public struct SingleProcessMembership: FleetMembership {
-    /// One bucket is enough.
+    /// The number of buckets: one.
     public let bucketCount = 1
 
     /// Creates the membership.
     public init() {}
 
-    /// Assigns everything, and waits for the end.
+    /// Assigns everything to this process, and returns when its task is canceled. Throws nothing.
     public func run(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void) async throws {
         await assign(OperationsFleet.Assignment(buckets: [0]))
         let (never, continuation) = AsyncStream.makeStream(of: Never.self)

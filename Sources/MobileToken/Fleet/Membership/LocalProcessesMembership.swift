@@ -18,7 +18,7 @@ import Synchronization
 ///
 /// Up to 256 processes can take part; those beyond 64 find nothing to poll, and stand by.
 public final class LocalProcessesMembership: FleetMembership {
-    /// 64.
+    /// The number of buckets, 64: so many processes at most have a share of the polls.
     public let bucketCount = OperationsFleet.Buckets.count
     /// The file with the locks.
     public let path: String

@@ -7,7 +7,7 @@ extension MobileTokenData {
     /// Records how a person goes through the pre-approval screens of an operation, for ``MobileTokenData``.
     ///
     /// ```swift
-    /// var recorder = MobileTokenData.MobileTokenData.PreApprovalRecorder(client)
+    /// var recorder = MobileTokenData.PreApprovalRecorder(client)
     /// recorder.open("warning")
     /// recorder.close("warning", with: .continue)
     /// data.record(recorder)
@@ -23,15 +23,15 @@ extension MobileTokenData {
             /// Creates an action from its name.
             public init(rawValue: String) { self.rawValue = rawValue }
 
-            /// Went on.
+            /// The person continued to the next screen, or to the decision.
             public static let `continue` = Self(rawValue: "CONTINUE")
-            /// Went back.
+            /// The person went back to the previous screen.
             public static let back = Self(rawValue: "BACK")
-            /// Closed the screen.
+            /// The person closed the screen.
             public static let close = Self(rawValue: "CLOSE")
-            /// Rejected the operation.
+            /// The person rejected the operation.
             public static let reject = Self(rawValue: "REJECT")
-            /// Scanned a code.
+            /// The person scanned a code.
             public static let scan = Self(rawValue: "SCAN")
         }
 

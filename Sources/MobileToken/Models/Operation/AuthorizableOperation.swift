@@ -20,11 +20,11 @@ public protocol AuthorizableOperation: Sendable {
 }
 
 extension AuthorizableOperation {
-    /// Without an end.
+    /// The distant future: by default an operation does not expire.
     public var expires: Date { .distantFuture }
-    /// None.
+    /// `nil`: by default there is no proximity check.
     public var proximityCheck: UserOperation.ProximityCheck? { nil }
-    /// Nothing.
+    /// `nil`: by default no data for the server are added.
     public var mobileTokenData: JSONObject? { nil }
 
     /// Returns `true`: nothing is known of the operation's demands, so the server decides.

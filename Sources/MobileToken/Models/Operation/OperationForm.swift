@@ -45,11 +45,11 @@ public struct OperationForm: Sendable, Hashable {
 extension OperationForm {
     /// Texts to show instead of an application's own after a decision.
     public struct ResultTexts: Sendable, Hashable {
-        /// After the operation was approved.
+        /// The text to show after the operation was approved.
         public let success: String?
-        /// After it failed.
+        /// The text to show after the operation failed.
         public let failure: String?
-        /// After it was rejected.
+        /// The text to show after the operation was rejected.
         public let reject: String?
 
         /// Creates texts.

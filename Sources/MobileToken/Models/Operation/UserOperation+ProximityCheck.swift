@@ -21,7 +21,7 @@ extension UserOperation {
             case server
         }
 
-        /// The code.
+        /// The one-time code that was scanned or received.
         public let totp: String
         /// The way by which the code reached this side.
         public let source: Source

@@ -1,7 +1,7 @@
 extension UserOperation {
     /// Why an operation is rejected.
     ///
-    /// Servers take other strings too: `UserOperation.UserOperation.RejectionReason("POSSIBLE_FRAUD")`.
+    /// Servers take other strings too: `UserOperation.RejectionReason("POSSIBLE_FRAUD")`.
     public struct RejectionReason: RawRepresentable, Sendable, Hashable, Codable, ExpressibleByStringLiteral {
         /// The string that is sent.
         public let rawValue: String

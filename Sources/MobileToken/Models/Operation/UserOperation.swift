@@ -110,7 +110,9 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
         }
     }
 
-    /// Reads the JSON of one operation, as an array of bytes is read.
+    /// Reads the JSON of one operation, as ``init(parsing:)`` reads bytes.
+    ///
+    /// - Throws: ``MobileTokenError/Code/invalidResponse`` for one that cannot be read.
     public init(parsing json: JSONValue) throws(MobileTokenError) {
         try self.init(parsing: json.serialized())
     }
@@ -118,6 +120,8 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     /// Makes a value of an application's own type from the operation's JSON, to read members that only this server sends.
     ///
     /// `Decimal` members get every digit; `Date` members are read as the server writes dates.
+    ///
+    /// - Throws: A `DecodingError` when a member is missing or of another type.
     public func decodeCustom<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
         if let value = try JSONValue(parsing: self.json) as? Value { return value }
         return try JSONValue.decode(type, from: self.json)

@@ -19,11 +19,11 @@ extension OperationUI {
 
         /// A way on to another application.
         public struct Redirect: Sendable, Hashable {
-            /// The text to press.
+            /// The label of the button that leads there.
             public let text: String
             /// The address that it leads to.
             public let url: String
-            /// After how many seconds to go there unasked.
+            /// The number of seconds after which to go there without a press.
             public let countdown: Int
 
             /// Creates a redirect.
