@@ -482,6 +482,23 @@ import Testing
         #expect(approval.approvals.map(\.operationID) == ["op-\(lost + 1)"])
     }
 
+    /// A proxy that mixes answers up: what somebody else was asked is not canceled, and what was asked here is not forgotten.
+    @Test func rule10TheAnswerToAnothersCreationIsALostOne() async throws {
+        let bench = try await Bench()
+        bench.server.with { state in
+            state.lie = .init { operation in
+                guard operation.id == "op-1" else { return }
+                operation.id = "op-of-another"
+                operation.parameters["binding"] = "IQdM6bx-30zbi9cPN_yGw7PnMPD7B7_GGGjoWZ_gPLk"
+            }
+        }
+        let ticket = try await bench.desk.ask(Bench.request())
+        #expect(ticket.state == .drafted)
+        try await bench.perform()
+        #expect(bench.server.with { $0.cancellations }.isEmpty)
+        #expect(bench.server.with { $0.creations.count } == 2)
+    }
+
     @Test func rule10ACreationWithoutAnAnswerIsNotRepeatedWhileItMayArrive() async throws {
         let bench = try await Bench()
         bench.server.with { $0.creationFailures = [(TestServer.unanswered(lost: true), isMade: true)] }

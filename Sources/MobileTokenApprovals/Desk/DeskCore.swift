@@ -254,6 +254,15 @@ final class DeskCore: Sendable {
                 expires: self.serverNow.addingSaturated(record.terms.seconds * 1_000)
             )
             let answer = try await self.server.unpaced.create(operation)
+            guard try record.mayBeOurs(answer.value, index) else {
+                // Canceled as ours, it would be taken from somebody else; ours may be there as well.
+                throw ServerFailure(
+                    .unanswered(isOutcomeUnknown: true),
+                    code: "invalidResponse",
+                    message: "The answer is of another question's operation",
+                    date: answer.date
+                )
+            }
             self.note(answer.date ?? answer.value.created)
             try await self.created(answer, index, &look)
         } catch let failure as ServerFailure {

@@ -110,6 +110,15 @@ enum ApprovalAge {
 }
 
 extension QuestionRecord {
+    /// Returns whether the answer to a creation may be of the operation that was asked for: it has no other question's binding. One that is
+    /// missing or spoiled is a template's doing.
+    func mayBeOurs(_ operation: ApprovalOperation, _ index: Int) throws -> Bool {
+        guard let answered = operation.parameters[ApprovalTemplate.binding]?.string,
+            Base64URL.decode(answered)?.count == SHA256.byteCount
+        else { return true }
+        return try answered.isExactly(self.binding(index).string)
+    }
+
     /// Returns whether an operation carries the binding of a person: a stray, if it is not the one that counts.
     func isOurs(_ operation: ApprovalOperation, _ index: Int) throws -> Bool {
         if self.parts[index].operationID?.isExactly(operation.id) == true { return false }
