@@ -138,8 +138,11 @@ import Testing
             state.forms["deploy"] = form
             state.script = [:]
         }
-        #expect(await bench.code() == .bindingMismatch)
+        // At once, before anybody can have decided.
+        let error = await #expect(throws: ApprovalError.self) { try await bench.desk.ask(Bench.request()) }
+        #expect(error?.code == .bindingMismatch)
         #expect(bench.server.operations.map(\.status) == ["CANCELED"])
+        #expect(await bench.code() == .bindingMismatch)
         #expect(bench.runs.count == 0)
         // Final, also when the template is mended.
         bench.server.with { $0.forms = [:] }
@@ -170,6 +173,19 @@ import Testing
         #expect(await bench.code() == .bindingMismatch)
         #expect(try await bench.state() == .mismatched)
         #expect(bench.runs.count == 0)
+    }
+
+    /// Whoever only waits for the decision is told, too.
+    @Test func rule3WhatIsApprovedIsComparedWhenItIsHeardOf() async throws {
+        let bench = try await Bench()
+        let ticket = try await bench.desk.ask(Bench.request())
+        bench.server.with { $0.lie = .init { $0.data = "A9*Tbilling*N9.9.9*R" } }
+        let decision = try await bench.passing { try await ticket.decision() }
+        guard case .failed(let failure) = decision else {
+            Issue.record("\(decision)")
+            return
+        }
+        #expect(failure.code == .bindingMismatch)
     }
 
     @Test func rule3WhatWasApprovedMustStillBeApproved() async throws {
@@ -380,6 +396,69 @@ import Testing
         bench.server.update { $0.status = "APPROVED" }
         #expect(await bench.code(of: request) == .expired)
         #expect(try await bench.state() == .expired)
+    }
+
+    /// Whatever an answer says: nothing leads out of an end, nor to the action but an approval.
+    @Test func rule9NoArrowLeavesAnEnd() throws {
+        func after(_ record: QuestionRecord, _ change: (inout QuestionRecord) -> Void) -> QuestionRecord {
+            var changed = record
+            change(&changed)
+            return changed
+        }
+        let operation = ApprovalOperation(
+            id: "op-1",
+            userID: "alice",
+            status: "APPROVED",
+            operationType: "deploy",
+            parameters: [:],
+            created: 0,
+            expires: 300_000
+        )
+        let open = after(QuestionRecord(try Bench.request().terms(audience: "test"), at: 0)) {
+            _ = $0.adopt(operation, for: 0, date: nil, evidence: .answer, at: 0)
+        }
+        let approved = after(open) { $0.answer(0, .approved, operation, at: 0) }
+        let claimed = after(approved) { _ = $0.claim(token: 1, at: 0) }
+        #expect([open, approved, claimed].map(\.state) == [.open, .approved, .claimed])
+        #expect(after(open) { _ = $0.claim(token: 1, at: 0) } == open)
+        for change in [
+            { _ = $0.claim(token: 2, at: 0) }, { _ = $0.performed(2, .done, at: 0) },
+            { $0.end(.withdrawn, .canceled, "", at: 0) },
+        ] as [(inout QuestionRecord) -> Void] {
+            #expect(after(claimed, change) == claimed)
+        }
+        var ended = [ApprovalState.done, .threw].map { state in
+            after(claimed) { _ = $0.performed(1, state, at: 0) }
+        }
+        for state in ApprovalState.allCases where state.isFinal && !state.wasClaimed {
+            for record in [open, approved] { ended.append(after(record) { $0.end(state, .failed, "", at: 0) }) }
+        }
+        #expect(Set(ended.map(\.state)).count == 9)
+        for record in ended {
+            let changed = after(record) {
+                $0.answer(0, .approved, operation, at: 1)
+                _ = $0.claim(token: 3, at: 1)
+                $0.end(.approved, .failed, "", at: 1)
+                $0.loseTrack("", at: 1)
+            }
+            #expect(changed == record, "\(record.state)")
+        }
+    }
+
+    /// A look that takes longer than its answer is good for is repeated, and burns nothing.
+    @Test func rule9ASlowLookIsRepeated() async throws {
+        let bench = try await Bench()
+        let ticket = try await bench.desk.ask(Bench.request())
+        _ = try await bench.passing { try await ticket.decision() }
+        let looks = Shared(0)
+        bench.server.with { state in
+            state.beforeShow = { server in
+                looks.update { $0 += 1 }
+                if looks.value == 1 { server.clock.advance(by: .seconds(6)) }
+            }
+        }
+        try await bench.perform()
+        #expect(bench.runs.count == 1 && looks.value == 2)
     }
 
     @Test(arguments: servers) func rule9AnOldApprovalIsNotUsed(_ isDocumentedOnly: Bool) async throws {
