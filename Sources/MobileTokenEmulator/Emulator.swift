@@ -239,7 +239,7 @@ public final class Emulator: Sendable {
     ///
     /// - Parameters:
     ///   - id: The activation.
-    ///   - duration: After how long the block ends by itself, in version 4 of the protocol; `nil`, the default, for never.
+    ///   - duration: The time after which the block ends by itself, in version 4 of the protocol; `nil`, the default, for never.
     /// - Throws: ``EmulatorError`` of code `notFound` or `conflict`.
     public func blockActivation(_ id: String, for duration: Duration? = nil) async throws(EmulatorError) {
         try await self.core.block(id, for: duration.map { $0 / .seconds(1) })

@@ -35,7 +35,7 @@ extension CloudClient {
     /// Registers a device for a user at a development server.
     ///
     /// - Parameters:
-    ///   - userID: Whose activation it will be.
+    ///   - userID: The user of the activation.
     ///   - flags: The flags of the activation.
     ///   - protocolVersion: The version whose master key signs the QR code, such as `4.0`; `nil` for the oldest that the
     ///     server accepts. The code itself is good for every version.
@@ -62,8 +62,8 @@ extension CloudClient {
     ///   - template: The template's name.
     ///   - userID: The user who is to decide; `nil` leaves it to the first who claims it.
     ///   - parameters: Values for the template's placeholders; those left out have examples.
-    ///   - lifetime: For how many whole seconds it can be decided; `nil` leaves it to the template.
-    ///   - demandsProximityCheck: Whether the approval must carry a one-time code; `nil` leaves it to the template.
+    ///   - lifetime: The time within which it can be decided, in whole seconds; `nil` leaves it to the template.
+    ///   - demandsProximityCheck: `true` if the approval must carry a one-time code; `nil` leaves it to the template.
     /// - Throws: `CloudError`.
     @discardableResult
     public func createOperation(
@@ -94,12 +94,12 @@ extension CloudClient {
     ///
     /// - Parameters:
     ///   - name: The name that the device sees.
-    ///   - data: What is signed.
-    ///   - formData: What the user is shown: an object with at least `title` and `message`.
+    ///   - data: The data that is signed.
+    ///   - formData: The form that the user is shown: an object with at least `title` and `message`.
     ///   - userID: The user who is to decide; `nil` leaves it to the first who claims it.
     ///   - variants: The sets of factors it may be approved with, such as `possession_knowledge`; empty for any two.
-    ///   - ui: How it is shown, if not in the usual way.
-    ///   - lifetime: For how many whole seconds it can be decided; `nil` leaves it to the server.
+    ///   - ui: The screens before and after it; `nil` for the usual way.
+    ///   - lifetime: The time within which it can be decided, in whole seconds; `nil` leaves it to the server.
     /// - Throws: `CloudError`.
     @discardableResult
     public func createOperation(

@@ -69,7 +69,7 @@ public struct PostgresConfiguration: Sendable {
     /// Creates a configuration with the documented defaults.
     ///
     /// - Parameters:
-    ///   - connectionString: Where the database is.
+    ///   - connectionString: The address of the database, as libpq takes it.
     ///   - sealingKeys: The keys that secrets are sealed with, the same for all nodes.
     public init(connectionString: String, sealingKeys: SealingKeyRing) {
         self.init(sealingKeys: sealingKeys) { connectionString }

@@ -15,7 +15,7 @@ extension ActivationStore {
     ///
     /// PostgreSQL needs a role that may delete receipts, which nodes need not.
     ///
-    /// - Returns: How many entries were deleted.
+    /// - Returns: The number of entries that were deleted.
     /// - Throws: ``ReceiptFault`` for the first line that was changed, ``MobileTokenError/Code/receiptsDiffer`` when the files
     ///   are of another store.
     @discardableResult

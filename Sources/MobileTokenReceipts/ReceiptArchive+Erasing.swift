@@ -6,7 +6,7 @@ extension ReceiptArchive {
     /// Each file that has such data is written anew and takes the place of the old one, whose bytes the file system may keep for
     /// some time. What follows the last whole line stays as it is: the next export removes it.
     ///
-    /// - Returns: How many lines had personal data.
+    /// - Returns: The number of lines that had personal data.
     /// - Throws: ``ReceiptFault`` for a line that cannot be read; files before it are done, and its own is left as it was.
     @discardableResult
     public func erase(_ selection: ReceiptSelection) throws -> Int {

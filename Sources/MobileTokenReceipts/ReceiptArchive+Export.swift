@@ -21,7 +21,7 @@ extension ReceiptArchive {
 
     /// Writes the receipts of a client's store that were added since the last export.
     ///
-    /// - Throws: What ``export(from:)`` throws.
+    /// - Throws: The errors of ``export(from:)``.
     @discardableResult
     public func export(from client: MobileTokenClient) async throws -> Export {
         try await self.export(from: client.store)

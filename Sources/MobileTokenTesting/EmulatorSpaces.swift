@@ -7,9 +7,9 @@ extension Emulator {
     /// the address of its console is printed.
     ///
     /// - Parameters:
-    ///   - name: What to call it in lists; 255 bytes at most.
+    ///   - name: The name in lists; 255 bytes at most.
     ///   - seed: Fixes its identifiers, keys and nonces.
-    ///   - origin: What it begins with; empty by default.
+    ///   - origin: The content that it begins with; empty by default.
     ///   - body: The test.
     @discardableResult
     public func withSpace<Result>(

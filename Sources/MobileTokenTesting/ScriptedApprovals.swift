@@ -54,7 +54,7 @@ extension ApprovalDesk {
     /// not be made: the server has those that are asked for, in the form that the request pins.
     ///
     /// - Parameters:
-    ///   - people: What each does, by user id.
+    ///   - people: The script of each person, by user id.
     ///   - clock: The time of the desk and the server.
     ///   - audience: The desk's audience.
     ///   - ledger: The desk's ledger.

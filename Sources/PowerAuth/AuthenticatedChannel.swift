@@ -50,7 +50,7 @@ public protocol AuthenticatedChannel: Sendable {
     /// - Parameters:
     ///   - path: Follows the base URL, such as `/api/auth/token/app/operation/list`.
     ///   - body: The JSON.
-    ///   - authentication: How the request proves who sent it.
+    ///   - authentication: The way in which the request proves its sender.
     ///   - acceptLanguage: The value of `Accept-Language`.
     ///   - decision: The decision that the request makes, for its receipt; `nil` when it decides nothing. A type that wraps an
     ///     activation passes it on, and gives back the response and the error as they are: they tell which signature decided.

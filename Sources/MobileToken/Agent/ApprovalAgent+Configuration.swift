@@ -31,7 +31,7 @@ extension ApprovalAgent {
         /// Creates a configuration with the documented defaults.
         public init() {}
 
-        /// - Parameter requestTimeout: How long after a request was sent it may still reach the server.
+        /// - Parameter requestTimeout: The time for which a request that was sent may still reach the server.
         func limits(requestTimeout: Duration) -> AgentSupervision.Limits {
             var limits = AgentSupervision.Limits()
             limits.maximumConcurrency = self.maximumConcurrency

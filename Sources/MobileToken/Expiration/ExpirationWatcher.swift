@@ -43,7 +43,7 @@ public actor ExpirationWatcher {
     ///
     /// - Parameters:
     ///   - activation: The activation whose server's time counts.
-    ///   - clock: What to wait on; the system's by default.
+    ///   - clock: The clock to wait on; the system's by default.
     public init(activation: Activation, clock: any Clock<Duration> = ContinuousClock()) {
         self.init(clock: clock) { activation.serverDate }
     }
@@ -51,7 +51,7 @@ public actor ExpirationWatcher {
     /// Creates a watcher.
     ///
     /// - Parameters:
-    ///   - clock: What to wait on; the system's by default.
+    ///   - clock: The clock to wait on; the system's by default.
     ///   - serverDate: Returns the server's current time.
     public init(clock: any Clock<Duration> = ContinuousClock(), serverDate: @escaping @Sendable () -> Date) {
         self.alarms = .on(clock)

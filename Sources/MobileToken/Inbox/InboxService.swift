@@ -18,7 +18,7 @@ public struct InboxService: Sendable {
     ///
     /// - Parameters:
     ///   - activation: An ``Activation``, or what stands for one in a unit test.
-    ///   - acceptLanguage: In which language the server presents messages. English by default.
+    ///   - acceptLanguage: The language in which the server presents messages. English by default.
     public init(activation: any AuthenticatedChannel, acceptLanguage: MobileTokenClient.AcceptLanguage = .english) {
         self.channel = activation
         self.acceptLanguage = acceptLanguage

@@ -34,7 +34,7 @@ extension OperationsService {
     ///
     /// - Parameters:
     ///   - operation: The operation as it was scanned; whether the server signed it is checked here.
-    ///   - uriID: What the server expects to be signed as the request's identifier.
+    ///   - uriID: The request's identifier that the server expects to be signed.
     ///   - authentication: Two factors; the biometry key only when the operation allows it.
     /// - Returns: Two groups of digits, such as `12345678-12345678`; of how many each,
     ///   `MobileTokenClient.Configuration.offlineCodeDigits` says.

@@ -11,7 +11,7 @@ extension OperationsService {
     ///
     /// - Parameters:
     ///   - interval: 5 s at least; a shorter one is raised, which the observer is told.
-    ///   - delayStart: Whether the first fetch waits for one interval.
+    ///   - delayStart: `true` lets the first fetch wait for one interval.
     ///   - options: Further behavior of the polling, such as pausing while no subscriber reads.
     /// While the activation is blocked or not committed, its status is asked for in the place of the list, for a blocked one every
     /// 30 s. After a refusal the status is asked for once, and polling goes on unless that shows why it should not.

@@ -16,8 +16,8 @@ extension OperationsService {
     /// ```
     ///
     /// - Parameters:
-    ///   - limit: How long to wait, on the service's clock.
-    ///   - interval: How often to poll where no other runner does: every 7 s by default, every 5 s at most.
+    ///   - limit: The longest time to wait, on the service's clock.
+    ///   - interval: The time between polls where no other runner polls: 7 s by default, 5 s at least.
     ///   - isSatisfying: Returns whether a list is the one waited for.
     /// - Throws: ``MobileTokenError/Code/deadlinePassed`` when the limit is over, with the last failed poll as its cause; what
     ///   ends polling for good, as ``poll(every:delayStart:options:)`` tells; `CancellationError`.
@@ -43,8 +43,8 @@ extension OperationsService {
     ///
     /// - Parameters:
     ///   - id: The operation. One that the server does not list when it is asked counts as decided elsewhere.
-    ///   - limit: How long to wait, on the service's clock.
-    ///   - interval: How often to poll where no other runner does: every 7 s by default, every 5 s at most.
+    ///   - limit: The longest time to wait, on the service's clock.
+    ///   - interval: The time between polls where no other runner polls: 7 s by default, 5 s at least.
     /// - Returns: Why it left the list.
     /// - Throws: as ``waitForList(within:pollingEvery:where:)``.
     @discardableResult

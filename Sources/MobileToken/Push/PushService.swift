@@ -82,7 +82,7 @@ public actor PushService {
     /// - Parameters:
     ///   - token: The device's token at the platform.
     ///   - platform: The service that push messages come from.
-    ///   - environment: Which of the platform's servers reach the device: Apple's alone has more than one. `nil`, the default,
+    ///   - environment: The servers of the platform that reach the device: Apple's alone has more than one. `nil`, the default,
     ///     leaves that to the server's configuration.
     /// - Throws: `MobileTokenError`, such as `pushRegistrationFailed`; `pushAlreadyRegistering` while another token is being
     ///   registered; `invalidConfiguration` for an environment of a platform that has none.

@@ -43,9 +43,9 @@ public final class ApprovalDesk: Sendable {
     /// ``ApprovalError/Code/alreadyPerformed``. An action that throws has used up the approval: retry inside it.
     ///
     /// - Parameters:
-    ///   - request: What is asked. Other content under the same name throws ``ApprovalError/Code/alreadyAsked``.
+    ///   - request: The question. Other content under the same name throws ``ApprovalError/Code/alreadyAsked``.
     ///   - action: Runs in the caller's isolation and task.
-    /// - Returns: What the action returns, also when the ledger could not be told that it did; an event says so then.
+    /// - Returns: The result of the action, also when the ledger could not record it; an event says so then.
     /// - Throws: ``ApprovalError`` when the action did not run; what the action throws; `CancellationError` when the task is canceled before
     ///   it began, and then the question is withdrawn unless the request says otherwise.
     public func perform<Value>(
@@ -153,7 +153,7 @@ public final class ApprovalDesk: Sendable {
     ///
     /// - Parameters:
     ///   - id: The name of the question.
-    ///   - outcome: What was found out.
+    ///   - outcome: The outcome that was found out.
     ///   - person: The one who found out.
     /// - Throws: ``ApprovalError/Code/invalidRequest`` when there is nothing to settle.
     public func settle(id: String, as outcome: Settlement, by person: String) async throws {

@@ -42,7 +42,7 @@ public struct Approvers: Sendable, Hashable, Codable {
     /// Asks several people, so many of whom must approve.
     ///
     /// - Parameters:
-    ///   - count: How many must approve.
+    ///   - count: The number of people who must approve.
     ///   - people: Those who are asked, all at once.
     ///   - inOrder: Asks one after the other.
     ///   - onRejection: The effect of one rejection.

@@ -7,7 +7,7 @@ extension CloudClient {
     ///
     /// - Parameters:
     ///   - registration: The user, and the settings of the registration.
-    ///   - refusesOthersInProgress: Whether to refuse while another registration of the user waits for its device or its commit.
+    ///   - refusesOthersInProgress: `true` refuses while another registration of the user waits for its device or its commit.
     /// - Throws: ``CloudError/Code/registrationNotAllowed`` while there is another one.
     public func register(
         _ registration: NewRegistration,

@@ -8,12 +8,12 @@ extension Emulator {
     /// ```
     ///
     /// - Parameters:
-    ///   - userID: Whose device it is.
-    ///   - name: What it calls itself.
+    ///   - userID: The user of the device.
+    ///   - name: The name that the device gives itself.
     ///   - version: The version of the protocol that it speaks: `3.1`, `3.2`, `3.3` or `4.0`.
     ///   - suite: The algorithms of a device of version 4.0; by default those without post-quantum ones, if the server offers them.
     ///   - push: The service whose push messages it registers for: `apns`, `fcm` or `hms`.
-    ///   - rule: How it decides; by default it approves at once.
+    ///   - rule: The rule by which it decides; by default it approves at once.
     /// - Throws: ``EmulatorError`` of code `capacityExceeded` when there are too many, `invalidConfiguration` for a rule that
     ///   no device can keep, or `refused` with the reason why it could not be activated.
     @discardableResult

@@ -122,9 +122,9 @@ public struct FaultRule: Sendable, Codable, Hashable {
     public var effect: Effect
 
     /// - Parameters:
-    ///   - name: What the journal calls the rule.
-    ///   - match: Which requests are struck; all of them by default.
-    ///   - effect: What happens to them.
+    ///   - name: The name of the rule in the journal.
+    ///   - match: The requests that are struck; all by default.
+    ///   - effect: The effect on them.
     public init(name: String? = nil, match: Match = Match(), effect: Effect) {
         self.name = name
         self.match = match

@@ -35,7 +35,7 @@ extension Emulator {
     ///  "operations": [{"userId": "alice", "template": "payment", "parameters": {"amount": "12.50"}}]}
     /// ```
     ///
-    /// - Returns: What was made, as the cloud API shows it, as JSON: the activation codes, say.
+    /// - Returns: Everything that was made, as the cloud API shows it, in JSON, such as the activation codes.
     /// - Throws: ``EmulatorError`` of code `invalidDocument`, which names the line and the member, `notFound`, `conflict` or
     ///   `capacityExceeded`. Nothing has changed then.
     @discardableResult

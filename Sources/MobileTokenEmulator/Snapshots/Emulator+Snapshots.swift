@@ -11,7 +11,7 @@ extension Emulator {
     ///
     /// It is kept in memory until ``removeSnapshot(_:)`` or the end of the server or space, also over a reset or an import.
     ///
-    /// - Parameter name: What to call it in lists; 255 bytes at most.
+    /// - Parameter name: The name in lists; 255 bytes at most.
     /// - Throws: ``EmulatorError`` of code `capacityExceeded` when there are ``EmulatorCapacity/snapshots`` already.
     @discardableResult
     public func snapshot(named name: String? = nil) async throws(EmulatorError) -> SnapshotSummary {

@@ -13,9 +13,9 @@ extension Emulator {
     /// ```
     ///
     /// - Parameters:
-    ///   - name: What to call it in lists; 255 bytes at most.
+    ///   - name: The name in lists; 255 bytes at most.
     ///   - seed: Fixes its identifiers, keys and nonces. A state and a copy go on with their own.
-    ///   - origin: What it begins with; empty by default. When that cannot be made, there is no space.
+    ///   - origin: The content that it begins with; empty by default. When that cannot be made, there is no space.
     /// - Returns: The space, with all the members of a server. It keeps the server running.
     /// - Throws: ``EmulatorError`` of code `capacityExceeded` when there are too many, `refused` when this is a space, or what
     ///   ``importState(_:)`` and ``play(scenario:)`` throw.

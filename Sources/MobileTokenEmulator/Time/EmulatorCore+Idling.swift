@@ -42,7 +42,7 @@ extension Emulator {
     /// try await emulator.settle()  // the device has decided, and the bank has been told
     /// ```
     ///
-    /// - Returns: What waits for a later time.
+    /// - Returns: The work that waits for a later time.
     /// - Throws: ``EmulatorError`` of code `notSettled`, which names what still goes on.
     @discardableResult
     public func settle(within duration: Duration = .seconds(5)) async throws(EmulatorError) -> [PendingWork] {
@@ -65,7 +65,7 @@ extension EmulatorCore {
     /// Waits until nothing is under way or due beside requests.
     ///
     /// - Parameter limit: How many may follow the server at a time.
-    /// - Returns: What waits for a later time.
+    /// - Returns: The work that waits for a later time.
     func waitUntilIdle(
         within duration: Duration,
         unlessThereAre limit: Int = .max

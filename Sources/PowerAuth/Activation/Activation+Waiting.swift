@@ -15,8 +15,8 @@ extension Activation {
     /// ```
     ///
     /// - Parameters:
-    ///   - limit: How long to wait, on the client's clock.
-    ///   - interval: How long to wait between two requests: 5 s by default.
+    ///   - limit: The longest time to wait, on the client's clock.
+    ///   - interval: The time between two requests: 5 s by default.
     /// - Returns: The status, whose state is `active`.
     /// - Throws: ``MobileTokenError/Code/deadlinePassed`` when the limit is over; `activationBlocked` and `activationRemoved`
     ///   when waiting has become pointless; any error that does not pass; `CancellationError`.

@@ -65,7 +65,7 @@ public struct ActivationRequest: Sendable {
     /// from anyone, and changes nothing.
     ///
     /// - Parameters:
-    ///   - authorization: What ``MobileTokenClient/oidc(providerID:)`` returned.
+    ///   - authorization: The attempt that ``MobileTokenClient/oidc(providerID:)`` returned.
     ///   - callback: The address, whole and byte by byte as the browser was given it.
     /// - Throws: ``MobileTokenError/Code/oidcRedirectMismatch``, ``MobileTokenError/Code/oidcStateMismatch``,
     ///   ``MobileTokenError/Code/oidcParameterRepeated``, ``MobileTokenError/Code/oidcCodeMissing``,

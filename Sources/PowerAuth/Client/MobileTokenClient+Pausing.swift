@@ -12,7 +12,7 @@ extension MobileTokenClient {
     /// the step that moves the counter. What was signed before is on its way. A pause survives restarts.
     ///
     /// - Parameter reason: For people; shown in the health of agents.
-    /// - Throws: What the store throws.
+    /// - Throws: The errors of the store.
     public func pauseDeciding(reason: String = "") async throws {
         let pause = DecisionPause(date: self.server.clocks.reading.wall, reason: reason)
         try await self.setDecisionPause(pause)
@@ -20,14 +20,14 @@ extension MobileTokenClient {
 
     /// Lets agents decide again, what came meanwhile included. They notice within seconds.
     ///
-    /// - Throws: What ``pauseDeciding(reason:)`` throws.
+    /// - Throws: The errors of ``pauseDeciding(reason:)``.
     public func resumeDeciding() async throws {
         try await self.setDecisionPause(nil)
     }
 
     /// The pause of what agents decide; `nil` while they may.
     ///
-    /// - Throws: What ``pauseDeciding(reason:)`` throws.
+    /// - Throws: The errors of ``pauseDeciding(reason:)``.
     public var decisionPause: DecisionPause? {
         get async throws {
             try await MobileTokenError.mapStoreErrors { try await self.store.decisionPause() }

@@ -21,7 +21,7 @@ extension MobileTokenClient {
     /// try await client.eraseReceipts(.decided(before: Date() - 400 * 86_400))
     /// ```
     ///
-    /// - Returns: How many receipts had personal data.
+    /// - Returns: The number of receipts that had personal data.
     @discardableResult
     public func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
         try await MobileTokenError.mapStoreErrors { try await self.store.eraseReceipts(selection) }

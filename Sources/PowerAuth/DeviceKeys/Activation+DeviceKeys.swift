@@ -55,8 +55,8 @@ extension Activation {
     /// Signs a payload as a JSON web signature (RFC 7515).
     ///
     /// - Parameters:
-    ///   - payload: What is signed; any bytes.
-    ///   - type: What the header says that it is, such as `JWT`; nothing by default.
+    ///   - payload: The bytes that are signed.
+    ///   - type: The type in the header, such as `JWT`; none by default.
     ///   - form: Compact and signed by the key for ECDSA, unless told otherwise.
     ///   - authentication: Possession and knowledge.
     ///   - reason: Told to the server.
@@ -77,7 +77,7 @@ extension Activation {
     /// Signs claims as a JSON web token (RFC 7519): `ES256` in version 3 of the protocol, `ES384` in version 4.
     ///
     /// - Parameters:
-    ///   - claims: What becomes a JSON object.
+    ///   - claims: The claims, a value that is encoded as a JSON object.
     ///   - authentication: Possession and knowledge.
     ///   - reason: Told to the server.
     /// - Throws: `EncodingError` for claims that are no JSON.

@@ -5,7 +5,7 @@ extension Activation {
     /// Calls an endpoint of the application's own.
     ///
     /// - Parameters:
-    ///   - body: What is sent, as JSON.
+    ///   - body: The value that is sent, as JSON.
     ///   - authentication: The factors of a signed endpoint, and of a token that is still to be made; of no meaning for others.
     public nonisolated func call<Request, Response>(
         _ endpoint: PowerAuthEndpoint<Request, Response>,

@@ -28,8 +28,8 @@ public struct PowerAuthEndpoint<Request: Encodable & Sendable, Response: Decodab
     ///
     /// - Parameters:
     ///   - path: Follows the base URL.
-    ///   - wrapsRequest: Whether the request stands in `requestObject`; an ``EmptyBody`` never does.
-    ///   - wrapsResponse: Whether the response stands in `responseObject`.
+    ///   - wrapsRequest: `true` puts the request into `requestObject`; an ``EmptyBody`` never is.
+    ///   - wrapsResponse: `true` reads the response from `responseObject`.
     public init(
         _ path: String,
         _ authentication: EndpointAuthentication,

@@ -33,7 +33,7 @@ extension MobileTokenClient {
     /// Activates the user whom an OpenID provider signed in, and stores the activation.
     ///
     /// - Parameters:
-    ///   - authorization: What ``oidc(providerID:)`` returned. It is used up by the provider's answer, also by a refusal.
+    ///   - authorization: The attempt that ``oidc(providerID:)`` returned. It is used up by the provider's answer, also by a refusal.
     ///   - callback: The address that the provider led back to, whole and byte by byte as the browser was given it.
     ///   - name: Shown to the user in lists of activations: 1 to 255 bytes of UTF-8 without control characters.
     ///   - password: Protects the knowledge factor; at least 4 bytes. The server never sees it.

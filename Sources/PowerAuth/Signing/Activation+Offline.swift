@@ -7,9 +7,9 @@ extension Activation {
     /// Moves the counter like any other signature; nothing is sent.
     ///
     /// - Parameters:
-    ///   - data: What is signed, such as `operationId&operationData`.
+    ///   - data: The data that is signed, such as `operationId&operationData`.
     ///   - nonce: 16 bytes, from the QR code.
-    ///   - uriID: What the server expects to be signed as the request's identifier.
+    ///   - uriID: The request's identifier that the server expects to be signed.
     ///   - componentLength: The number of digits in each group, 4 to 8. By default
     ///     ``MobileTokenClient/Configuration/offlineCodeDigits``.
     ///   - authentication: Two factors or more.

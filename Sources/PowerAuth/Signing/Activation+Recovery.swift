@@ -11,8 +11,8 @@ extension Activation {
     /// ```
     ///
     /// - Important: No other copy of the store may sign any more. Two copies that sign use values twice, and block the activation.
-    /// - Parameter limit: How many values are looked at: a million by default, which takes a second or two.
-    /// - Returns: How many values were passed over; 0 when signatures were accepted without that.
+    /// - Parameter limit: The number of values to search: a million by default, which takes a second or two.
+    /// - Returns: The number of values that were passed over; 0 when signatures were accepted without that.
     /// - Throws: ``MobileTokenError/Code/stateRolledBack`` or ``MobileTokenError/Code/deadlock`` when the server's counter is none
     ///   of them, and nothing has changed then; any error of the status.
     @discardableResult

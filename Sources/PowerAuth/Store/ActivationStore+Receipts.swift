@@ -98,7 +98,7 @@ extension ActivationStore {
     /// - Parameters:
     ///   - activationID: Of which activation, also of one that was removed; `nil` is all.
     ///   - number: The ``DecisionReceipt/number`` that the page begins behind; 0 is the beginning.
-    ///   - limit: How many at most.
+    ///   - limit: The most entries to return.
     public func receipts(
         of activationID: String?,
         after number: UInt64,
@@ -125,7 +125,7 @@ extension ActivationStore {
     ///
     /// - Parameters:
     ///   - number: The number that the page begins behind; 0 is the beginning.
-    ///   - limit: How many at most.
+    ///   - limit: The most entries to return.
     public func receiptEntries(after number: UInt64, limit: Int) async throws -> [DecisionReceipt.Entry] {
         try await self.read(.entries(after: number, limit: limit)).rows.asyncMap { row in
             let content: DecisionReceipt.Entry.Content? = try await self.ifReadable {
@@ -170,7 +170,7 @@ extension ActivationStore {
     /// Erases the personal data of receipts, in steps that are committed one by one; all else stays. What has still to be found
     /// out gets the outcome `unknown`, since nobody could look for it any more. Interrupted, it may be repeated.
     ///
-    /// - Returns: How many receipts had personal data.
+    /// - Returns: The number of receipts that had personal data.
     @discardableResult
     public func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
         let unknown = DecisionOutcome(.unknown, localDate: Date(), serverDate: nil)

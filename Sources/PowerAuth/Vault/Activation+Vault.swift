@@ -73,7 +73,7 @@ extension Activation {
     ///
     /// - Parameters:
     ///   - index: The same index gives the same key as long as the activation lives.
-    ///   - base: Which factors open it.
+    ///   - base: The key of the vault, by the factors that open it.
     ///   - byteCount: 16 or more.
     /// - Throws: ``MobileTokenError/Code/notSupported`` in version 3 of the protocol.
     public func deriveApplicationKey(

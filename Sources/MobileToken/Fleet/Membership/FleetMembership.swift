@@ -29,7 +29,7 @@ public protocol FleetMembership: Sendable {
     ///   fleet has let go of what is not assigned any more: its polls and decisions have ended. What is given back by
     ///   one's own will is free for others only then; what is lost at once must not be decided on any more, which
     ///   ``holds(_:)`` is asked about.
-    /// - Throws: what makes taking part impossible.
+    /// - Throws: An error that makes taking part impossible.
     func run(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void) async throws
 
     /// Returns whether this process still owns a bucket, as far as it can know at this very moment. Asked right before a

@@ -10,7 +10,7 @@ extension OperationsFleet {
         ///
         /// - Parameters:
         ///   - activationID: The identifier, byte for byte.
-        ///   - count: How many buckets there are: more than zero.
+        ///   - count: The number of buckets: more than zero.
         public static func bucket(of activationID: String, count: Int = Self.count) -> Int {
             // FNV-1a, and a last mix: the low bits alone would follow the last byte.
             var hash: UInt64 = 0xcbf2_9ce4_8422_2325

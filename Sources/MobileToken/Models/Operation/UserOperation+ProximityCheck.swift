@@ -35,8 +35,8 @@ extension UserOperation {
         ///
         /// - Parameters:
         ///   - totp: The one-time code.
-        ///   - source: How the code came to the user.
-        ///   - localDate: When it came, by the local clock: now by default.
+        ///   - source: The way by which the code came to the user.
+        ///   - localDate: The time at which it came, by the local clock: now by default.
         public init(totp: String, source: Source, localDate: Date = Date()) {
             self.init(totp, source, localDate, .local)
         }
@@ -45,8 +45,8 @@ extension UserOperation {
         ///
         /// - Parameters:
         ///   - totp: The one-time code.
-        ///   - source: How the code came to the user.
-        ///   - received: When it came, in the server's time.
+        ///   - source: The way by which the code came to the user.
+        ///   - received: The time at which it came, in the server's time.
         public init(totp: String, source: Source, received: Date) {
             self.init(totp, source, received, .server)
         }

@@ -58,8 +58,8 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     /// - Parameters:
     ///   - id: The operation's identifier.
     ///   - name: The name of the operation's kind, such as `authorize_payment`.
-    ///   - data: What is signed.
-    ///   - status: Where the operation is in its life.
+    ///   - data: The data that is signed.
+    ///   - status: The state of the operation.
     ///   - statusReason: Why it is there.
     ///   - created: By default the local date.
     ///   - expires: By default five minutes after `created`.

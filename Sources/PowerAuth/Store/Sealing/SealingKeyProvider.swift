@@ -8,7 +8,7 @@ import Glibc
 public protocol SealingKeyProvider: Sendable {
     /// Returns the key, 32 bytes.
     ///
-    /// - Parameter isForNewStore: Whether nothing was sealed yet, so that a key may be made when there is none. Otherwise
+    /// - Parameter isForNewStore: `true` if nothing was sealed yet, so that a key may be made when there is none. Otherwise
     ///   a new key would be of no use.
     func sealingKey(isForNewStore: Bool) async throws -> SecretBytes
 }
