@@ -78,7 +78,9 @@ struct Demo {
             let form = operation.formData
             self.say("+ \(TextTable.printable(form.title)): \(TextTable.printable(form.message))")
             for attribute in operation.formData.attributes {
-                self.say("    \(TextTable.printable(attribute.label ?? "")): \(TextTable.printable(attribute.text))")
+                // A heading has a label alone.
+                let shown = [attribute.label ?? "", attribute.text].filter { !$0.isEmpty }
+                self.say("    " + shown.map(TextTable.printable).joined(separator: ": "))
             }
             try await service.authorize(operation, with: .possessionAndKnowledge(password: self.password))
             try self.check(try await bank.operation(payment).status == .approved, "approved with two factors")
