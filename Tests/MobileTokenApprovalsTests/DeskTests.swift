@@ -166,6 +166,26 @@ import Testing
         _ = try? await decision.value
     }
 
+    /// What may not be repeated is no reason to look at the ledger every second; the end of the question is.
+    @Test func aCreationThatIsLostForGoodIsLookedForNoMoreOftenThanAnythingElse() async throws {
+        let bench = try await Bench()
+        bench.server.with {
+            $0.creationFailures = Array(repeating: (TestServer.unanswered(lost: true), isMade: false), count: 9)
+        }
+        let ticket = try await bench.desk.ask(Bench.request())
+        let decision = Task { try await ticket.decision() }
+        var looks = 0
+        // Time to decide, time to use it, and a minute to hear of it.
+        while bench.server.elapsed <= 660_000, let sleep = await bench.clock.nextSleep() {
+            looks += 1
+            bench.clock.advance(by: sleep)
+        }
+        #expect(try await decision.value == .expired)
+        #expect(bench.server.elapsed <= 661_000)
+        #expect(bench.server.with { $0.creations.count } == 3)
+        #expect(looks < 40)
+    }
+
     @Test func theTimeLimitOfRequestsHoldsForAllQuestions() async throws {
         let bench = try await Bench { configuration in
             configuration.limits.questionInterval = .zero

@@ -70,8 +70,8 @@ struct DeskState {
         entry.looked = now
         entry.ends = record.ends
         var wait = max(limits.shortestPoll, entry.interval)
-        if let next = record.nextSend(patience: patience) {
-            wait = min(wait, max(.seconds(1), .milliseconds(next.subtractingSaturated(date))))
+        for moment in [record.nextCreation(after: date, patience: patience), record.givenUp].compactMap({ $0 }) {
+            wait = min(wait, max(.seconds(1), .milliseconds(moment.subtractingSaturated(date))))
         }
         if let retryAfter { wait = max(wait, min(retryAfter, .seconds(3_600))) }
         self.put(entry, for: key, at: now + wait)
@@ -224,5 +224,22 @@ extension QuestionRecord {
     /// When it ends, as far as is known, in milliseconds since 1970.
     var ends: Int64 {
         self.parts.compactMap(\.expires).min() ?? self.asked.addingSaturated(self.terms.seconds * 1_000)
+    }
+
+    /// When a creation is repeated next that is taken for lost; `nil` when there is none that may be.
+    func nextCreation(after date: Int64, patience: Int64) -> Int64? {
+        self.parts.indices.compactMap { index in
+            guard let sent = self.parts[index].sent else { return nil }
+            let moment = max(date, sent.addingSaturated(patience))
+            return self.toSend(at: moment, patience: patience).contains(index) ? moment : nil
+        }.min()
+    }
+
+    /// When the desk gives up by its own clock, while people may decide: an approval that was given in time and could be used still would
+    /// be known by then.
+    var givenUp: Int64? {
+        guard self.state.isPending else { return nil }
+        let limit = (self.terms.seconds * 1_000).addingSaturated(self.terms.validFor).addingSaturated(60_000)
+        return self.asked.addingSaturated(limit).addingSaturated(1)
     }
 }

@@ -140,13 +140,6 @@ struct QuestionRecord: Sendable, Equatable, Codable {
         return indices
     }
 
-    /// When the next creation may be tried; `nil` when there is none.
-    func nextSend(patience: Int64) -> Int64? {
-        guard self.state.isPending else { return nil }
-        return self.parts.compactMap { $0.operationID == nil ? $0.sent.map { $0.addingSaturated(patience) } : nil }
-            .min()
-    }
-
     /// Notes, before it is sent, that a creation is.
     mutating func send(_ index: Int, at now: Int64) {
         self.parts[index].sent = now
@@ -288,9 +281,7 @@ struct QuestionRecord: Sendable, Equatable, Codable {
         if let approved, self.state == .approved, now.subtractingSaturated(approved) > self.terms.validFor {
             self.end(.lapsed, .lapsed, "The approval was not used in time", at: now)
         }
-        // An approval that was given in time and could be used still would be known by then.
-        let limit = (self.terms.seconds * 1_000).addingSaturated(self.terms.validFor).addingSaturated(60_000)
-        if self.state.isPending, now.subtractingSaturated(self.asked) > limit {
+        if let givenUp, now >= givenUp {
             self.end(.expired, .expired, "The server gave no answer in time", at: now)
         }
     }
