@@ -726,6 +726,31 @@ import WireFacts
         #expect(desk.work == ["resolve 0 7"])
     }
 
+    /// As when a database went back, and lost that the first of two decisions came to nothing.
+    @Test func anEarlierDecisionThatIsOpenAgainIsFoundOutAboutAfterTheLaterOne() {
+        var desk = Desk()
+        self.lose(&desk)
+        desk.adopt(self.lostApproval(moves: 5), for: .zero)
+        desk.adopt(self.lostApproval(moves: 5), for: .zero)
+        self.look(&desk)
+        desk.pass(.seconds(20))
+        desk.resolved(.pending, by: "resolve 0 7 at last")
+        desk.resolved(.pending, by: "resolve 0 5 at last")
+        #expect(desk.work == [])
+        desk.pass(.seconds(1.6))
+        #expect(desk.work == ["approve 0 2"])
+    }
+
+    @Test func whatSaysMostOfSeveralDecisionsCounts() {
+        var desk = Desk()
+        self.lose(&desk)
+        desk.adopt(self.lostApproval(moves: 5))
+        desk.resolved(.ours, by: "resolve 0 7")
+        #expect(desk.takeEvents().allSatisfy { !$0.contains("decided") })
+        desk.resolved(.unknown, by: "resolve 0 5")
+        #expect(desk.takeEvents() == ["0 decided: approve, inferred"])
+    }
+
     @Test func anActivationThatAnotherProcessDecidesForIsLeftToIt() {
         var desk = Desk()
         self.lose(&desk)

@@ -114,9 +114,9 @@ extension AgentSupervision {
     ) -> [Action] {
         let id = ExactString(activationID)
         self.activations[id]?.isReleased = false
-        // Of several attempts at one operation the last one counts.
-        let newest = Dictionary(decisions.map { (ExactString($0.decision.intent.operationID), $0) }) { $1 }
-        for (operationID, open) in newest {
+        // Of several attempts at one operation the last one counts; the others are found out about after it.
+        for open in decisions.sorted(by: { $0.decision.moves > $1.decision.moves }) {
+            let operationID = ExactString(open.decision.intent.operationID)
             let end = now + open.timeLeft.bounded
             if self.activations[id]?[operationID]?.adopt(open.decision, until: end) == nil {
                 self.activations[id, default: SupervisedActivation(activationID)][operationID] =

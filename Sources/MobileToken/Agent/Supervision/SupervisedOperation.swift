@@ -54,6 +54,11 @@ struct SupervisedOperation: Sendable {
     private var unanswered: UnansweredDecision?
     /// A decision that is found out about in the place of the one that is asked about now.
     private var newer: (decision: OpenDecision, end: Duration)?
+    /// Decisions that were signed earlier and are open all the same, as when a database went back: each is found out about when there is
+    /// nothing more to learn of the one before.
+    private var others: [(decision: OpenDecision, end: Duration)] = []
+    /// The finding on such decisions that says most.
+    private var learned: (result: AgentSupervision.Resolution, decision: OpenDecision)?
     /// The place in the server's list, which begins with the newest.
     private var position: Int
 
@@ -73,11 +78,15 @@ struct SupervisedOperation: Sendable {
     }
 
     /// Takes over a decision of another process whose fate nobody found out: when it was signed later than the one that is known here,
-    /// or when the store has lost that the fate is unknown.
+    /// or when the store has lost that the fate is unknown. One that was signed earlier is found out about later.
     mutating func adopt(_ decision: OpenDecision, until end: Duration) {
         guard case .resolve(let known) = self.step else { return }
         let isOpenAgain = self.isUnknown && self.isSettled && known.moves == decision.moves
-        guard known.moves < decision.moves || isOpenAgain else { return }
+        guard known.moves < decision.moves || isOpenAgain else {
+            let isKnown = ([known] + self.others.map(\.decision)).contains { $0.isSame(as: decision) }
+            if !isKnown, !self.isSettled { self.others.append((decision, end)) }
+            return
+        }
         guard !self.isWorking else { return self.newer = (decision, end) }
         self.findOut(about: decision, until: end)
     }
@@ -324,6 +333,7 @@ struct SupervisedOperation: Sendable {
             self.findOut(about: newer.decision, until: newer.end)
             return nil
         }
+        guard let result = self.conclusion(from: result) else { return nil }
         switch result {
         case .ours: return self.accepted(isInferred: true)
         case .elsewhere(let error, _):
@@ -341,6 +351,23 @@ struct SupervisedOperation: Sendable {
         case .failed(let error): return self.retry(error, at: now, random: random)
         case .pending: return self.decideAgain(at: now, random: random)
         }
+    }
+
+    /// Returns what is known of all decisions on it that are open; `nil` when another one of them is to be found out about now.
+    private mutating func conclusion(from result: AgentSupervision.Resolution) -> AgentSupervision.Resolution? {
+        guard case .resolve(let decision) = self.step, result.isLast(unanswered: self.unanswered?.isOver ?? true) else {
+            return result
+        }
+        if result.weight > self.learned?.result.weight ?? 0 { self.learned = (result, decision) }
+        if let next = self.others.popLast() {
+            let attempts = self.attempts
+            self.findOut(about: next.decision, until: next.end)
+            self.attempts = max(attempts, self.attempts)
+            return nil
+        }
+        guard let learned = self.learned.take() else { return result }
+        self.step = .resolve(learned.decision)
+        return learned.result
     }
 
     /// The decision came to nothing, unless it is still on its way: then its fate is asked for once more when it cannot be.
@@ -372,6 +399,34 @@ struct SupervisedOperation: Sendable {
         case .review: .leave
         }
     }
+}
+
+extension AgentSupervision.Resolution {
+    /// Indicates how much it says of the operation.
+    fileprivate var weight: Int {
+        switch self {
+        case .failed: 0
+        case .pending: 1
+        case .unknown: 2
+        case .elsewhere: 3
+        case .ours: 4
+        }
+    }
+
+    /// Returns whether there is nothing more to learn of the decision.
+    ///
+    /// - Parameter isOver: Whether it could not arrive any more when its fate was asked for.
+    fileprivate func isLast(unanswered isOver: Bool) -> Bool {
+        switch self {
+        case .failed: false
+        case .pending: isOver
+        case .unknown, .elsewhere, .ours: true
+        }
+    }
+}
+
+extension OpenDecision {
+    fileprivate func isSame(as other: Self) -> Bool { self.moves == other.moves && self.tag == other.tag }
 }
 
 extension UserOperation {
