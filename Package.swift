@@ -297,7 +297,7 @@ let package = Package(
                 "MobileTokenTesting",
                 "PowerAuth",
                 "PowerAuthProtocol", "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser",
-                "mobile-token-postgres", "ApprovalExerciser", "HTTPClientTransport", "Coordination", "Basics",
+                "mobile-token-postgres", "ApprovalExerciser", "HTTPClientTransport", "Coordination",
                 "TestSupport",
             ]
         ),

@@ -3,8 +3,6 @@ import Foundation
 import MobileToken
 import Testing
 
-@testable import MobileTokenPostgres
-
 /// What is written, and what is news.
 struct SharedListsTests {
     private var lists = SharedLists()
@@ -56,6 +54,17 @@ struct SharedListsTests {
         #expect(self.lists.recordPoll(Self.listing("1", ["a"])) == true)
         _ = self.lists.recordPoll(Self.listing("1", []))
         #expect(self.take() == [])
+    }
+
+    /// The reading may have passed over it before the fate was unknown.
+    @Test mutating func aListOfUnknownFateIsTakenBackWhenItIsEmptyByNow() {
+        _ = self.lists.finishedReading()
+        _ = self.lists.recordPoll(Self.listing("1", ["a"]))
+        let written = self.take()
+        #expect(self.lists.read(Self.listing("1", ["a"])) == false)
+        self.lists.recordFailure(written)
+        #expect(self.lists.recordPoll(Self.listing("1", [])) == true)
+        #expect(self.take() == [Self.listing("1", [])])
     }
 
     @Test mutating func aListOfUnknownFateIsWrittenAgainUnlessThereIsANewerOne() {

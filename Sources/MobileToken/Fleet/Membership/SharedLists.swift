@@ -1,38 +1,42 @@
-import Basics
-import MobileToken
+package import Basics
 
-/// The lists of the database as they are known, and those to be written. It decides; ``ListExchange`` reads and writes.
-struct SharedLists: Sendable {
-    /// The lists that the database holds, as far as they were read or written.
+/// The lists that processes share as one of them knows them, and those that it has to write. It decides; the membership reads and
+/// writes.
+package struct SharedLists: Sendable {
+    /// The lists that are shared, as far as they were read or written.
     private var known: [ExactString: FleetListing] = [:]
-    /// The lists that this node polled since, and the database lacks.
+    /// The lists that this process polled since, and that are not shared yet.
     private var pending: [ExactString: FleetListing] = [:]
     /// The lists that are being written.
     private var writing: [ExactString: FleetListing] = [:]
-    /// The lists that were not found yet in a database that is read from the beginning.
+    /// The lists that were not found yet while all are read from the beginning.
     private var unconfirmed: Set<ExactString>?
+    /// The lists of which an earlier state may be shared that nobody knows of.
+    private var uncertain: Set<ExactString> = []
     /// Indicates that everything was read once.
     private var isComplete = false
 
+    package init() {}
+
     /// Everything is read anew, and is news. What waits to be written goes on waiting.
-    mutating func begin() {
+    package mutating func begin() {
         self.pending.merge(self.writing) { newer, _ in newer }
         (self.known, self.writing, self.unconfirmed, self.isComplete) = ([:], [:], nil, false)
     }
 
-    func last(_ activationID: String) -> FleetListing? { self.known[ExactString(activationID)] }
+    package func last(_ activationID: String) -> FleetListing? { self.known[ExactString(activationID)] }
 
     // MARK: Polling
 
-    /// This node polled a list.
+    /// This process polled a list.
     ///
     /// - Returns: `true` when there is something to be written.
-    mutating func recordPoll(_ listing: FleetListing) -> Bool {
+    package mutating func recordPoll(_ listing: FleetListing) -> Bool {
         let id = ExactString(listing.activationID)
         let newest = self.pending[id] ?? self.writing[id] ?? self.known[id]
         guard newest?.operations != listing.operations else { return false }
         // There is nothing to take back.
-        if newest == nil, self.isComplete, listing.operations.isEmpty { return false }
+        if newest == nil, self.isComplete, listing.operations.isEmpty, !self.uncertain.contains(id) { return false }
         self.pending[id] = listing
         return self.isComplete
     }
@@ -40,32 +44,34 @@ struct SharedLists: Sendable {
     // MARK: Writing
 
     /// Takes lists to be written.
-    mutating func takePending(_ limit: Int) -> [FleetListing] {
+    package mutating func takePending(_ limit: Int) -> [FleetListing] {
         guard self.isComplete else { return [] }
         var taken: [FleetListing] = []
         while taken.count < limit, let (id, listing) = self.pending.popFirst() {
-            if (self.known[id]?.operations ?? []) == listing.operations { continue }
+            if (self.known[id]?.operations ?? []) == listing.operations, !self.uncertain.contains(id) { continue }
             self.writing[id] = listing
             taken.append(listing)
         }
         return taken
     }
 
-    /// Lists were written, or refused since another node owns them now.
-    mutating func wrote(_ listings: [FleetListing], accepted: Set<ExactString>) {
+    /// Lists were written, or refused since another process owns them now.
+    package mutating func wrote(_ listings: [FleetListing], accepted: Set<ExactString>) {
         for listing in listings {
             let id = ExactString(listing.activationID)
             self.writing[id] = nil
+            self.uncertain.remove(id)
             if accepted.contains(id) { self.known[id] = listing }
         }
     }
 
     /// Nobody knows whether lists were written. They are written again, unless there are newer ones.
-    mutating func recordFailure(_ listings: [FleetListing]) {
+    package mutating func recordFailure(_ listings: [FleetListing]) {
         for listing in listings {
             let id = ExactString(listing.activationID)
             self.writing[id] = nil
             self.known[id] = nil
+            self.uncertain.insert(id)
             if self.pending[id] == nil { self.pending[id] = listing }
         }
     }
@@ -76,7 +82,7 @@ struct SharedLists: Sendable {
     ///
     /// - Returns: `true` when the list is another one, and not the one that is just being written: its commit may be seen before
     ///   its end is known.
-    mutating func read(_ listing: FleetListing) -> Bool {
+    package mutating func read(_ listing: FleetListing) -> Bool {
         let id = ExactString(listing.activationID)
         self.unconfirmed?.remove(id)
         defer { self.known[id] = listing }
@@ -85,14 +91,14 @@ struct SharedLists: Sendable {
     }
 
     /// Everything will be read from the beginning.
-    mutating func startOver() {
+    package mutating func startOver() {
         self.unconfirmed = Set(self.known.keys)
     }
 
     /// All was read that there is.
     ///
     /// - Returns: The lists that are there no more, without operations; and whether something waits to be written.
-    mutating func finishedReading() -> (gone: [FleetListing], hasPending: Bool) {
+    package mutating func finishedReading() -> (gone: [FleetListing], hasPending: Bool) {
         let ids = self.unconfirmed.take() ?? []
         self.isComplete = true
         let gone = ids.compactMap { id in
