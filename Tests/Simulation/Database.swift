@@ -28,9 +28,22 @@ struct Database {
         }
     }
 
+    /// The server that has the contents.
+    struct Server: Equatable {
+        var identifier = 1
+        var timeline = 1
+        /// How often connections broke.
+        var breaks = 0
+
+        /// Whether an epoch of another server is over: connections alone make none.
+        func isOther(than other: Self) -> Bool {
+            (self.identifier, self.timeline) != (other.identifier, other.timeline)
+        }
+    }
+
     struct Epoch: Equatable {
         var number: Int64 = 0
-        var timeline = 1
+        var server = Server()
         var begun: Int64?
     }
 
@@ -51,17 +64,21 @@ struct Database {
     private(set) var buckets: [Int: Int64] = [:]
     private(set) var handoverRequests: [(activationID: String, node: Int64)] = []
     private(set) var epoch = Epoch()
+    /// A defect leaves that out.
+    var boundsLeases = true
     private var lastFence: Int64 = 0
     private var lastSlot: Int64 = 0
+    private var lists: [String: List] = [:]
+    private var lastVersion: Int64 = 0
     private var lastNumber: UInt64 = 0
-    /// The timeline of the server that runs: it is not put back with the contents.
-    var timeline = 1
+    /// The server that runs: it is not put back with the contents.
+    var server = Server()
 
     // MARK: Epochs
 
     /// Begins another epoch when the server is another one than that of the last.
-    mutating func checkTimeline(at now: Int64) {
-        if self.epoch.timeline != self.timeline { self.beginEpoch(at: now) }
+    mutating func checkServer(at now: Int64) {
+        if self.server.isOther(than: self.epoch.server) { self.beginEpoch(at: now) }
     }
 
     mutating func beginEpoch(after number: Int64, at now: Int64) {
@@ -69,33 +86,36 @@ struct Database {
     }
 
     private mutating func beginEpoch(at now: Int64) {
-        self.epoch = Epoch(number: self.epoch.number + 1, timeline: self.timeline, begun: now)
+        self.epoch = Epoch(number: self.epoch.number + 1, server: self.server, begun: now)
         for number in self.nodes.keys.sorted() { self.remove(number) }
     }
 
-    /// The time in which no lease may be given yet.
-    func quarantine(at now: Int64) -> Int64? {
-        guard let begun = self.epoch.begun else { return nil }
-        let rest = begun + Self.lifetime - now
-        return rest > 0 ? min(Self.lifetime, rest) : nil
+    /// The time in which no lease may be given yet, and the epoch that began it.
+    func quarantine(at now: Int64) -> (epoch: Int64, rest: Int64) {
+        let rest = self.epoch.begun.map { $0 + Self.lifetime - now } ?? 0
+        return (self.epoch.number, min(Self.lifetime, max(0, rest)))
     }
 
+    /// As a change looks at it: by the timeline alone.
     func isCurrent(_ number: Int64) -> Bool {
-        self.epoch.number == number && self.epoch.timeline == self.timeline
+        self.epoch.number == number && self.epoch.server.timeline == self.server.timeline
     }
 
     // MARK: Leases
 
-    mutating func takeLease(name: String, at now: Int64) -> Int64 {
+    /// - Parameter epoch: The epoch whose quarantine is over; `nil` for any.
+    /// - Returns: `nil` when another one has begun.
+    mutating func takeLease(name: String, in epoch: Int64?, at now: Int64) -> Int64? {
+        guard epoch.map({ self.isCurrent($0) }) ?? true else { return nil }
         self.lastFence = max(self.lastFence + 1, now / 1_000)
         self.nodes[self.lastFence] = Node(name: name, expires: now + Self.lifetime)
         return self.lastFence
     }
 
     /// - Returns: The activations that others request; `nil` when the lease is lost.
-    mutating func renew(_ number: Int64, at now: Int64, checksTimeline: Bool = true) -> [String]? {
-        guard !checksTimeline || self.epoch.timeline == self.timeline else {
-            self.checkTimeline(at: now)
+    mutating func renew(_ number: Int64, at now: Int64, checksServer: Bool = true) -> [String]? {
+        guard !checksServer || !self.server.isOther(than: self.epoch.server) else {
+            self.checkServer(at: now)
             return nil
         }
         guard let node = self.nodes[number], node.expires > now else {
@@ -108,7 +128,12 @@ struct Database {
         return Array(Set(requested.map(\.activationID))).sorted()
     }
 
+    /// Takes away what is over. A lease that lasts for longer than any heartbeat makes it last is of a time before the clock was set
+    /// back, and has one lifetime from now on.
     mutating func sweep(at now: Int64) {
+        for (number, node) in self.nodes where node.expires > now + 2 * Self.lifetime && self.boundsLeases {
+            self.nodes[number]?.expires = now + Self.lifetime
+        }
         for (number, node) in self.nodes.sorted(by: { $0.key < $1.key }) where node.expires <= now {
             self.remove(number)
         }
@@ -185,6 +210,52 @@ struct Database {
         self.nodes[number]?.polls = false
     }
 
+    // MARK: Lists
+
+    /// A list as a node wrote it.
+    struct List {
+        let version: Int64
+        let fence: Int64
+        let json: [UInt8]
+    }
+
+    /// The place up to which lists were read.
+    struct ListCursor: Equatable {
+        var version: Int64 = 0
+        fileprivate var epoch: Int64?
+        fileprivate var breaks = 0
+    }
+
+    /// Writes the lists of activations whose buckets a node owns.
+    ///
+    /// - Returns: Those that were written.
+    mutating func write(_ listings: [FleetListing], as number: Int64) -> Set<ExactString> {
+        var written: Set<ExactString> = []
+        for listing in listings.sorted(by: { $0.activationID < $1.activationID }) {
+            let id = listing.activationID
+            guard self.rows[id] != nil, self.buckets[OperationsFleet.Buckets.bucket(of: id)] == number,
+                self.lists[id].map({ $0.fence <= number }) ?? true
+            else { continue }
+            self.lastVersion += 1
+            self.lists[id] = List(version: self.lastVersion, fence: number, json: listing.json)
+            written.insert(ExactString(id))
+        }
+        return written
+    }
+
+    /// - Returns: The lists that have changed; `nil` when all are to be read anew, since the database is another one.
+    func lists(after cursor: ListCursor) -> (lists: [(activationID: String, bytes: [UInt8])], end: ListCursor)? {
+        let isNew = cursor.epoch == nil
+        guard isNew || cursor.epoch == self.epoch.number && cursor.breaks == self.server.breaks,
+            cursor.version <= self.lastVersion
+        else { return nil }
+        let changed = self.lists.filter { $0.value.version > cursor.version }.sorted { $0.key < $1.key }
+        return (
+            changed.map { ($0.key, $0.value.json) },
+            ListCursor(version: self.lastVersion, epoch: self.epoch.number, breaks: self.server.breaks)
+        )
+    }
+
     // MARK: Activations
 
     func load(_ activationID: String) -> LoadedRow? {
@@ -221,7 +292,7 @@ struct Database {
     }
 
     mutating func swap(_ change: RowChange, at now: Int64, _ rules: Rules = Rules()) -> SwapAnswer {
-        self.checkTimeline(at: now)
+        if self.epoch.server.timeline != self.server.timeline { self.checkServer(at: now) }
         guard let row = self.rows[change.activationID], row.slot == change.slot else { return .gone }
         guard row.tag == change.tag || !rules.tags else { return row.tag == change.newTag ? .written : .otherTag }
         guard self.isCurrent(change.epoch) || !rules.epochs else { return .otherEpoch }

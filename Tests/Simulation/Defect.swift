@@ -10,10 +10,14 @@ enum Defect: String, CaseIterable {
     case noPause
     /// A swap does not look whether the database went back.
     case noEpoch
-    /// Heartbeats do not look at the timeline.
-    case heartbeatWithoutTimeline
+    /// Heartbeats do not look whether it is another server that answers.
+    case heartbeatOfAnyServer
+    /// A lease of a time before the clock of the database was set back lasts on.
+    case endlessLease
     /// After an epoch began, leases are given at once.
     case noQuarantine
+    /// A lease is taken whether or not the epoch has ended whose quarantine was looked at.
+    case leaseOfAnyEpoch
     /// A node that stood still goes on as if nothing had happened: it relies on a lease that is over.
     case noCheckAfterThaw
     /// The right to sign has no end, by which a request must have left.

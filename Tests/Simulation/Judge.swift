@@ -64,6 +64,8 @@ struct Judge {
     private var flights: [Int: Flight] = [:]
     /// Whether no receipt may be missing.
     private var isWhole = true
+    /// Failed attempts that only changes of a time before explain.
+    private var earlyAllowances: [String: [Int64]] = [:]
     private var requestTimes: [Int: ArraySlice<Int64>] = [:]
 
     mutating func fail(_ text: String) { if self.violation == nil { self.violation = text } }
@@ -100,11 +102,21 @@ struct Judge {
     }
 
     /// The row of an activation is an older one again.
-    mutating func wentBack(_ activationID: String, to moves: UInt64) {
+    ///
+    /// - Parameter limit: Until when a change may be made from it of which a failed attempt comes; `nil` for whenever.
+    mutating func wentBack(_ activationID: String, to moves: UInt64, failsUntil limit: Int64?) {
+        self.count("times that a row went back")
         self.returns[activationID, default: 0] += 1
         self.sentByAnybody = self.sentByAnybody.filter { $0.activationID != activationID || $0.move <= moves }
-        self.allowFailure(of: activationID)
+        if let limit {
+            self.earlyAllowances[activationID, default: []].append(limit)
+        } else {
+            self.allowFailure(of: activationID)
+        }
     }
+
+    /// Whether no move of an activation can have been made twice.
+    private func isWhole(_ activationID: String) -> Bool { self.isWhole && self.returns[activationID] == nil }
 
     /// The operations that wait for a device, and those that did so a while ago, or do so only since.
     func pending(of device: Int, since time: Int64) -> (all: Set<String>, fresh: Set<String>) {
@@ -168,6 +180,7 @@ struct Judge {
         let moves: UInt64
         var fence: Int64?
         var epoch = Database.Epoch()
+        var time: Int64 = 0
         /// How often the activation's row had gone back before it.
         var returns = 0
         /// The operation that it is about to decide.
@@ -267,7 +280,7 @@ struct Judge {
         case .accepted:
             if !isDone { self.fail("an outcome says accepted before the bank did it") }
         case .refused, .notFollowed:
-            if isDone, self.isWhole { self.fail("an outcome says \(result.name), and the bank did it") }
+            if isDone, self.isWhole(activationID) { self.fail("an outcome says \(result.name), and the bank did it") }
         default: break
         }
     }
@@ -310,6 +323,10 @@ struct Judge {
         if case .refused(let reason) = reply.verdict, reason.contains("the activation is ") { return }
         guard reply.status == 401 else { return }
         self.count("failed attempts")
+        if let time = flight.commit?.time, let index = self.earlyAllowances[id]?.firstIndex(where: { time <= $0 }) {
+            self.earlyAllowances[id]?.remove(at: index)
+            return
+        }
         self.failures[id, default: 0] += 1
         if self.failures[id, default: 0] > self.allowances[id, default: 0] {
             self.fail("a signature of \(id) is wrong, and nothing explains it: \(reply.verdict)")
@@ -327,7 +344,9 @@ struct Judge {
             case .stateChanged(let state) where state.phase == .rolledBack:
                 // Twenty signatures are lost, or more: it signs nothing any more.
                 self.count("activations rolled back")
-                if self.isWhole { self.fail("an agent says that the store was restored, and it was not") }
+                if self.isWhole(event.activationID) {
+                    self.fail("an agent says that the store was restored, and it was not")
+                }
                 self.stopped[event.activationID] = "rolled back"
             default: break
             }
@@ -359,7 +378,8 @@ struct Judge {
         )
         for receipt in receipts {
             let signature = Signature(activationID: receipt.intent.activationID, move: receipt.intent.moves)
-            if !seen.insert(signature).inserted, self.isWhole {
+            let isWhole = self.isWhole(signature.activationID)
+            if !seen.insert(signature).inserted, isWhole {
                 self.fail("two receipts are of move \(signature.move)")
             }
             let result = receipt.outcome?.result
@@ -372,11 +392,11 @@ struct Judge {
             note("receipt \(receipt.number) of \(name), move \(receipt.intent.moves): \(result?.description ?? "open")")
             switch result {
             case .accepted, .inferred:
-                if isOf != true {
+                if isOf != true, result == .accepted || !self.hasLostReceipt(of: receipt, accounted) {
                     self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank knows nothing")
                 }
             case .refused, .notFollowed:
-                if isOf == true, self.isWhole || !accounted.contains(signature) {
+                if isOf == true, isWhole || !accounted.contains(signature) {
                     self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank did it")
                 }
             case .unanswered, .followed, nil:
@@ -386,7 +406,7 @@ struct Judge {
             case .unknown:
                 // Until a later signature wipes out its trace, the bank's counter tells.
                 let isWiped = self.counters[signature.activationID] ?? 0 > signature.move
-                if receipt.intent.isAutomatic, self.isWhole, !isWiped, !lost.contains(signature.activationID) {
+                if receipt.intent.isAutomatic, isWhole, !isWiped, !lost.contains(signature.activationID) {
                     self.fail("what became of \(name) could have been found out")
                 }
             }
@@ -397,6 +417,14 @@ struct Judge {
         for (signature, decision) in self.decisions where self.isWhole && !seen.contains(signature) {
             self.fail("no receipt of the decision on \(self.name(of: decision.operationID))")
         }
+    }
+}
+
+extension Judge {
+    /// Whether somebody else decided what a receipt claims by inference, and the database lost that one's receipt: nothing contradicts.
+    private func hasLostReceipt(of receipt: DecisionReceipt, _ accounted: Set<Signature>) -> Bool {
+        guard !self.isWhole, let id = receipt.intent.personalData?.operationID else { return false }
+        return self.decisions.contains { $0.value.operationID == id && !accounted.contains($0.key) }
     }
 }
 

@@ -37,7 +37,7 @@ struct Plan: Codable {
         case stall(node: Int, seconds: Int)
         /// A standby that lacks the last second takes over, and a node stands still for so many seconds.
         case promote(node: Int, at: Moment, seconds: Int)
-        /// The clock of the database jumps ahead by so many seconds.
+        /// The clock of the database jumps ahead by so many seconds, or back.
         case setDatabaseClock(seconds: Int)
         /// A person upgrades a device to version 4 of the protocol.
         case upgrade(device: Int)
@@ -59,10 +59,15 @@ struct Plan: Codable {
         case fillDisk(seconds: Int)
         /// The database goes back by so many seconds: to a standby that lacked the last commits, on another timeline, or to a backup.
         case goBack(seconds: Int, isPromotion: Bool)
+        /// Another server, with the contents of so many seconds ago and the same timeline, takes the place of the database behind a
+        /// pooler, which keeps the connections of the nodes.
+        case replaceServer(seconds: Int)
+        /// The row of one activation is put back by so many seconds.
+        case putBackRow(device: Int, seconds: Int)
     }
 
     /// What an operation is, and what the policy makes of it.
-    enum Kind: String, Codable {
+    enum Kind: String, Codable, CaseIterable {
         case login, quickLogin, smallPayment, largePayment
         /// What is shown cannot be understood as a whole. A policy that is asked all the same approves it.
         case trap
@@ -126,6 +131,8 @@ struct Plan: Codable {
     var devices = 3
     var seconds = 80
     var chances = Chances()
+    /// Whether nodes show each other their lists; plans that were kept earlier do not tell.
+    var sharesLists: Bool?
     var entries: [Entry] = []
 }
 
@@ -177,7 +184,7 @@ extension Plan {
         self.entries.append(Entry(milliseconds: 1_000 + draw.below(self.seconds * 900), act: act))
     }
 
-    private static let troubleCount = 17
+    private static let troubleCount = 19
 
     private func moment(_ draw: inout Draw) -> Act.Moment {
         switch draw.below(6) {
@@ -205,8 +212,10 @@ extension Plan {
         case 11: .pause(seconds: 1 + draw.below(30))
         case 12: .stall(node: node, seconds: 1 + draw.below(12))
         case 13: .promote(node: node, at: self.moment(&draw), seconds: 1 + draw.below(8))
-        case 14: .setDatabaseClock(seconds: 1 + draw.below(60))
+        case 14: .setDatabaseClock(seconds: draw.happens(0.5) ? 1 + draw.below(60) : -1 - draw.below(600))
         case 15: .makeToken(device: device, isStrong: draw.happens(0.6))
+        case 16: .replaceServer(seconds: 1 + draw.below(30))
+        case 17: .putBackRow(device: device, seconds: 1 + draw.below(30))
         default: .starve(node: node, seconds: 1 + draw.below(30))
         }
     }
@@ -226,7 +235,8 @@ extension Plan.Act: CustomStringConvertible {
         case .stall(let node, let seconds): "the next change of node \(node) takes \(seconds) s, and it freezes"
         case .promote(let node, let moment, let seconds):
             "a standby takes over \(moment) of node \(node), which freezes for \(seconds) s"
-        case .setDatabaseClock(let seconds): "the clock of the database jumps \(seconds) s ahead"
+        case .setDatabaseClock(let seconds):
+            "the clock of the database jumps \(abs(seconds)) s \(seconds < 0 ? "back" : "ahead")"
         case .upgrade(let device): "a person upgrades device \(device)"
         case .makeToken(let device, let isStrong):
             "a person makes a token of \(isStrong ? "two factors" : "one factor") for device \(device)"
@@ -240,6 +250,8 @@ extension Plan.Act: CustomStringConvertible {
         case .fillDisk(let seconds): "the disk of the database is full for \(seconds) s"
         case .goBack(let seconds, let isPromotion):
             "the database goes back by \(seconds) s\(isPromotion ? ", a standby on another timeline" : ", a backup")"
+        case .replaceServer(let seconds): "another server takes over, with what was \(seconds) s ago"
+        case .putBackRow(let device, let seconds): "the row of device \(device) is put back by \(seconds) s"
         }
     }
 }

@@ -6,12 +6,15 @@ import Synchronization
 package struct SimulateCommand {
     private static let usage = """
         simulate --proof                      shows that the simulator does what worlds rest on
-        simulate --seeds N [--from N]         lives through worlds, and ends at the first that must not be
+        simulate --seeds N [--from N]         lives through worlds, and ends at the first that must not be;
+                                              more than \(Batches.size) in processes of their own
         simulate --seed N [--trace|--steps]   tells the story of one world; every step of it
         simulate --seed N --shrink            looks for a shorter plan that fails as well, and prints it
         simulate --plan FILE [--trace]        lives through a plan that was kept
         simulate --defects [--seeds N]        looks for each defect that can be put in
-          --defect NAME                       puts a defect in; --threads N
+          --defect NAME                       puts a defect in
+          --threads N                         lives through so many at a time: 2
+          --keep-going                        goes on after a world that must not be, and names all of them
         """
 
     private var seeds: Int?
@@ -51,7 +54,8 @@ package struct SimulateCommand {
         var rest = arguments
         while let option = rest.popFirst() {
             switch option {
-            case "--proof", "--trace", "--steps", "--shrink", "--defects": self.flags.insert(option)
+            case "--proof", "--trace", "--steps", "--shrink", "--defects", "--keep-going", "--report":
+                self.flags.insert(option)
             case "--seeds": self.seeds = rest.popFirst().flatMap { Int($0) }
             case "--from": self.first = rest.popFirst().flatMap { UInt64($0) } ?? 1
             case "--seed": self.seed = rest.popFirst().flatMap { UInt64($0) }
@@ -75,7 +79,7 @@ package struct SimulateCommand {
         }
         let setting = try Self.waiting { try await Setting.make() }
         if self.flags.contains("--defects") { return self.findDefects(setting) }
-        if let seeds { return self.search(seeds, self.defect, setting) }
+        if let seeds { return try self.search(seeds, self.defect, setting) }
         let plan = try self.plan.map { try JSONDecoder().decode(Plan.self, from: Data(contentsOf: URL(filePath: $0))) }
         let marks = MarkFiles(name: "one")
         guard let chosen = plan ?? self.seed.map({ Plan(seed: $0) }) else { return false }
@@ -131,11 +135,23 @@ package struct SimulateCommand {
 
     // MARK: Many worlds
 
-    private func search(_ count: Int, _ defect: Defect, _ setting: Setting) -> Bool {
+    private func look(_ count: Int, _ defect: Defect, _ setting: Setting) -> Found {
+        Search(first: self.first, count: count, threads: self.threads, keepsGoing: self.flags.contains("--keep-going"))
+            .run(defect, setting)
+    }
+
+    /// Tells another process, which began this one, what was found.
+    private func report(_ count: Int, _ setting: Setting) throws -> Bool {
+        FileHandle.standardOutput.write(try JSONEncoder().encode(self.look(count, self.defect, setting)))
+        return true
+    }
+
+    private func search(_ count: Int, _ defect: Defect, _ setting: Setting) throws -> Bool {
         let clock = ContinuousClock()
         let begun = clock.now
         let processorTime = Self.processorSeconds
-        let found = Search(first: self.first, count: count, threads: self.threads).run(defect, setting)
+        guard !self.flags.contains("--report") else { return try self.report(count, setting) }
+        let found = self.look(count, defect, setting)
         let seconds = (clock.now - begun) / .seconds(1)
         for (name, number) in found.counts.sorted(by: { $0.key < $1.key }) { print("\(name): \(number)") }
         print(
@@ -158,16 +174,16 @@ package struct SimulateCommand {
     private static var processorSeconds: Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        var children = rusage()
+        getrusage(RUSAGE_CHILDREN.rawValue, &children)
+        let past = Double(children.ru_utime.tv_sec + children.ru_stime.tv_sec)
+        return past + Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     private func findDefects(_ setting: Setting) -> Bool {
         var isEachFound = true
         for defect in Defect.allCases where defect != .none {
-            let found = Search(first: self.first, count: self.seeds ?? 1_000, threads: self.threads).run(
-                defect,
-                setting
-            )
+            let found = self.look(self.seeds ?? 1_000, defect, setting)
             if let (seed, violation) = found.violations.min(by: { $0.key < $1.key }) {
                 print("\(defect.rawValue): found by seed \(seed): \(violation)")
             } else {
@@ -180,33 +196,44 @@ package struct SimulateCommand {
     }
 }
 
+/// What came of many worlds.
+private struct Found: Codable {
+    var done = 0
+    var steps = 0
+    var seconds = 0
+    var counts: [String: Int] = [:]
+    var violations: [UInt64: String] = [:]
+
+    mutating func add(_ other: Self) {
+        self.done += other.done
+        self.steps += other.steps
+        self.seconds += other.seconds
+        self.counts.merge(other.counts, uniquingKeysWith: +)
+        self.violations.merge(other.violations) { $1 }
+    }
+}
+
 /// Lives through worlds side by side, in threads, until one must not be.
 private struct Search {
-    struct Found {
-        var done = 0
-        var steps = 0
-        var seconds = 0
-        var counts: [String: Int] = [:]
-        var violations: [UInt64: String] = [:]
-        var next: UInt64
-    }
-
     let first: UInt64
     let count: Int
     let threads: Int
+    let keepsGoing: Bool
 
     func run(_ defect: Defect, _ setting: Setting) -> Found {
-        let state = SharedFound(Found(next: self.first))
+        let batches = self.count > Batches.size ? Batches(defect: defect, keepsGoing: self.keepsGoing) : nil
+        let state = Progress(next: self.first, end: self.first + UInt64(self.count), keepsGoing: self.keepsGoing)
         let ended = DispatchSemaphore(value: 0)
-        let end = self.first + UInt64(self.count)
         for number in 0..<self.threads {
             let thread = Thread {
                 let marks = MarkFiles(name: "\(number)")
-                while let seed = state.take(before: end) {
-                    do {
-                        state.add(try World(Plan(seed: seed), setting, marks, defect: defect).run(), of: seed)
-                    } catch {
-                        state.add(violation: "\(error)", of: seed)
+                while let seeds = state.take(batches == nil ? 1 : Batches.size) {
+                    if let batches {
+                        state.add(batches.run(seeds))
+                    } else {
+                        let found = self.live(seeds.lowerBound, defect, setting, marks)
+                        if self.keepsGoing { Self.tell(found) }
+                        state.add(found)
                     }
                 }
                 ended.signal()
@@ -215,35 +242,86 @@ private struct Search {
             thread.start()
         }
         for _ in 0..<self.threads { ended.wait() }
-        return state.value
+        return state.found
     }
 
-    private final class SharedFound: Sendable {
-        private let state: Mutex<Found>
-        init(_ found: Found) { self.state = Mutex(found) }
+    /// Lets who looks on in a long night know at once.
+    private static func tell(_ found: Found) {
+        for (seed, violation) in found.violations {
+            FileHandle.standardError.write(Data("seed \(seed): \(violation)\n".utf8))
+        }
+    }
 
-        var value: Found { self.state.withLock { $0 } }
+    private func live(_ seed: UInt64, _ defect: Defect, _ setting: Setting, _ marks: MarkFiles) -> Found {
+        do {
+            let result = try World(Plan(seed: seed), setting, marks, defect: defect).run()
+            return Found(
+                done: 1,
+                steps: result.steps,
+                seconds: result.seconds,
+                counts: result.counts,
+                violations: result.violation.map { [seed: $0] } ?? [:]
+            )
+        } catch {
+            return Found(violations: [seed: "\(error)"])
+        }
+    }
 
-        func take(before end: UInt64) -> UInt64? {
-            self.state.withLock { found in
-                guard found.violations.isEmpty, found.next < end else { return nil }
-                defer { found.next += 1 }
-                return found.next
+    private final class Progress: Sendable {
+        private let state: Mutex<(found: Found, next: UInt64)>
+        private let end: UInt64
+        private let keepsGoing: Bool
+
+        init(next: UInt64, end: UInt64, keepsGoing: Bool) {
+            self.state = Mutex((Found(), next))
+            self.end = end
+            self.keepsGoing = keepsGoing
+        }
+
+        var found: Found { self.state.withLock { $0.found } }
+
+        func take(_ count: Int) -> Range<UInt64>? {
+            self.state.withLock { state in
+                guard self.keepsGoing || state.found.violations.isEmpty, state.next < self.end else { return nil }
+                let first = state.next
+                state.next = min(self.end, first + UInt64(count))
+                return first..<state.next
             }
         }
 
-        func add(violation: String, of seed: UInt64) { self.state.withLock { $0.violations[seed] = violation } }
+        func add(_ found: Found) { self.state.withLock { $0.found.add(found) } }
+    }
+}
 
-        func add(_ result: World.Result, of seed: UInt64) {
-            self.state.withLock { found in
-                found.done += 1
-                found.steps += result.steps
-                found.seconds += result.seconds
-                found.counts.merge(result.counts, uniquingKeysWith: +)
-                if let violation = result.violation { found.violations[seed] = violation }
+/// Lives through worlds in other processes, some hundred in each: what is killed is leaked, and is given back with its process.
+private struct Batches: Sendable {
+    static let size = 500
+
+    let defect: Defect
+    let keepsGoing: Bool
+
+    func run(_ seeds: Range<UInt64>) -> Found {
+        do {
+            let (process, output) = (Process(), Pipe())
+            process.executableURL = URL(filePath: "/proc/self/exe")
+            process.arguments =
+                ["--report", "--threads", "1", "--from", "\(seeds.lowerBound)", "--seeds", "\(seeds.count)"]
+                + (self.keepsGoing ? ["--keep-going"] : [])
+                + (self.defect == .none ? [] : ["--defect", self.defect.rawValue])
+            process.standardOutput = output
+            try process.run()
+            let report = output.fileHandleForReading.readDataToEndOfFile()
+            process.waitUntilExit()
+            guard process.terminationStatus == 0 else {
+                throw Failure(description: "the process that lived through it and \(seeds.count - 1) more ended")
             }
+            return try JSONDecoder().decode(Found.self, from: report)
+        } catch {
+            return Found(violations: [seeds.lowerBound: "\(error)"])
         }
     }
+
+    private struct Failure: Error, CustomStringConvertible { let description: String }
 }
 
 /// Looks for a shorter plan that must not be, either.
@@ -252,27 +330,33 @@ private struct Shrinking {
     let marks: MarkFiles
     let defect: Defect
 
-    private func fails(_ plan: Plan) -> Bool {
-        (try? World(plan, self.setting, self.marks, defect: self.defect).run())?.violation != nil
+    private func failure(of plan: Plan) -> String? {
+        (try? World(plan, self.setting, self.marks, defect: self.defect).run())?.violation.map(Self.kind)
+    }
+
+    /// What is wrong, whichever operation it is about: a shorter plan must not fail for another reason.
+    private static func kind(_ violation: String) -> String {
+        Plan.Kind.allCases.reduce(violation.filter { !$0.isNumber }) { $0.replacing("\($1) ", with: "") }
     }
 
     func shrunk(_ plan: Plan) -> Plan {
         var plan = plan
-        guard self.fails(plan) else { return plan }
+        guard let failure = self.failure(of: plan) else { return plan }
         let chances: [WritableKeyPath<Plan.Chances, Double>] = [
             \.requestLost, \.responseLost, \.late, \.doubled, \.proxyPage, \.answerOfDatabaseLost,
             \.callOfDatabaseRefused, \.callOfDatabaseLate,
         ]
         for chance in chances where plan.chances[keyPath: chance] > 0 {
-            self.attempt(&plan) { $0.chances[keyPath: chance] = 0 }
+            self.attempt(&plan, failure) { $0.chances[keyPath: chance] = 0 }
         }
-        while plan.nodes > 1, self.attempt(&plan, { $0.removeLastNode() }) {}
+        if plan.sharesLists == true { self.attempt(&plan, failure) { $0.sharesLists = nil } }
+        while plan.nodes > 1, self.attempt(&plan, failure, { $0.removeLastNode() }) {}
         var length = plan.entries.count / 2
         while length > 0 {
             var start = 0
             while start < plan.entries.count {
                 let range = start..<min(start + length, plan.entries.count)
-                if !self.attempt(&plan, { $0.entries.removeSubrange(range) }) { start += length }
+                if !self.attempt(&plan, failure, { $0.entries.removeSubrange(range) }) { start += length }
             }
             length /= 2
         }
@@ -280,10 +364,10 @@ private struct Shrinking {
     }
 
     @discardableResult
-    private func attempt(_ plan: inout Plan, _ change: (inout Plan) -> Void) -> Bool {
+    private func attempt(_ plan: inout Plan, _ failure: String, _ change: (inout Plan) -> Void) -> Bool {
         var shorter = plan
         change(&shorter)
-        guard self.fails(shorter) else { return false }
+        guard self.failure(of: shorter) == failure else { return false }
         plan = shorter
         return true
     }

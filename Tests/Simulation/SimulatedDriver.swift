@@ -14,6 +14,8 @@ final class SimulatedDriver: JournalDriver {
         var locks: Set<String> = []
         var keeper: Task<Void, Never>?
         var isClosed = false
+        /// The quarantine that was waited for last, and when it ends by the node's own clock: that of the database may be set back.
+        var quarantine: (epoch: Int64, end: ContinuousClock.Instant)?
     }
 
     /// The part of a lifetime that a node relies on.
@@ -51,7 +53,7 @@ final class SimulatedDriver: JournalDriver {
 
     func open() async throws -> StoreFacts {
         let keys = try await self.ask("open") { database, now in
-            database.checkTimeline(at: now)
+            database.checkServer(at: now)
             return database.keys
         }
         return StoreFacts(
@@ -188,16 +190,22 @@ final class SimulatedDriver: JournalDriver {
         while true {
             if let lease = self.reliableLease { return lease }
             if self.state.withLock({ $0.isClosed }) { throw MobileTokenError(.storeClosed, "The store was closed") }
-            let rest = try await self.ask("quarantine") { database, now in
-                database.checkTimeline(at: now)
+            let quarantine = try await self.ask("quarantine") { database, now in
+                database.checkServer(at: now)
                 return database.quarantine(at: now)
             }
-            if let rest, self.world.defect != .noQuarantine {
-                try await self.clock.sleep(for: .nanoseconds(rest))
+            if quarantine.rest > 0, self.world.defect != .noQuarantine,
+                let rest = self.state.withLock({ $0.rest(of: quarantine) })
+            {
+                try await self.clock.sleep(for: rest)
                 continue
             }
             let (name, sentAt) = (self.node.name, ContinuousClock.now)
-            let lease = try await self.ask("take lease") { database, now in database.takeLease(name: name, at: now) }
+            let epoch = self.world.defect == .leaseOfAnyEpoch ? nil : quarantine.epoch
+            let lease = try await self.ask("take lease") { database, now in
+                database.takeLease(name: name, in: epoch, at: now)
+            }
+            guard let lease else { continue }
             self.state.withLock { state in
                 (state.lease, state.locks) = (lease, [])
                 state.reliableUntil = sentAt + Self.reliance
@@ -220,11 +228,11 @@ final class SimulatedDriver: JournalDriver {
 
     private func beat(_ lease: Int64) async -> [String] {
         let sentAt = ContinuousClock.now
-        let checksTimeline = self.world.defect != .heartbeatWithoutTimeline
+        let checksServer = self.world.defect != .heartbeatOfAnyServer
         let requested: [String]?
         do {
             requested = try await self.ask("heartbeat") { database, now in
-                database.renew(lease, at: now, checksTimeline: checksTimeline)
+                database.renew(lease, at: now, checksServer: checksServer)
             }
         } catch {
             return []  // the lease is relied on no longer than before
@@ -299,4 +307,14 @@ final class SimulatedDriver: JournalDriver {
 
 extension SimulatedDriver.State {
     mutating func lose() { (self.lease, self.locks) = (nil, []) }
+
+    /// Returns how long a quarantine has still to be waited for; `nil` when it is over.
+    mutating func rest(of quarantine: (epoch: Int64, rest: Int64)) -> Duration? {
+        guard let known = self.quarantine, known.epoch == quarantine.epoch else {
+            self.quarantine = (quarantine.epoch, .now + .nanoseconds(quarantine.rest))
+            return .nanoseconds(quarantine.rest)
+        }
+        let rest = min(ContinuousClock.now.duration(to: known.end), Duration.nanoseconds(quarantine.rest))
+        return rest > .zero ? rest : nil
+    }
 }

@@ -88,8 +88,9 @@ final class World: @unchecked Sendable {
     private var lastFlight = 0
     /// What must be gone in the end.
     private var remains: [Remains] = []
-    /// Processes of people, which end by themselves.
+    /// Processes of people, which end by themselves, and those that have not yet.
     private var people = 0
+    private var busyPeople = 0
     private var deviceNames: [String: String] = [:]
 
     init(_ plan: Plan, _ setting: Setting, _ marks: MarkFiles, defect: Defect = .none) throws {
@@ -104,6 +105,7 @@ final class World: @unchecked Sendable {
         self.chances = plan.chances
         var database = Database()
         database.keys = setting.keys
+        database.boundsLeases = defect != .endlessLease
         for row in setting.rows.prefix(plan.devices) { database.rows[row.sealed.activationID] = row }
         self.database = database
         for index in 0..<plan.nodes {
@@ -235,13 +237,18 @@ final class World: @unchecked Sendable {
                     moment,
                     {
                         self.simulator.note("— a standby takes over")
-                        self.goBack(1, true)
+                        self.goBack(1) { server in
+                            server.timeline += 1
+                            server.breaks += 1
+                        }
                         self.freeze(node, seconds)
                     }
                 )
             )
         case .setDatabaseClock(let seconds):
             self.databaseSkew += Int64(seconds) * 1_000_000_000
+            // Set back, it ends no lease early.
+            guard seconds > 0 else { break }
             self.leasesTellNothing()
             for device in self.setting.devices { self.judge.allowFailure(of: device.activationID) }
         case .upgrade(let device): self.upgrade(device)
@@ -264,7 +271,13 @@ final class World: @unchecked Sendable {
         case .fillDisk(let seconds):
             self.isDiskFull = true
             self.after(seconds) { self.isDiskFull = false }
-        case .goBack(let seconds, let isPromotion): self.goBack(seconds, isPromotion)
+        case .goBack(let seconds, let isPromotion):
+            self.goBack(seconds) { server in
+                if isPromotion { server.timeline += 1 }
+                server.breaks += 1
+            }
+        case .replaceServer(let seconds): self.goBack(seconds) { $0.identifier += 1 }
+        case .putBackRow(let device, let seconds): self.putBackRow(self.setting.devices[device].activationID, seconds)
         }
     }
 
@@ -272,27 +285,44 @@ final class World: @unchecked Sendable {
         self.simulator.post(to: self.simulator.world, after: .seconds(seconds), body)
     }
 
-    private func goBack(_ seconds: Int, _ isPromotion: Bool) {
-        let (now, timeline) = (self.database, self.database.timeline)
-        guard let backup = self.backups.dropLast(seconds).last ?? self.backups.first else { return }
+    private func goBack(_ seconds: Int, _ change: (inout Database.Server) -> Void) {
+        let now = self.database
+        guard let backup = self.backup(seconds) else { return }
         self.database = backup
-        self.database.timeline = isPromotion ? timeline + 1 : timeline
+        self.database.server = now.server
+        change(&self.database.server)
         // The pause is asked for by people, who would ask again.
         self.database.pause = now.pause
         self.backups = [self.database]
-        if !isPromotion { self.leasesTellNothing() }
+        // A timeline is looked at by each change.
+        if self.database.server.timeline == now.server.timeline { self.leasesTellNothing() }
+        // Another server is noticed by the next heartbeat: until then it is a backup that nobody noticed.
+        let isNoticed = self.database.server.identifier != now.server.identifier
+        let limit = isNoticed ? self.simulator.now + 2 * Database.lifetime : nil
         self.judge.wentBack()
         // Who signs from an older state may do so once in vain.
-        for (id, row) in backup.rows where now.rows[id]?.tag != row.tag {
-            guard let old = try? self.sealing.open(row.sealed) else { continue }
-            self.judge.wentBack(id, to: old.counterMoves)
-            // The keys of version 4 are lost, and the server has no others: such an activation has to be made anew.
-            guard old.version4 == nil, let lost = now.rows[id], (try? self.sealing.open(lost.sealed))?.version4 != nil
-            else { continue }
-            self.judge.count("activations lost with the database")
-            self.simulator.note("the database lost the keys of \(self.deviceNames[id] ?? "")")
-            self.lostDevices.insert(id)
-        }
+        for (id, row) in backup.rows { self.rowWentBack(from: now.rows[id], to: row, failsUntil: limit) }
+    }
+
+    private func backup(_ seconds: Int) -> Database? { self.backups.dropLast(seconds).last ?? self.backups.first }
+
+    private func putBackRow(_ id: String, _ seconds: Int) {
+        guard let now = self.database.rows[id], var row = self.backup(seconds)?.rows[id] else { return }
+        row.holder = now.holder
+        self.database.rows[id] = row
+        self.rowWentBack(from: now, to: row)
+    }
+
+    /// - Parameter limit: Until when somebody may have signed from the older state.
+    private func rowWentBack(from now: LoadedRow?, to row: LoadedRow, failsUntil limit: Int64? = nil) {
+        let id = row.sealed.activationID
+        guard now?.tag != row.tag, let old = try? self.sealing.open(row.sealed) else { return }
+        self.judge.wentBack(id, to: old.counterMoves, failsUntil: limit)
+        // The keys of version 4 are lost, and the server has no others: such an activation has to be made anew.
+        guard old.version4 == nil, let now, (try? self.sealing.open(now.sealed))?.version4 != nil else { return }
+        self.judge.count("activations lost with the database")
+        self.simulator.note("the database lost the keys of \(self.deviceNames[id] ?? "")")
+        self.lostDevices.insert(id)
     }
 
     private func leasesTellNothing() { self.leasesTellFrom = self.simulator.now + 2 * Database.lifetime }
@@ -320,7 +350,9 @@ final class World: @unchecked Sendable {
             var configuration = OperationsFleet.Configuration()
             configuration.pollInterval = .seconds(5)
             configuration.limits.requestsPerSecond = Double(Self.requestsPerSecond)
-            configuration.membership = SimulatedMembership(driver, clock: self.clock)
+            configuration.membership =
+                self.plan.sharesLists == true
+                ? SimulatedListSharing(driver, clock: self.clock) : SimulatedMembership(driver, clock: self.clock)
             let fleet = client.fleet(configuration: configuration)
             let agent = ApprovalAgent(
                 fleet: fleet,
@@ -536,6 +568,7 @@ final class World: @unchecked Sendable {
         _ body: @escaping @Sendable (MobileTokenClient, Activation) async throws -> Void
     ) {
         self.people += 1
+        self.busyPeople += 1
         let process = self.simulator.makeProcess("person \(self.people)")
         let node = Node("person \(self.people)", -1, self.nodes[0].marks)
         let device = self.setting.devices[index]
@@ -557,6 +590,7 @@ final class World: @unchecked Sendable {
             } catch {
                 self.simulator.note("cannot begin: \(error)")
             }
+            self.busyPeople -= 1
         }
     }
 
@@ -785,7 +819,7 @@ final class World: @unchecked Sendable {
     /// Nothing that is signed leaves under a right that is another's, or anybody's by now.
     private func checkRight(_ flight: Judge.Flight, _ id: String) {
         guard let commit = flight.commit, let fence = commit.fence, self.simulator.now >= self.leasesTellFrom,
-            self.database.epoch.timeline == self.database.timeline
+            !self.database.server.isOther(than: self.database.epoch.server)
         else { return }
         let now = self.databaseNow
         if let holder = self.database.rows[id]?.holder, holder != fence, let other = self.database.nodes[holder],
@@ -800,7 +834,7 @@ final class World: @unchecked Sendable {
         }
     }
 
-    private var databaseNow: Int64 { self.simulator.now + 1_000_000_000_000 + self.databaseSkew }
+    private var databaseNow: Int64 { self.simulator.now + 100_000_000_000_000 + self.databaseSkew }
 
     private func answer(
         _ response: HTTPResponse,
@@ -903,7 +937,7 @@ final class World: @unchecked Sendable {
             let new = try? self.sealing.open(row.sealed)
         else { return self.judge.fail("\(self.deviceNames[id] ?? "") cannot be read any more") }
         var commit = Judge.Commit(node: node.name, moves: new.counterMoves)
-        (commit.fence, commit.epoch) = (change.fence, database.epoch)
+        (commit.fence, commit.epoch, commit.time) = (change.fence, database.epoch, self.simulator.now)
         if let intent = change.intent {
             guard let opened = try? self.sealing.openIntent(intent) else {
                 return self.judge.fail("an intent cannot be read")
@@ -1115,7 +1149,7 @@ final class World: @unchecked Sendable {
 
     private var isSettled: Bool {
         self.undecided.isEmpty && !self.database.entries.contains { $0.isOpen }
-            && self.asker.questions.allSatisfy { self.asker.ended.contains($0.id) }
+            && self.asker.questions.allSatisfy { self.asker.ended.contains($0.id) } && self.busyPeople == 0
             && self.differences().isEmpty
     }
 
@@ -1130,7 +1164,8 @@ final class World: @unchecked Sendable {
             node.differences = []
             guard let polled = node.polled else { continue }
             self.simulator.spawn(in: process) {
-                for id in await polled().sorted() {
+                let all = self.setting.devices.prefix(self.plan.devices).map(\.activationID)
+                for id in self.plan.sharesLists == true ? all : await polled().sorted() {
                     let device = self.setting.devices.firstIndex { $0.activationID == id } ?? -1
                     let (waiting, fresh) = self.judge.pending(of: device, since: self.simulator.now - Self.lag)
                     let shown = node.shown[id] ?? []
@@ -1269,8 +1304,8 @@ extension World.Node {
         switch event {
         case .changed(let news):
             self.shown[news.activationID] = Set(news.change.operations.map(\.id))
-        case .left(let id): self.shown[id] = nil
-        case .stateChanged, .failed: break
+        // What another process polls now is shown on where lists are shared, and was taken away before this otherwise.
+        case .left, .stateChanged, .failed: break
         }
     }
 }
