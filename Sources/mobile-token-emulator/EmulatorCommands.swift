@@ -314,9 +314,9 @@ enum EmulatorCommands {
         return """
             Development server, not for production. Ctrl-C ends it.
 
+              console            \(emulator.cloudURL)/console/
               server             \(emulator.baseURL)
               SDK configuration  \(emulator.sdkConfiguration)
-              console            \(emulator.cloudURL)/console/
               documentation      \(emulator.cloudURL)/docs
               cloud API          \(emulator.cloudURL)/v2, user \(emulator.cloudUser), password \(emulator.cloudPassword)
               application        \(emulator.applicationID)\(trust ?? "")

@@ -26,7 +26,7 @@ struct ConsoleTests {
             let rejected = try await Program.run("reject", login, "--reason", "POSSIBLE_FRAUD", home: home.url)
             #expect(rejected.exitCode == 0, "\(rejected.errors)")
             try await page.wait(until: "\(Self.row).querySelector('.status').dataset.status === 'REJECTED'")
-            try await page.wait(until: "\(Self.row).textContent.includes('POSSIBLE_FRAUD')")
+            try await page.wait(until: "\(Self.row).textContent.includes('Possible fraud')")
 
             // The slider, by keyboard: a minute a step, and the operation can be decided for five.
             let late = try await self.create("login", emulator, page)

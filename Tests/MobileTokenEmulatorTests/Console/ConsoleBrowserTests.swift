@@ -31,7 +31,7 @@ struct ConsoleBrowserTests {
             try await page.evaluate("window.notReloaded = true")
             try await emulator.cloud.cancelOperation(operation.id, reason: "CHANGED_MIND")
             try await page.wait(until: "\(row).querySelector('.status').dataset.status === 'CANCELED'")
-            try await page.wait(until: "\(row).textContent.includes('CHANGED_MIND')")
+            try await page.wait(until: "\(row).textContent.includes('Changed mind')")
             #expect(try await page.evaluate("String(window.notReloaded)") == "true")
 
             // A row is opened with the keyboard, and Escape leads back to the list.

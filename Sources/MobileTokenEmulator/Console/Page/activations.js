@@ -1,6 +1,6 @@
 import { $, copyButton, facts, make, status, toast } from "./dom.js";
 import { ago, dateOf } from "./time.js";
-import { ask } from "./server.js";
+import { ask, at } from "./server.js";
 import { Collection } from "./collection.js";
 import { action, dangerousAction, defineDetails, folded, qrCode, showDetails } from "./details.js";
 import { addressOfFiltered } from "./address.js";
@@ -59,7 +59,7 @@ const codeCard = (code) => make("div.card.code", qrCode(code, "Activation QR cod
 /** Rehearses a client that is behind the server. */
 function counterForm(path) {
   const steps = make("input", { type: "number", min: "1", max: "100000", value: "1", inputmode: "numeric", "data-action": "steps" });
-  const move = async () => toast(`The server’s counter is ${(await ask(`${path}/counter`, { method: "POST", body: { advance: Number(steps.value) } })).counter}`);
+  const move = async () => toast(`The server’s counter is ${(await ask(`${path}/counter`, { advance: Number(steps.value) })).counter}`);
   return make("div.card",
     make("h3", "Move the server’s counter ahead"),
     make("p.hint", "The client is then behind by so many signatures; it recovers from up to 20."),
@@ -67,14 +67,14 @@ function counterForm(path) {
 }
 
 function actions({ id, status, version }, path) {
-  const post = (path, body) => () => ask(path, { method: "POST", body });
+  const post = (path, body) => () => ask(path, body, "POST");
   return [
-    status === "PENDING_COMMIT" && action("Commit", post(`cloud/registrations/${encodeURIComponent(id)}/commit`, {}), "primary"),
+    status === "PENDING_COMMIT" && action("Commit", post(at`cloud/registrations/${id}/commit`, {}), "primary"),
     status === "ACTIVE" && action("Block", post(`${path}/block`)),
     // Only version 4 of the protocol knows blocks that end.
     status === "ACTIVE" && version === "4.0" && action("Block for a minute", post(`${path}/block`, { seconds: 60 })),
     status === "BLOCKED" && action("Unblock", post(`${path}/unblock`)),
-    status !== "REMOVED" && dangerousAction("Remove", "Remove for good?", () => ask(path, { method: "DELETE" })),
+    status !== "REMOVED" && dangerousAction("Remove", "Remove for good?", () => ask(path, undefined, "DELETE")),
   ].filter(Boolean);
 }
 
@@ -82,7 +82,7 @@ onSubmit($("new-activation"), async () => {
   const userId = $("activation-user").value.trim();
   const flags = $("activation-flags").value.split(/\s+/).filter(Boolean);
   const id = $("activation-virtual").checked ? await makeDevice(userId)
-    : (await ask("cloud/registrations", { method: "POST", body: { userId, flags } })).registrationId;
+    : (await ask("cloud/registrations", { userId, flags })).registrationId;
   await activations.add(id);
   showDetails("activations", id);
 });

@@ -2,8 +2,8 @@
 // reload shows the same: `#operations/ID?operations.q=alice&journal.verdict=refused`.
 
 import "./lists.js";
+import { quietly } from "./server.js";
 
-/** The fields that belong to the address, each under the name of its section and its own. */
 const fields = new Map([...document.querySelectorAll("[data-address]")]
   .map((field) => [`${field.closest("section").id}.${field.dataset.address}`, field]));
 const views = new Set([...document.querySelectorAll("main > section")].map((section) => section.id));
@@ -48,7 +48,6 @@ export const addressOf = (kind, id) => written({ ...address, open: `${kind}/${id
 
 export const addressOfFiltered = (view, q) => `#${view}?${new URLSearchParams({ [`${view}.q`]: q })}`;
 
-/** Shows something else, which is a new entry of the browser's history unless it replaces the last one. */
 export function go(change, { replace = false } = {}) {
   Object.assign(address, change);
   const fragment = written(address);
@@ -58,11 +57,11 @@ export function go(change, { replace = false } = {}) {
 
 export function onAddress(listen) { listeners.push(listen); }
 
-/** Looks up what nothing tells of, when a person comes to look at it. */
+/** For views of which no event tells. */
 export function onView(view, load) {
   let before;
   onAddress(() => {
-    if (address.view === view && before !== view) load().catch(() => { /* the stream's end tells that the server has gone */ });
+    if (address.view === view && before !== view) quietly(load());
     before = address.view;
   });
 }

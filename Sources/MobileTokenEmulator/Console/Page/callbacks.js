@@ -1,6 +1,6 @@
-import { $, breakable, button, confirmButton, facts, make, status, toast, tried, worded } from "./dom.js";
+import { $, breakable, button, confirmButton, facts, make, plainly, status, toast, tried, worded } from "./dom.js";
 import { ago, dateOf, exactTime } from "./time.js";
-import { ask } from "./server.js";
+import { ask, at, quietly } from "./server.js";
 import { Collection } from "./collection.js";
 import { action, defineDetails, detailsLink, moments, plain, pretty, refreshDetails, section } from "./details.js";
 import { onView } from "./address.js";
@@ -18,23 +18,20 @@ function row({ callback: item, isPaused }) {
   const path = encodeURIComponent(item.callbackId);
   const label = isPaused ? "Resume" : "Pause";
   const kind = item.type.startsWith("OPERATION") ? "operations" : "activations";
-  const change = async (path, options, done) => { await tried($("callbacks-error"), () => ask(path, options), done); await loadCallbacks(); };
+  const change = async (done, ...request) => { await tried($("callbacks-error"), () => ask(...request), done); await loadCallbacks(); };
   return make("li", { class: isPaused && "paused" },
     make("div", make("b", item.name), " ", status(isPaused ? "paused" : "active"),
       make("p.mono", breakable(item.callbackUrl)),
       make("p.hint", [`tells of ${kind}`, item.attributes.join(", "), item.maxAttempts > 1 && `${item.maxAttempts} attempts`].filter(Boolean).join(" · "))),
     make("div.buttons",
-      button(label, () => change(`callbacks/${path}`, { method: "PUT", body: { isPaused: !isPaused } }, `${label}d`), { "aria-label": `${label} ${item.name}` }),
-      confirmButton("Remove", "Remove for good?", () => change(`cloud/callbacks/${path}`, { method: "DELETE" }, "Removed"))));
+      button(label, () => change(`${label}d`, `callbacks/${path}`, { isPaused: !isPaused }, "PUT"), { "aria-label": `${label} ${item.name}` }),
+      confirmButton("Remove", "Remove for good?", () => change("Removed", `cloud/callbacks/${path}`, undefined, "DELETE"))));
 }
 
 onSubmit($("new-callback"), async () => {
   await ask("cloud/callbacks", {
-    method: "POST",
-    body: {
-      name: $("callback-name").value.trim() || "callback", type: $("callback-type").value, callbackUrl: $("callback-url").value.trim(),
-      attributes: $("callback-attributes").value.split(/[\s,]+/).filter(Boolean), maxAttempts: Number($("callback-attempts").value) || 1,
-    },
+    name: $("callback-name").value.trim() || "callback", type: $("callback-type").value, callbackUrl: $("callback-url").value.trim(),
+    attributes: $("callback-attributes").value.split(/[\s,]+/).filter(Boolean), maxAttempts: Number($("callback-attempts").value) || 1,
   });
   toast("Callback created");
   await loadCallbacks();
@@ -44,7 +41,7 @@ onView("callbacks", loadCallbacks);
 
 // ---- What was sent ----
 
-const outcome = (item) => item.failure ?? (item.status ? `answered ${item.status}` : "");
+const outcome = (item) => plainly(item.failure) ?? (item.status ? `Answered ${item.status}` : "");
 
 export const deliveries = new Collection("deliveries", (item) => make("div.delivery",
   status(item.state),
@@ -65,7 +62,7 @@ deliveries.statusOf = (item) => item.state;
 
 const attempts = new Map();  // by delivery: the journal's entries
 
-async function loadAttempts(id) { attempts.set(id, (await ask(`journal?since=0&delivery=${encodeURIComponent(id)}`)).entries); }
+async function loadAttempts(id) { attempts.set(id, (await ask(at`journal?since=0&delivery=${id}`)).entries); }
 
 const followers = [];
 
@@ -74,7 +71,7 @@ export function onDelivery(follow) { followers.push(follow); }
 
 // The journal hears of an attempt before the list does.
 deliveries.changed = (id) => {
-  if (attempts.has(id)) loadAttempts(id).then(() => refreshDetails(`deliveries/${id}`)).catch(() => { /* the stream's end tells */ });
+  if (attempts.has(id)) quietly(loadAttempts(id).then(() => refreshDetails(`deliveries/${id}`)));
   followers.forEach((follow) => follow(deliveries.find(id)));
 };
 
@@ -83,14 +80,14 @@ defineDetails("deliveries", (id) => ({
   render: () => {
     const item = deliveries.find(id);
     const made = (attempts.get(id) ?? []).map((entry) => [make("time", { title: entry.time }, exactTime(entry.time)),
-      [detailsLink("journal", entry.id, entry.isAccepted ? `answered ${entry.status}` : entry.refusal), entry.fault && make("span.warn", ` fault: ${entry.fault}`)]]);
+      [detailsLink("journal", entry.id, entry.isAccepted ? `answered ${entry.status}` : plainly(entry.refusal)), entry.fault && make("span.warn", ` fault: ${entry.fault}`)]]);
     return {
       title: breakable(item.url),
       status: item.state,
       body: [
-        item.failure && make("p.headline.bad", item.failure),
+        outcome(item) && make(item.failure ? "p.headline.bad" : "p.headline", outcome(item)),
         facts([
-          ["Outcome", outcome(item)], ["Attempts", item.attempts], ["Tried next", item.due && dateOf(item.due)],
+          ["Attempts", item.attempts], ["Tried next", item.due && dateOf(item.due)],
           ["Operation", item.operationID && detailsLink("operations", item.operationID, item.operationID)],
           ["Activation", item.activationID && detailsLink("activations", item.activationID, item.activationID)],
           ["Callback", item.callbackID, "copy"], ["Address", item.url, "copy"], ["Created", dateOf(item.created)], ["Number", item.id],
@@ -98,7 +95,7 @@ defineDetails("deliveries", (id) => ({
         section("Attempts", made.length && moments(made)),
         section("What is sent", plain(pretty(item.body))),
       ],
-      actions: /delivered|failed/.test(item.state) ? [action("Send again", () => ask(`deliveries/${encodeURIComponent(id)}/replay`, { method: "POST" }))] : [],
+      actions: /delivered|failed/.test(item.state) ? [action("Send again", () => ask(at`deliveries/${id}/replay`, undefined, "POST"))] : [],
     };
   },
 }));

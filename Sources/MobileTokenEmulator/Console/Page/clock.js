@@ -4,7 +4,7 @@ import { dateOf, serverNow, setServerTime, tick, timeOf } from "./time.js";
 
 export async function loadClock() { showClock(await ask("clock")); }
 
-const setClock = async (change) => showClock(await ask("clock", { method: "PUT", body: change }));
+const setClock = async (change) => showClock(await ask("clock", change, "PUT"));
 
 function showClock({ now, mode }) {
   setServerTime(Date.parse(now), mode);

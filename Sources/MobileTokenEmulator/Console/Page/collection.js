@@ -1,16 +1,16 @@
 import { $, announce, showTotal } from "./dom.js";
-import { ask } from "./server.js";
+import { ask, quietly } from "./server.js";
 import { refreshDetails, showDetails } from "./details.js";
 import { onAddress } from "./address.js";
 import { VirtualList } from "./virtual-list.js";
 
-const pageSize = 1000;
+const [firstPage, pageSize] = [100, 1000];
 const capacity = 20000;
 const counted = new Intl.NumberFormat();
 
-/** What the server has of one kind, kept up to date by its events, and a list of those that pass the filter. */
+/** What the server has of one kind, by its events, and a list of those that pass the filter. */
 export class Collection {
-  /** `render(item)` makes a row; `describe(item)` is what a person hears when the item's status has changed. */
+  /** `describe(item)` is what a person hears when the item's status has changed. */
   constructor(name, render, describe) {
     Object.assign(this, { name, describe });
     this.list = new VirtualList($(`${name}-list`), { key: (item) => item.id, open: (item) => showDetails(name, item.id), render });
@@ -39,28 +39,28 @@ export class Collection {
   /** Fetches one that is not here; throws when the server does not have it. */
   async need(id) { if (!this.find(id)) this.others.set(id, this.prepared(await ask(this.pathOf(id)))); }
 
-  /** The newest page is there when this returns; older ones follow by themselves. */
+  /** The newest are there when this returns; older ones follow by themselves. */
   async load() {
     const generation = ++this.generation;
     this.arrived.clear();
     this.counted = 0;
-    const newest = await this.page(0);
+    const newest = await this.page(0, firstPage);
     if (generation !== this.generation) return;
     this.total = Math.max(newest.total, this.counted);
     this.replace(newest.items);
-    this.loadOlder(newest.items, generation).catch(() => { /* the stream's end tells that the server has gone */ });
+    quietly(this.loadOlder(newest.items, generation));
   }
 
   async loadOlder(items, generation) {
     while (items.length < Math.min(this.total, capacity)) {
-      const page = await this.page(items.length);
+      const page = await this.page(items.length, pageSize);
       if (generation !== this.generation || page.items.length === 0) return;
       items = items.concat(page.items);
       this.replace(items);
     }
   }
 
-  page(offset) { return ask(`${this.name}?limit=${pageSize}&offset=${offset}`); }
+  page(offset, limit) { return ask(`${this.name}?limit=${limit}&offset=${offset}`); }
 
   /** Takes a list of the server, newest first; what has been heard of since it was made stays. */
   replace(loaded) {
@@ -83,7 +83,7 @@ export class Collection {
     if (total !== undefined) this.total = this.counted = Math.max(this.counted, this.total, total);
   }
 
-  /** Shows one that was just made here, without waiting to hear of it. */
+  /** For one that was just made here. */
   async add(id) {
     await this.fetch([id]);
     this.show({ fromTop: true });
@@ -97,7 +97,7 @@ export class Collection {
       if (this.stale.size < 3) announce(this.describe(this.items.get(id)));
     }
     this.stale.add(id);
-    this.timer ??= setTimeout(() => this.refresh(), 60);
+    this.timer ??= setTimeout(() => quietly(this.refresh()), 60);
   }
 
   async refresh() {
@@ -105,12 +105,10 @@ export class Collection {
     this.stale.clear();
     this.timer = undefined;
     this.show();
-    try {
-      await (ids.length > 30 ? this.load() : this.fetch(ids));
-      ids.forEach((id) => this.list.highlight(id));
-      this.show();
-      ids.forEach((id) => { this.changed?.(id); refreshDetails(`${this.name}/${id}`); });
-    } catch { /* the stream's end tells that the server has gone */ }
+    await (ids.length > 30 ? this.load() : this.fetch(ids));
+    ids.forEach((id) => this.list.highlight(id));
+    this.show();
+    ids.forEach((id) => { this.changed?.(id); refreshDetails(`${this.name}/${id}`); });
   }
 
   // What a kind may have of its own: how an item of the server's becomes one of the list's, what the choice of a status is
@@ -136,7 +134,7 @@ export class Collection {
   }
 }
 
-/** Says how many are shown of how many, and what there is to do when there are none. */
+/** Says how many are shown, and what there is to do when there are none. */
 export function showCount(name, shown, total) {
   const empty = $(`${name}-list`).parentElement.querySelector(".empty");
   if (empty) empty.hidden = total > 0;

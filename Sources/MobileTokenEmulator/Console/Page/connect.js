@@ -35,10 +35,10 @@ $("export").onclick = () => change(async () => {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 });
-$("reset-place").replaceWith(confirmButton("Reset", "Forget everything?", () => change(() => ask("reset", { method: "POST" }), "Back to the state at the start")));
+$("reset-place").replaceWith(confirmButton("Reset", "Forget everything?", () => change(() => ask("reset", undefined, "POST"), "Back to the state at the start")));
 $("import").onclick = () => $("import-file").click();
 $("import-file").onchange = async ({ target }) => {
   const [file] = target.files;
-  if (file) await change(async () => ask("import", { method: "POST", body: await file.text() }), "Imported");
+  if (file) await change(async () => ask("import", await file.text()), "Imported");
   target.value = "";
 };

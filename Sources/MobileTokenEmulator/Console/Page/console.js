@@ -1,7 +1,7 @@
 // The console shows what the server tells and asks it for what the user wants; it decides nothing itself.
 
 import { $, make } from "./dom.js";
-import { follow } from "./server.js";
+import { follow, quietly } from "./server.js";
 import { activations } from "./activations.js";
 import { loadDevice, loadDevices } from "./devices.js";
 import { loadSpaces } from "./spaces.js";
@@ -10,17 +10,15 @@ import { pushes } from "./pushes.js";
 import { operations } from "./operations.js";
 import { refreshOpenOperation } from "./operation.js";
 import { deliveries, loadCallbacks } from "./callbacks.js";
-import { templates } from "./templates.js";
-import { offerTemplates } from "./new-operation.js";
+import { offerTemplates, templates } from "./templates.js";
 import { journal } from "./journal.js";
 import { loadFaults } from "./faults.js";
 import { loadClock } from "./clock.js";
 import { loadConfiguration } from "./connect.js";
 import { openAddressedDetails } from "./details.js";
-import { showStage } from "./stage.js";
+import { isReady, showStage } from "./stage.js";
 import { showGuide } from "./guide.js";
 import { showCounts } from "./counts.js";
-import "./empty.js";
 import "./entry.js";
 import "./template.js";
 import "./views.js";
@@ -43,8 +41,11 @@ function changePeople() {
   showGuide();
 }
 activations.changed = changePeople;
-journal.changedCallbacks = () => loadCallbacks().catch(() => { /* the stream's end tells that the server has gone */ });
-operations.onShow = () => { showCounts(); showStage(); showGuide(); };
+journal.changedCallbacks = () => quietly(loadCallbacks());
+operations.onShow = () => {
+  showCounts();
+  if (isReady()) { showStage(); showGuide(); }
+};
 
 function setConnection(state, text = state) {
   $("connection").dataset.state = state;
@@ -53,10 +54,10 @@ function setConnection(state, text = state) {
 
 async function load() {
   try {
-    // Names of activations first: the journal and the phones show them.
-    await Promise.all([activations.load(), loadDevices(), loadClock()]);
+    // What one looks at first, and the names of activations, which the journal and the phones show.
+    await Promise.all([operations.load(), activations.load(), loadDevices(), loadClock()]);
     await Promise.all([
-      ...[operations, messages, pushes, deliveries, journal, templates].map((one) => one.load()), loadConfiguration(), loadFaults(), loadSpaces(), loadCallbacks(),
+      ...[messages, pushes, deliveries, journal, templates].map((one) => one.load()), loadConfiguration(), loadFaults(), loadSpaces(), loadCallbacks(),
     ]);
     offerTemplates();
     changePeople();

@@ -2,19 +2,14 @@
 
 import { $, make } from "./dom.js";
 import { operations } from "./operations.js";
-import { journal } from "./journal.js";
-import { verdict } from "./judged-code.js";
+import { journal, reasonOf } from "./journal.js";
 
 const counted = new Intl.NumberFormat();
 const names = [["PENDING", "pending"], ["APPROVED", "approved"], ["REJECTED", "rejected"]];
 
 function mostly(entries) {
   const found = new Map();
-  for (const { code } of entries) {
-    if (!code || code.isRight) continue;
-    const { title } = verdict(code);
-    found.set(title, (found.get(title) ?? 0) + 1);
-  }
+  for (const title of entries.filter((one) => one.code?.isRight === false).map(reasonOf)) found.set(title, (found.get(title) ?? 0) + 1);
   return [...found].sort((one, other) => other[1] - one[1])[0]?.[0];
 }
 

@@ -10,9 +10,8 @@ let shown = null;  // what is open: {key, render}
 let isReady = false;
 
 /**
- * Says how the details of a kind are shown. `define(id)` gives `{prepare, render}`: `prepare()` fetches what is missing and
- * returns a promise if that takes time; `render()` gives `{title, status, body, actions}`, and is asked again when it has
- * changed. What `isWide` takes as much of the page as there is.
+ * `define(id)` gives `{isWide, prepare, render}`: `prepare()` fetches what is missing, `render()` gives
+ * `{title, status, body, actions}`, again when something has changed.
  */
 export function defineDetails(kind, define) { kinds.set(kind, define); }
 
@@ -20,7 +19,6 @@ export const showDetails = (kind, id) => go({ open: `${kind}/${id}` });
 
 export const detailsLink = (kind, id, ...content) => make("a", { href: addressOf(kind, id) }, ...content);
 
-/** What is open, if anything: `kind/id`. */
 export const shownKey = () => (drawer.open ? shown?.key : undefined);
 
 export function refreshDetails(key) { if (shownKey() === key && shown?.render) draw(); }
@@ -31,8 +29,7 @@ export function openAddressedDetails() {
 }
 
 onAddress(follow);
-// By the end of the task that closed it: the event "close" comes later than the next click may, which would then take
-// along what is no longer open.
+// The event "close" may come later than the next click, which would then take along what is no longer open.
 new MutationObserver(() => { if (address.open && !drawer.open) go({ open: undefined }); }).observe(drawer, { attributeFilter: ["open"] });
 
 async function follow() {
@@ -69,10 +66,7 @@ function draw() {
   drawer.dataset.key = shown.key;
 }
 
-/**
- * Keeps what a person did in `place`, by the names in `data-action`; the result puts it back into what was drawn anew.
- * `other` gets the focus when what had it has gone.
- */
+/** Keeps what a person did in `place`; the result puts it back into what was drawn anew, or gives the focus to `other`. */
 export function keep(place, other) {
   const kept = [...place.querySelectorAll("[data-action]")].map((one) => ({
     name: one.dataset.action, value: one.value, checked: one.checked, isOpen: one.open, isArmed: one.matches(".armed"),
@@ -93,7 +87,6 @@ export function keep(place, other) {
   };
 }
 
-/** Does what a button of the drawer is for; a refusal is shown beside it. */
 export async function attempt(pressed, perform) {
   pressed.disabled = true;
   await tried(error, perform);
@@ -106,7 +99,6 @@ export const action = (label, perform, kind) =>
 /** The same for what cannot be undone. */
 export const dangerousAction = (label, question, perform) => confirmButton(label, question, (pressed) => attempt(pressed, perform));
 
-/** A heading and what stands below it; nothing when there is nothing. */
 export function section(title, ...content) {
   const shown = content.flat(Infinity).filter(Boolean);
   return shown.length ? [make("h3", title), ...shown] : [];
@@ -118,7 +110,7 @@ export const moments = (all) => make("ol.moments", all.map(([time, content, attr
 
 export const plain = (text) => (text ? make("pre", { tabindex: "0" }, text) : undefined);
 
-/** JSON on several lines, its numbers as they are written; anything else as it is. */
+/** JSON on several lines; anything else as it is. */
 export function pretty(text) {
   try {
     // What a script reads as a number it may round: 100.00, or an amount of twenty digits.
@@ -129,5 +121,4 @@ export function pretty(text) {
   }
 }
 
-/** A QR code on white, large enough for the camera of a phone. */
 export const qrCode = (text, label) => make("img.qr", { alt: label, src: qrURL(text) });

@@ -1,6 +1,6 @@
 import { $, choice, facts, make, options } from "./dom.js";
 import { ago } from "./time.js";
-import { ask } from "./server.js";
+import { ask, at } from "./server.js";
 import { activations } from "./activations.js";
 import { action, detailsLink, moments, refreshDetails, section } from "./details.js";
 
@@ -14,13 +14,12 @@ export async function loadDevices() {
   for (const item of items) devices.set(item.id, item);
 }
 
-/** Fetches one that has changed; one that is gone is forgotten. */
 export async function loadDevice(id) {
-  try { devices.set(id, await ask(`devices/${encodeURIComponent(id)}`)); } catch { devices.delete(id); }
+  try { devices.set(id, await ask(at`devices/${id}`)); } catch { devices.delete(id); }
   refreshDetails(`activations/${id}`);
 }
 
-/** What the server does in a person's place with an activation; nothing when a client of its own has it. */
+/** Nothing for the activation of a client. */
 export function deviceSection(id) {
   const device = devices.get(id);
   if (!device) return [];
@@ -40,7 +39,7 @@ function ruleForm(device) {
   const after = make("input", { type: "number", min: "0", max: "86400", value: device.rule.after, inputmode: "numeric", "data-action": "after" });
   const change = async () => {
     const rule = { ...device.rule, decision: decision.value, after: Number(after.value) };
-    devices.set(device.id, await ask(`devices/${encodeURIComponent(device.id)}/rule`, { method: "PUT", body: rule }));
+    devices.set(device.id, await ask(at`devices/${device.id}/rule`, rule, "PUT"));
     refreshDetails(`activations/${device.id}`);
   };
   return make("div.card",
@@ -48,12 +47,11 @@ function ruleForm(device) {
     make("div.buttons", action("Set the rule", change)));
 }
 
-/** The virtual devices that can decide an operation by hand; those that leave it to a person first. */
+/** Those that can decide by hand; those that leave it to a person first. */
 export const deciders = (operation) => [...devices.values()]
   .filter((one) => operation.userID !== undefined && one.userID === operation.userID && activations.find(one.id)?.status === "ACTIVE")
   .sort((one, other) => (other.rule.decision === "never") - (one.rule.decision === "never"));
 
-// A registration that a client activates, or a device that the server makes.
 $("activation-virtual").onchange = ({ target }) => {
   $("virtual-fields").hidden = !target.checked;
   $("registration-fields").hidden = target.checked;
@@ -62,7 +60,7 @@ $("virtual-decision").append(...options(Object.entries(decisions).toReversed()))
 
 export async function makeDevice(userId) {
   const body = { userId, version: $("virtual-version").value, name: $("virtual-name").value.trim() || undefined, rule: { decision: $("virtual-decision").value } };
-  const device = await ask("devices", { method: "POST", body });
+  const device = await ask("devices", body);
   devices.set(device.id, device);
   return device.id;
 }

@@ -1,4 +1,4 @@
-// The dialogs: each is written as the fields of its form, and gets a head, a place for what goes wrong, and buttons.
+// Dialogs: the page has the fields of each; a head, a place for what goes wrong and buttons are added.
 
 import "./lists.js";
 import { $, make, tried } from "./dom.js";
@@ -14,7 +14,7 @@ for (const dialog of document.querySelectorAll("dialog[data-title]")) {
       second && make("button", { type: "submit", value }, second), make("button", { type: "button", "data-close": true }, "Cancel"))));
 }
 
-/** Calls `perform(value)` when the form is sent, with the value of its button, and closes the dialog when it succeeds. */
+/** `perform` gets the value of the button; when it succeeds, the dialog closes. */
 export function onSubmit(dialog, perform) {
   dialog.querySelector("form").onsubmit = async (event) => {
     event.preventDefault();

@@ -22,10 +22,9 @@ export const make = (name, ...content) => fill((tag) => document.createElement(t
 
 export const draw = (name, ...content) => fill((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag), name, content);
 
-/** A button: `button("Send", send, { class: "primary" })`. */
 export const button = (label, perform, attributes = {}) => make("button", { type: "button", onclick: perform, ...attributes }, label);
 
-/** What there is to choose from: texts, or pairs of a value and its text. */
+/** Texts, or pairs of a value and its text. */
 export const options = (all, chosen) => all.map((one) => {
   const [value, text] = [one].flat();
   return make("option", { value, selected: value === chosen }, text ?? value);
@@ -35,20 +34,28 @@ export const choice = (all, chosen, attributes) => make("select", attributes, op
 
 export const joined = (parts, between) => parts.flatMap((part, index) => (index ? [between, part] : [part]));
 
-/** A path or an address, whose lines end after slashes where there is no room. */
+/** An address whose lines end after slashes. */
 export const breakable = (text) => text.split(/(?<=\/)/).flatMap((part, index) => (index ? [make("wbr"), part] : [part]));
 
 /** `PENDING_COMMIT` and `underWay` as people write them. */
 export function worded(name) {
-  if (!/^[A-Z_]+$/.test(name)) return name === "underWay" ? "under way" : name;
-  const text = name.replaceAll("_", " ");
-  return text[0] + text.slice(1).toLowerCase();
+  if (!/^([A-Z_]+|[a-z]+|underWay)$/.test(name)) return name;
+  const text = name.replace(/_|(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
+  return text[0].toUpperCase() + text.slice(1);
 }
 
-/** A status: quiet words beside a small dot; only what needs a look is red. */
-export const status = (name, text = worded(name)) => make("span.status", { "data-status": name }, text);
+/** A failure without the code of its kind, which is for programs. */
+export const plainly = (failure) => failure?.replace(/^[a-z]+[A-Z]\w*: /, "");
 
-/** Names and values, texts or elements; empty ones are left out. A third element is `"code"`, or `"copy"` for code with a button. */
+const tones = Object.entries({
+  good: "APPROVED ACTIVE accepted delivered active", open: "PENDING CREATED PENDING_COMMIT UNREAD waiting underWay", bad: "FAILED BLOCKED refused failed", warn: "paused",
+});
+
+/** A status: quiet words beside a small dot; only what needs a look is red. */
+export const status = (name, text = worded(name)) =>
+  make("span", { class: `status ${tones.find(([, names]) => names.split(" ").includes(name))?.[0] ?? ""}`, "data-status": name }, text);
+
+/** Names and values; empty ones are left out. A third element is `"code"`, or `"copy"` for code with a button. */
 export const facts = (pairs) => make("dl.facts", pairs.filter(([, value]) => isShown(value)).map(([name, value, kind]) => [
   make("dt", name),
   make("dd", make("span", { class: kind && "mono" }, value instanceof Node ? value : String(value)), kind === "copy" && copyButton(String(value), "Copy", name)),
@@ -80,7 +87,7 @@ export function confirmButton(label, question, perform) {
   return made;
 }
 
-/** Does something; what goes wrong is said in `error`. Returns whether it went well. */
+/** Says in `error` what goes wrong. */
 export async function tried(error, perform, done) {
   error.textContent = "";
   try {

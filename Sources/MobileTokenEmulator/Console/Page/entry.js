@@ -2,7 +2,7 @@
 
 import { breakable, copyButton, facts, make } from "./dom.js";
 import { dateOf } from "./time.js";
-import { ask } from "./server.js";
+import { ask, at } from "./server.js";
 import { defineDetails, detailsLink, folded, plain, pretty, section } from "./details.js";
 import { activationName } from "./activations.js";
 import { callerOf, journal, movement, reasonOf } from "./journal.js";
@@ -34,7 +34,7 @@ function finding(entry) {
 }
 
 defineDetails("journal", (id) => ({
-  prepare: () => (find(id) ? undefined : ask(`journal/${encodeURIComponent(id)}`).then((entry) => { other = entry; })),
+  prepare: () => (find(id) ? undefined : ask(at`journal/${id}`).then((entry) => { other = entry; })),
   render: () => {
     const entry = find(id) ?? other;
     return {

@@ -5,7 +5,7 @@ const presets = [
   ["Slow: 2 s", "Every answer comes two seconds late", { delay: 2 }],
   ["Busy: 503", "Not now, try again after 5 s", { status: 503, retryAfter: 5 }],
   ["Broken: 500", "An internal error; nothing changes", { status: 500 }],
-  ["Lost request", "Connection reset before anything changes", { reset: "before" }],
+  ["Lost request", "Connection reset before the change", { reset: "before" }],
   ["Lost answer", "Connection reset after the change", { reset: "after" }],
   ["Half a body", "The answer breaks off in the middle", { body: "truncated" }],
   ["Garbage", "Something that is no JSON, as JSON", { body: "garbage" }],
@@ -19,7 +19,7 @@ let rules = [];
 export async function loadFaults() { showRules((await ask("faults")).rules); }
 
 const change = (wanted) => tried($("fault-error"), async () =>
-  showRules((await ask("faults", { method: "PUT", body: { rules: typeof wanted === "function" ? wanted() : wanted } })).rules));
+  showRules((await ask("faults", { rules: typeof wanted === "function" ? wanted() : wanted }, "PUT")).rules));
 
 function showRules(now) {
   rules = now;

@@ -1,6 +1,6 @@
-import { $, make, showTotal } from "./dom.js";
+import { $, make, plainly, showTotal } from "./dom.js";
 import { ago, exactTime } from "./time.js";
-import { ask } from "./server.js";
+import { ask, quietly } from "./server.js";
 import { VirtualList } from "./virtual-list.js";
 import { showCount } from "./collection.js";
 import { showDetails } from "./details.js";
@@ -11,10 +11,10 @@ import { verdict } from "./judged-code.js";
 import { groupPolls } from "./polls.js";
 import { showPulse } from "./pulse.js";
 
-const pageSize = 500;
+const pageSize = 200;
 const capacity = 10000;
 
-/** The requests that the server has answered, and the callbacks that it has sent, newest first. */
+/** Requests and callbacks, newest first. */
 export const journal = {
   entries: [],
   last: 0,
@@ -32,18 +32,20 @@ export const journal = {
 
   /** Fetches what came since; many events ask once. */
   touch() {
-    this.timer ??= setTimeout(() => this.refresh().catch(() => { /* the stream's end tells that the server has gone */ }), 60);
+    this.timer ??= setTimeout(() => quietly(this.refresh()), 60);
   },
 
   async refresh() {
     this.timer = undefined;
     const page = await ask(`journal?since=${this.last}&limit=1000`);
-    this.entries = [...page.entries.reverse(), ...this.entries].slice(0, capacity);
-    this.last = page.entries[0]?.id ?? this.last;
-    page.entries.forEach((entry) => this.list.highlight(entry.id));
-    followOperations([...new Set(page.entries.flatMap((entry) => entry.operationIDs ?? []))]);
-    if (page.entries.some((entry) => entry.method !== "GET" && /\/v2\/callbacks/.test(entry.path))) this.changedCallbacks();
-    this.show($("journal-follow").checked);
+    // Another answer may have come meanwhile, to the same question.
+    const entries = page.entries.filter((entry) => entry.id > this.last).reverse();
+    this.entries = [...entries, ...this.entries].slice(0, capacity);
+    this.last = entries[0]?.id ?? this.last;
+    entries.forEach((entry) => this.list.highlight(entry.id));
+    followOperations([...new Set(entries.flatMap((entry) => entry.operationIDs ?? []))]);
+    if (entries.some((entry) => entry.method !== "GET" && /\/v2\/callbacks/.test(entry.path))) this.changedCallbacks();
+    this.show();
     if (page.last > this.last) this.touch();
   },
 
@@ -102,10 +104,8 @@ function textOf(entry) {
   return texts.get(entry);
 }
 
-/** Why a request was refused, in as few words as there are. */
-export const reasonOf = (entry) => (entry.code && !entry.code.isRight ? verdict(entry.code).title : entry.refusal);
+export const reasonOf = (entry) => (entry.code && !entry.code.isRight ? verdict(entry.code).title : plainly(entry.refusal));
 
-/** Who asked: the device, or its user. */
 export const callerOf = (entry) => (entry.activationID ? activationName(entry.activationID) : entry.userID ?? "");
 
 function renderRow({ entry, count }) {
@@ -121,7 +121,7 @@ function renderRow({ entry, count }) {
     count > 1 ? make("span.time.number", "last ", ago(entry.time)) : make("time.time.number", { title: entry.time }, exactTime(entry.time)));
 }
 
-/** A path whose beginning gives way where there is no room: its end tells what was asked for. */
+/** Where there is no room, the beginning gives way: the end tells what was asked for. */
 function shortened(path) {
   const middle = path.lastIndexOf("/", path.lastIndexOf("/") - 1);
   return [make("span.beginning", path.slice(0, Math.max(0, middle))), make("span.end", path.slice(Math.max(0, middle)))];

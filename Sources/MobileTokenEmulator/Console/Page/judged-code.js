@@ -23,7 +23,6 @@ export function verdict(code) {
   };
 }
 
-/** The footnote of a verdict: what was tried, and what of it the server's keys make, too. */
 export function judgedCode(code) {
   const [tried, place] = [
     code.lookAhead === undefined ? undefined : `${code.counter} to ${code.counter + code.lookAhead - 1}`,

@@ -2,9 +2,11 @@
 
 import { make } from "./dom.js";
 import { ago, exactTime } from "./time.js";
+import { ask, askExact, at } from "./server.js";
 import { activationName } from "./activations.js";
 import { detailsLink } from "./details.js";
-import { verdict } from "./judged-code.js";
+import { journal, reasonOf as reasonOfEntry } from "./journal.js";
+import { deliveries } from "./callbacks.js";
 
 const endings = [
   [/\/app\/operation\/list$/, () => "shown"], [/\/app\/operation\/detail$/, () => "opened"], [/\/operation\/detail\/claim$/, () => "claimed"],
@@ -22,7 +24,7 @@ function kindOf(entry) {
 const repeated = new Set(["shown", "opened", "read"]);
 
 /** The moments of an operation, oldest first; what happens again and again is one. */
-export function momentsOf(operation, entries) {
+function momentsOf(operation, entries) {
   const moments = [];
   for (const entry of entries) {
     const kind = kindOf(entry);
@@ -45,9 +47,8 @@ const words = {
 
 export const isRefused = (moment) => moment.kind.endsWith("Refused");
 
-export const reasonOf = ({ entry }) => (entry?.code && !entry.code.isRight ? verdict(entry.code).title : entry?.refusal);
+export const reasonOf = ({ entry }) => entry && reasonOfEntry(entry);
 
-/** The life of an operation as a list; each moment leads to its request. */
 export const timeline = (moments) => make("ol.moments", moments.map((moment) => {
   const said = words[moment.kind];
   const about = [
@@ -63,3 +64,36 @@ export const timeline = (moments) => make("ol.moments", moments.map((moment) => 
       isRefused(moment) && make("p", reasonOf(moment)),
       about && make("p.hint", about)));
 }));
+
+/** What is told of one operation beside what the list knows. */
+export class Story {
+  constructor(id) { Object.assign(this, { id, entries: [], language: "", asked: 0 }); }
+
+  /** Answers may overtake each other: that to the latest question counts. */
+  async load() {
+    const number = ++this.asked;
+    const language = this.language || navigator.language || "";
+    const [{ entries }, preview] = await Promise.all([
+      ask(at`journal?since=0&limit=1000&operation=${this.id}`),
+      // There is none of an operation whose template is gone.
+      askExact(at`operations/${this.id}/preview?language=${language}`).catch(() => undefined),
+    ]);
+    if (number !== this.asked) return false;
+    Object.assign(this, { entries, preview });
+    return true;
+  }
+
+  /** With what the journal has heard of since. */
+  moments(item) {
+    const last = this.entries.at(-1)?.id ?? 0;
+    const newer = journal.entries.filter((entry) => entry.id > last && entry.operationIDs?.includes(this.id)).reverse();
+    return momentsOf(item, [...this.entries, ...newer]);
+  }
+
+  get deliveries() {
+    return [...deliveries.items.values()].filter((one) => one.operationID === this.id).reverse()
+      .map((one) => ({ ...one, last: journal.entries.find((entry) => String(entry.deliveryID) === one.id)?.time ?? one.created }));
+  }
+
+  shown(item) { return this.preview ?? { language: "en", languages: ["en"], operation: { formData: item.formData } }; }
+}

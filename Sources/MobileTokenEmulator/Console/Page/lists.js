@@ -1,12 +1,11 @@
-// The views that are a list: what filters it, the heads of its columns, and the words of its choice. The rows are made
-// where the kind is. Made before anything looks for it.
+// What stands above each list. Made before anything looks for it.
 
 import { make, worded } from "./dom.js";
 
 const lists = {
   operations: {
     filter: "amount, account, user", choices: ["All statuses", "PENDING", "APPROVED", "REJECTED", "CANCELED", "EXPIRED", "FAILED"], create: "operation",
-    row: "operation", columns: ["Status", "What for", "User", "Note", "#Created", "#Time left"], hasGuide: true,
+    row: "operation", columns: ["Status", "What for", "User", "Note", "#When"], hasGuide: true,
   },
   activations: {
     filter: "user, device, identifier", choices: ["All statuses", "CREATED", "PENDING_COMMIT", "ACTIVE", "BLOCKED", "REMOVED"], create: "activation",

@@ -31,11 +31,8 @@ defineDetails("messages", (id) => ({
 onSubmit($("new-message"), async () => {
   const body = $("message-body").value;
   await ask("cloud/inbox/messages", {
-    method: "POST",
-    body: {
-      userId: $("message-user").value.trim(), subject: $("message-subject").value,
-      summary: $("message-summary").value || body.trim().split("\n")[0].slice(0, 200), body, type: $("message-type").value,
-    },
+    userId: $("message-user").value.trim(), subject: $("message-subject").value,
+    summary: $("message-summary").value || body.trim().split("\n")[0].slice(0, 200), body, type: $("message-type").value,
   });
   for (const id of ["message-subject", "message-summary", "message-body"]) $(id).value = "";
   toast("Message created");

@@ -1,13 +1,13 @@
 import { choice, make } from "./dom.js";
-import { ask } from "./server.js";
+import { ask, at } from "./server.js";
 import { action, qrCode, refreshDetails } from "./details.js";
 import { activations } from "./activations.js";
 
-/** Approval without a network: a QR code that a client scans, and the place to type in the code it answers with. */
+/** A QR code that a client scans without a network, and a field for the code that it answers with. */
 export class OfflineApproval {
   constructor(operationID, operation) {
     Object.assign(this, { operationID, operation });
-    this.path = `cloud/operations/${encodeURIComponent(operationID)}/offline`;
+    this.path = at`cloud/operations/${operationID}/offline`;
   }
 
   get choices() {
@@ -15,12 +15,11 @@ export class OfflineApproval {
     return [...activations.items.values()].filter((one) => one.status === "ACTIVE" && one.userID === userID);
   }
 
-  /** Makes a QR code for the chosen activation, or the only one there is. */
   async start() {
     const registration = this.chosen ?? this.choices[0]?.id;
     this.failure = this.verdict = undefined;
     try {
-      const code = await ask(`${this.path}/qr${registration ? `?registrationId=${encodeURIComponent(registration)}` : ""}`);
+      const code = await ask(`${this.path}/qr${registration ? at`?registrationId=${registration}` : ""}`);
       this.code = { ...code, registration };
     } catch (failure) {
       this.failure = failure.message;
@@ -30,7 +29,7 @@ export class OfflineApproval {
 
   async verify(otp) {
     const { nonce, registration } = this.code;
-    const answer = await ask(`${this.path}/otp`, { method: "POST", body: { otp, nonce, registrationId: registration } });
+    const answer = await ask(`${this.path}/otp`, { otp, nonce, registrationId: registration });
     this.verdict = answer.otpValid ? "The code is right." : `The code is wrong; ${answer.remainingAttempts} more attempts.`;
     this.refresh();  // the form may have been drawn anew meanwhile
   }

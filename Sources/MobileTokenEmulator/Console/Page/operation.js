@@ -2,18 +2,16 @@
 
 import { choice, facts, joined, make } from "./dom.js";
 import { ago, dateOf, serverNow, until } from "./time.js";
-import { ask } from "./server.js";
+import { ask, at, quietly } from "./server.js";
 import { attempt, dangerousAction, defineDetails, detailsLink, folded, refreshDetails, section, showDetails, shownKey } from "./details.js";
 import { addressOfFiltered, split } from "./address.js";
 import { onOperation, operations } from "./operations.js";
 import { onDelivery } from "./callbacks.js";
 import { deciders } from "./devices.js";
-import { Story } from "./story.js";
 import { headline } from "./what.js";
-import { isRefused, reasonOf, timeline } from "./life.js";
+import { isRefused, reasonOf, Story, timeline } from "./life.js";
 import { way } from "./way.js";
-import { phone } from "./phone.js";
-import { decisionControls } from "./decide.js";
+import { decisionControls, languages, phone } from "./phone.js";
 import { pushes } from "./pushes.js";
 import { OfflineApproval } from "./offline.js";
 
@@ -33,15 +31,13 @@ function approvalOf(id) {
 
 export function refreshOpenOperation() { if (story) refreshDetails(`operations/${story.id}`); }
 
-// What fails here tells nothing new: the stream's end says that the server has gone.
-const reload = (told) => told.load().then((isNew) => { if (isNew) refreshDetails(`operations/${told.id}`); }, () => {});
+const reload = (told) => quietly(told.load().then((isNew) => { if (isNew) refreshDetails(`operations/${told.id}`); }));
 
 // The journal has heard of what was asked: only another language needs an answer of its own.
 onOperation((id) => refreshDetails(`operations/${id}`));
 onDelivery((one) => refreshDetails(`operations/${one?.operationID}`));
 narrow.onchange = refreshOpenOperation;
 
-/** What one sees first: what the operation asks for, and where it stands. */
 function summary(item, moments) {
   const last = moments.findLast(isRefused);
   const reason = item.statusReason ?? item.rejectReason;
@@ -59,9 +55,9 @@ function phoneColumn(item, told) {
   const controls = (one) => decisionControls(item, one, shown.operation.ui?.flipButtons, attempt);
   return make("div.phone-column",
     phone({ ...shown, status: item.status, owner: device?.name ?? item.userID ?? "Anybody’s phone", controls: device && isPending ? controls(device) : undefined }),
-    make("div.buttons", choice(shown.languages, shown.language, {
+    choice(languages(shown.languages), shown.language, {
       "aria-label": "Language of the phone", "data-action": "language", oninput: ({ target }) => { told.language = target.value; return reload(told); },
-    })),
+    }),
     isPending && section("Other phones", others.slice(0, 9).map((one) => make("div.card", make("p", one.name), controls(one)))),
     isPending && !device && make("p.hint", item.userID ? `A client of ${item.userID}’s decides: there is no virtual phone.` : "Whoever claims it decides."));
 }
@@ -77,7 +73,7 @@ defineDetails("operations", (id) => ({
     const told = story?.id === id ? story : new Story(id);
     const moments = told.moments(item);
     const isPending = item.status === "PENDING";
-    const cancel = () => ask(`cloud/operations/${encodeURIComponent(id)}?statusReason=CANCELED_IN_CONSOLE`, { method: "DELETE" });
+    const cancel = () => ask(at`cloud/operations/${id}?statusReason=CANCELED_IN_CONSOLE`, undefined, "DELETE");
     return {
       title: item.title,
       status: item.status,
@@ -103,7 +99,7 @@ const links = (item, told) => make("p.links", joined([
 
 let proximityStep = 0;
 
-// A proximity code is good for half a minute: one that is shown is kept fresh.
+// A proximity code is good for half a minute.
 setInterval(() => {
   const step = Math.floor(serverNow() / 30000);
   if (step === proximityStep) return;

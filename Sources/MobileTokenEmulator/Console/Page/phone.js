@@ -1,6 +1,7 @@
 // An operation as a phone would show it. Nothing is loaded from elsewhere: of a picture, its address is shown.
 
-import { make } from "./dom.js";
+import { button, make } from "./dom.js";
+import { ask, at } from "./server.js";
 import { grouped } from "./what.js";
 
 const list = (value) => (Array.isArray(value) ? value : []);
@@ -61,23 +62,23 @@ function outcome(name, texts) {
   return make("div.outcome", { "data-status": name }, make("span.mark", { "aria-hidden": "true" }, mark), make("p.heading", title), text("", texts?.[key]));
 }
 
-/** The phone itself: whose it is, and what is on its screen. */
+const languageNames = new Intl.DisplayNames(undefined, { type: "language" });
+
+export const languages = (codes) => codes.map((code) => {
+  try { return [code, languageNames.of(code)]; } catch { return [code]; }  // a template may call them anything
+});
+
 export const frame = (owner, kind, ...content) => make("article", { class: `phone ${kind}`, "aria-label": `${owner}: the phone` },
   make("header", make("span.owner", owner), make("span.speaker", { "aria-hidden": "true" })),
   make("div.glass", { tabindex: "0", role: "group", "aria-label": "Screen" }, content));
 
-/**
- * A phone with an operation.
- *
- * `operation` has `formData`, `ui` and `allowedSignatureType` as devices get them. `controls` are the real buttons in
- * the place of drawn ones; `status` is what became of it, `owner` whose phone it is.
- */
+/** A phone with an `operation` as devices get it; `controls` are real buttons in the place of drawn ones. */
 export function phone({ operation, language, status = "PENDING", owner = "Mobile token", controls, notice }) {
   const { formData = {}, allowedSignatureType } = operation;
   const ui = operation.ui ?? {};
   const before = list(ui.preApprovalScreens).length ? ui.preApprovalScreens : [ui.preApprovalScreen].filter(Boolean);
   const isPending = status === "PENDING";
-  const variants = list(allowedSignatureType?.variants).join(" or ").replaceAll("_", " and ");
+  const variants = list(allowedSignatureType?.variants).join(" or ").replaceAll(" or possession_", " or ").replaceAll("_", " and ");
   const made = frame(owner, "",
     isPending ? before.map(preApproval) : outcome(status, formData.resultTexts),
     make("div.step.main", text("heading large", formData.title), text("message", formData.message), list(formData.attributes).map(attribute),
@@ -86,4 +87,20 @@ export function phone({ operation, language, status = "PENDING", owner = "Mobile
   if (language) made.lang = language;
   if (isPending) made.append(make("footer", notice, controls ?? keys(ui.flipButtons ? ["Approve", "Reject"] : ["Reject", "Approve"])));
   return made;
+}
+
+let count = 0;  // the same phone may be there twice: beside the list, and in the opened operation
+
+/** Real buttons: pressing one is the decision, which a virtual device signs and sends. `attempt(button, perform)` shows what goes wrong. */
+export function decisionControls(operation, device, isFlipped, attempt) {
+  const name = `password-${count += 1}`;
+  const wrong = make("input", { type: "radio", name, value: "wrong", "data-action": `password ${operation.id} ${device.id} wrong` });
+  const right = make("input", { type: "radio", name, value: "right", checked: true, "data-action": `password ${operation.id} ${device.id} right` });
+  const key = (label, kind, decision) => button(label, ({ currentTarget }) => attempt(currentTarget, () => ask(at`devices/${device.id}/decisions`, {
+    operationId: operation.id, decision: decision(), proximityCode: operation.proximityCode,
+  })), { class: kind, "data-action": `${label} ${device.id}`, "aria-label": `${label} as ${device.name}` });
+  const keys = [key("Reject", "", () => "reject"), key("Approve", "primary", () => (wrong.checked ? "wrongPassword" : "approve"))];
+  return make("div.controls", { role: "group", "aria-label": `Decide as ${device.name}` },
+    make("fieldset.password", make("legend", "Password"), make("label.choice", right, "right"), make("label.choice", wrong, "wrong")),
+    make("div.keys", isFlipped ? keys.reverse() : keys));
 }

@@ -7,7 +7,7 @@ api.username = api.password = "";
 /** Where the server is, or the space of it that this page is of. */
 export const root = new URL("../", api);
 
-// What was typed into the page, for as long as its tab is open. Beyond loopback the browser has asked already.
+// What was typed into the page, for as long as its tab is open.
 const credentials = "credentials";
 
 export function setCredentials(user, password) {
@@ -17,7 +17,10 @@ export function setCredentials(user, password) {
 
 export function forgetCredentials() { sessionStorage.removeItem(credentials); }
 
-async function send(path, { method = "GET", body } = {}) {
+/** A path with values in it, whatever is in these: at`devices/${id}`. */
+export const at = ([first, ...others], ...values) => first + others.map((text, index) => encodeURIComponent(values[index]) + text).join("");
+
+async function send(path, body, method = body === undefined ? "GET" : "POST") {
   const headers = body === undefined ? {} : { "Content-Type": "application/json" };
   const known = sessionStorage.getItem(credentials);
   if (known) headers.Authorization = `Basic ${known}`;
@@ -35,19 +38,21 @@ async function send(path, { method = "GET", body } = {}) {
   throw new Error(refusal.responseObject?.message ?? `The server answered ${response.status}.`);
 }
 
-/** Asks the server; throws its message when it refuses. */
-export const ask = async (path, options) => (await send(path, options)).json().catch(() => ({}));
+/** Asks the server, with a body by POST unless another method is given; throws its message when it refuses. */
+export const ask = async (...request) => (await send(...request)).json().catch(() => ({}));
 
 /** The same with numbers as texts, so that 100.00 stays what it is where it is shown. */
-export const askExact = async (path, options) =>
-  JSON.parse(await (await send(path, options)).text(), (key, value, context) => (typeof value === "number" ? context?.source ?? value : value));
+export const askExact = async (...request) =>
+  JSON.parse(await (await send(...request)).text(), (key, value, context) => (typeof value === "number" ? context?.source ?? value : value));
+
+/** Leaves out what tells nothing new when it fails: the stream's end says that the server has gone. */
+export const quietly = (asked) => asked.catch(() => {});
 
 /** Fetches a document as it is: a script would round its long numbers. */
 export const download = async (path) => (await send(path)).blob();
 
-export const qrURL = (text) => new URL(`qr?text=${encodeURIComponent(text)}`, api).href;
+export const qrURL = (text) => new URL(at`qr?text=${text}`, api).href;
 
-/** Calls `handlers[kind]` for everything that changes, and `connected` or `lost` as the connection comes and goes. */
 export function follow(handlers, { connected, lost }) {
   const events = new EventSource(new URL("events", api));
   for (const [kind, handle] of Object.entries(handlers)) {
@@ -55,7 +60,7 @@ export function follow(handlers, { connected, lost }) {
   }
   events.addEventListener("ready", connected);
   events.addEventListener("error", lost);
-  // A page kept for the back button would keep its connection too, and a browser has six for one server.
+  // A page kept for the back button would keep its connection, of which a browser has six for one server.
   addEventListener("pagehide", () => events.close());
   addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 }

@@ -3,7 +3,7 @@ import { ago } from "./time.js";
 import { api, ask, root } from "./server.js";
 import { onView } from "./address.js";
 
-// A space has no spaces of its own: those of its server are listed, and this one is marked.
+// A space has none of its own: it is marked among its server's.
 const [, above, own] = /^(.*?\/)spaces\/([^/]+)\//.exec(api.pathname) ?? [];
 const spacesURL = new URL(own ? `${above}_emulator/spaces` : "spaces", api).href;
 
@@ -34,18 +34,18 @@ function row(space) {
       isOwn ? make("b", name) : make("a", { href: `${new URL(space.url).pathname}/console/` }, name),
       make("p.hint", isOwn && "this one, ", "made ", ago(space.created)),
       space.failure && make("p.bad", space.failure)),
-    !isOwn && confirmButton("Remove", "With all that is in it?", () => change(`${spacesURL}/${encodeURIComponent(space.id)}`, { method: "DELETE" }, "Removed")));
+    !isOwn && confirmButton("Remove", "With all that is in it?", () => change("Removed", `${spacesURL}/${encodeURIComponent(space.id)}`, undefined, "DELETE")));
 }
 
-async function change(path, options, done) {
-  await tried($("spaces-error"), () => ask(path, options), done);
+async function change(done, ...request) {
+  await tried($("spaces-error"), () => ask(...request), done);
   await loadSpaces();
 }
 
 $("new-space").onsubmit = async (event) => {
   event.preventDefault();
   const name = $("space-name").value.trim();
-  await change(spacesURL, { method: "POST", body: name ? { name } : {} }, "Space created");
+  await change("Space created", spacesURL, name ? { name } : {});
   $("space-name").value = "";
 };
 

@@ -1,14 +1,13 @@
 // The phone that rings: beside the list stands the phone of whoever is to decide, with its real buttons.
 
 import { $, announce, button, make } from "./dom.js";
-import { askExact } from "./server.js";
+import { askExact, at } from "./server.js";
 import { keep } from "./details.js";
 import { onOperation, operations } from "./operations.js";
 import { journal, reasonOf } from "./journal.js";
 import { deciders } from "./devices.js";
 import { sentence } from "./what.js";
-import { frame, phone } from "./phone.js";
-import { decisionControls } from "./decide.js";
+import { decisionControls, frame, phone } from "./phone.js";
 import { openDialog } from "./dialogs.js";
 
 const stage = $("stage");
@@ -19,9 +18,10 @@ let failure = "";
 let calling;  // the operation that has rung in this page and was not put away
 let asked = 0;
 
-const isReady = () => "ready" in document.body.dataset;
+/** Whether all is loaded: only what comes later is new. */
+export const isReady = () => "ready" in document.body.dataset;
 
-/** The operation that a phone shows: the newest that waits, one for a virtual phone first; then the last that was shown. */
+/** The newest that waits, one for a virtual phone first; then the last that was shown. */
 function chosen() {
   const waiting = [...operations.items.values()].filter((one) => one.status === "PENDING").slice(-200).reverse();
   const next = waiting.find((one) => deciders(one).length) ?? waiting[0];
@@ -54,7 +54,7 @@ async function prepare(item) {
   const mine = current = { id: item.id, preview: { language: "en", operation: { formData: item.formData } } };
   failure = "";
   const number = ++asked;
-  const preview = await askExact(`operations/${encodeURIComponent(item.id)}/preview?language=${encodeURIComponent(navigator.language)}`).catch(() => undefined);
+  const preview = await askExact(at`operations/${item.id}/preview?language=${navigator.language}`).catch(() => undefined);
   if (number !== asked || !preview) return;
   mine.preview = preview;
   showStage();

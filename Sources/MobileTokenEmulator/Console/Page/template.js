@@ -1,12 +1,11 @@
 // A template that is open: its document on the left, the phone that shows it on the right, while one types.
 
 import { $, make, options, toast } from "./dom.js";
-import { ask, askExact } from "./server.js";
+import { ask, askExact, at } from "./server.js";
 import { action, dangerousAction, defineDetails, showDetails } from "./details.js";
 import { go } from "./address.js";
-import { templates } from "./templates.js";
-import { phone } from "./phone.js";
-import { newOperation } from "./new-operation.js";
+import { newOperation, templates } from "./templates.js";
+import { languages, phone } from "./phone.js";
 
 const skeleton = {
   name: "my_template", data: "A1*A${amount}${currency}*I${iban}",
@@ -39,7 +38,7 @@ function filled(value, parameters, texts) {
 class Draft {
   constructor(name, text) { Object.assign(this, { name, text, parameters: {}, language: "", failure: "", asked: 0, isChanged: false }); }
 
-  /** The document that is written, and what is shown of it. Answers may overtake each other: that to the latest question counts. */
+  /** Answers may overtake each other: that to the latest question counts. */
   async load() {
     const number = ++this.asked;
     let told;
@@ -53,8 +52,8 @@ class Draft {
 
   async preview() {
     const language = this.language || navigator.language || "";
-    const path = `operations/preview?language=${encodeURIComponent(language)}`;
-    if (!this.isChanged && this.name) return askExact(path, { method: "POST", body: { template: this.name, parameters: this.parameters } });
+    const path = at`operations/preview?language=${language}`;
+    if (!this.isChanged && this.name) return askExact(path, { template: this.name, parameters: this.parameters });
     const document = JSON.parse(this.text);
     const parameters = { ...document.parameters, ...this.parameters };
     const languages = Object.keys(document.texts ?? { en: {} }).sort();
@@ -62,7 +61,7 @@ class Draft {
     const texts = { ...document.texts?.en, ...document.texts?.[chosen] };
     const [formData, ui] = [filled(document.formData ?? {}, parameters, texts), document.ui && filled(document.ui, parameters, texts)];
     const body = { operationType: document.operationType ?? document.name, data: filled(document.data ?? "", parameters, {}), formData, allowedSignatureType: document.allowedSignatureType };
-    const preview = await askExact(path, { method: "POST", body: ui ? { ...body, ui } : body });
+    const preview = await askExact(path, ui ? { ...body, ui } : body);
     return { ...preview, languages, language: chosen };
   }
 
@@ -72,19 +71,19 @@ class Draft {
     this.show();
   }
 
-  /** Only what depends on the draft is drawn anew: the fields keep what is typed into them, and the place in it. */
+  /** The fields are not drawn anew: they keep what is typed, and the place in it. */
   show() {
     if (draft !== this) return;  // another one was opened meanwhile
     const shown = this.shown;
     $("draft-error").textContent = this.failure;
     $("draft-phone").replaceChildren(...(shown ? [phone({ ...shown, owner: "Preview" })] : []));
     const choice = $("draft-language");
-    choice.replaceChildren(...options(shown?.languages ?? [], shown?.language));
+    choice.replaceChildren(...options(languages(shown?.languages ?? []), shown?.language));
     $("draft-save").disabled = !this.isChanged;
   }
 
   async save() {
-    const saved = await ask("templates", { method: "POST", body: this.text });
+    const saved = await ask("templates", this.text);
     await templates.load();
     toast("Template saved, until a reset");
     this.isChanged = false;
@@ -123,7 +122,7 @@ defineDetails("templates", (name) => ({
   prepare: async () => {
     const isNew = name === "new";
     if (!isNew && !templates.find(name)) throw new Error("There is no such template");
-    draft = new Draft(isNew ? "" : name, JSON.stringify(isNew ? skeleton : await ask(`templates/${encodeURIComponent(name)}`), null, 2));
+    draft = new Draft(isNew ? "" : name, JSON.stringify(isNew ? skeleton : await ask(at`templates/${name}`), null, 2));
     draft.isChanged = isNew;
     await draft.load();
   },
@@ -135,12 +134,12 @@ defineDetails("templates", (name) => ({
     save.id = "draft-save";
     return {
       title: item?.title ?? "New template",
-      status: item?.name ?? "new",
+      status: [item?.name ?? "new", item?.name],
       body: [body],
       actions: [
         item ? action("New operation of it", () => newOperation(name, draft.parameters), "primary") : null, save,
         item ? dangerousAction("Remove template", "Remove until a reset?", async () => {
-          await ask(`templates/${encodeURIComponent(name)}`, { method: "DELETE" });
+          await ask(at`templates/${name}`, undefined, "DELETE");
           await templates.load();
           go({ open: undefined });
         }) : null,

@@ -18,7 +18,6 @@ export const dateOf = (date) => dates.format(new Date(date));
 
 export const exactTime = (date) => `${timeOf(date)}.${String(new Date(date).getMilliseconds()).padStart(3, "0")}`;
 
-/** A length of time in milliseconds, with no more digits than it needs. */
 export function span(milliseconds) {
   const seconds = milliseconds / 1000;
   if (seconds < 1) return `${Math.max(0, Math.round(milliseconds))} ms`;
@@ -63,11 +62,9 @@ function timed(kind, date, attributes) {
   return element;
 }
 
-/** How long ago something was; it goes on by itself. */
 export const ago = (date, attributes = {}) => timed("ago", date, attributes);
 
-/** How long something can still be done. */
 export const until = (date, attributes = {}) => timed("until", date, attributes);
 
-/** Brings all times in the page up to date: once a second, and when the clock was set. */
+/** Brings all times up to date. */
 export function tick() { document.querySelectorAll("[data-time]").forEach(refresh); }

@@ -1,15 +1,11 @@
 import { make } from "./dom.js";
 
 /**
- * A list of any length: only the rows in view exist, and a row is made anew only when its item has changed.
- *
- * The list itself has the focus, so rows may come and go under it. An item is never changed, but replaced.
+ * A list of any length: only the rows in view exist, and one is made anew only when its item was replaced by another.
+ * The list itself has the focus, so rows may come and go under it.
  */
 export class VirtualList {
-  /**
-   * `render(item)` makes a row; `open(item)` follows a click or Enter; `reachedEnd()` is called when the last row comes
-   * into view.
-   */
+  /** `open(item)` follows a click or Enter, `reachedEnd()` the last row in view. */
   constructor(element, { key, render, open, reachedEnd }) {
     Object.assign(this, { element, key, render, open, reachedEnd });
     this.items = [];
@@ -76,7 +72,7 @@ export class VirtualList {
     }
     for (const [key, { row }] of this.rows) if (inView.get(key)?.row !== row) row.remove();
     this.rows = inView;
-    // In the document's order too, for those who do not see the page; a row that is in order already is not touched.
+    // In the document's order too, for those who do not see the page.
     let previous = this.space;
     for (const { row } of inView.values()) {
       if (previous.nextElementSibling !== row) previous.after(row);
@@ -89,7 +85,7 @@ export class VirtualList {
     if (end === this.items.length) this.reachedEnd?.();
   }
 
-  /** The row of an item at its place: the one there is, if it shows this very item. */
+  /** The row there is, if it shows this very item, or a new one. */
   place(old, item, key, index, height) {
     let row = old?.row;
     if (old?.item !== item) {

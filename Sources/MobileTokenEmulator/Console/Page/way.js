@@ -6,7 +6,7 @@ import { isRefused, reasonOf } from "./life.js";
 
 const radius = 9;
 
-/** The stations of an operation: `{name, note, state, time}`, the state being done, now, bad, later or none. */
+/** `{name, note, state, time}`, the state being done, now, bad, later or none. */
 function stations(item, moments, deliveries) {
   const first = (...kinds) => moments.find((one) => kinds.includes(one.kind));
   const created = first("created");
@@ -42,7 +42,7 @@ function mark(x, y, { state }) {
 
 const shortened = (words, count) => (words.length > count ? `${words.slice(0, count - 1)}…` : words);
 
-/** `deliveries` are those about this operation, newest first. On a narrow page the stations stand below each other. */
+/** `deliveries` are the operation's, newest first. On a narrow page the stations stand below each other. */
 export function way(item, moments, deliveries, isNarrow) {
   const all = stations(item, moments, deliveries);
   const refused = moments.filter(isRefused);
