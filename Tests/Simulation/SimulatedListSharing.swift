@@ -57,7 +57,7 @@ final class SimulatedListSharing: ListSharingMembership {
     private func writeAll(_ receiver: ListReceiver) async {
         while !Task.isCancelled, await self.writeSignal.wait() {
             do {
-                try await self.writePending()
+                try await self.writePending(receiver)
                 try? await self.clock.sleep(for: .milliseconds(100))
             } catch {
                 if let error = error as? MobileTokenError { await receiver.failed(error) }
@@ -67,7 +67,7 @@ final class SimulatedListSharing: ListSharingMembership {
         }
     }
 
-    private func writePending() async throws {
+    private func writePending(_ receiver: ListReceiver) async throws {
         while true {
             guard let lease = self.driver.reliableLease else { throw NoLease() }
             let listings = self.state.withLock { $0.lists.takePending(200) }
@@ -77,7 +77,8 @@ final class SimulatedListSharing: ListSharingMembership {
                     database.write(listings, as: lease)
                 }
                 self.note { "has written \(accepted.count) of \(listings.count) lists, \(Self.lengths(listings))" }
-                self.state.withLock { $0.lists.wrote(listings, accepted: accepted) }
+                let others = self.state.withLock { $0.lists.wrote(listings, accepted: accepted) }
+                for listing in others { await receiver.show(listing) }
             } catch {
                 self.state.withLock { $0.lists.recordFailure(listings) }
                 throw error

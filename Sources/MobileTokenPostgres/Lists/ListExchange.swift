@@ -74,7 +74,7 @@ final class ListExchange: Sendable {
     private func writeAll(_ receiver: ListReceiver) async {
         while !Task.isCancelled, await self.writeSignal.wait() {
             do {
-                if try await self.writePending(), let notifications {
+                if try await self.writePending(receiver), let notifications {
                     try await self.driver.withConnection { try ListTable.notify(notifications.channel, $0) }
                 }
                 await self.pause(Self.writingPause)
@@ -87,14 +87,16 @@ final class ListExchange: Sendable {
     }
 
     /// - Returns: `true` when something was written.
-    private func writePending() async throws -> Bool {
+    private func writePending(_ receiver: ListReceiver) async throws -> Bool {
         var hasWritten = false
         while true {
             guard let lease = self.driver.node.reliableLease else { throw NoLease() }
             let listings = self.state.withLock { $0.lists.takePending(ListTable.pageSize) }
             guard !listings.isEmpty else { return hasWritten }
             do {
-                hasWritten = try await self.write(listings, as: lease) || hasWritten
+                let (isWritten, others) = try await self.write(listings, as: lease)
+                hasWritten = isWritten || hasWritten
+                for listing in others { await receiver.show(listing) }
             } catch {
                 self.state.withLock { $0.lists.recordFailure(listings) }
                 throw error
@@ -102,7 +104,11 @@ final class ListExchange: Sendable {
         }
     }
 
-    private func write(_ listings: [FleetListing], as lease: NodeLease) async throws -> Bool {
+    /// - Returns: Whether something was written, and the lists to be shown in the place of those that were not.
+    private func write(
+        _ listings: [FleetListing],
+        as lease: NodeLease
+    ) async throws -> (isWritten: Bool, others: [FleetListing]) {
         let keys = try await self.store.opened().keys
         let changes = try listings.map { listing in
             let body = try keys.currentSealing.seal(listing.json, as: ListTable.name, of: listing.activationID)
@@ -111,11 +117,11 @@ final class ListExchange: Sendable {
         let written = try await self.driver.withConnection { connection in
             try ListTable.write(changes, as: lease, key: keys.current, connection)
         }
-        self.state.withLock { state in
-            state.lists.wrote(listings, accepted: Set(written.map { ExactString($0.activationID) }))
+        let others = self.state.withLock { state in
             state.cursor.record(written.map(\.place))
+            return state.lists.wrote(listings, accepted: Set(written.map { ExactString($0.activationID) }))
         }
-        return !written.isEmpty
+        return (!written.isEmpty, others)
     }
 
     // MARK: Reading

@@ -56,12 +56,19 @@ package struct SharedLists: Sendable {
     }
 
     /// Lists were written, or refused since another process owns them now.
-    package mutating func wrote(_ listings: [FleetListing], accepted: Set<ExactString>) {
-        for listing in listings {
+    ///
+    /// - Returns: The lists to be shown in the place of those that were refused, which nobody else has seen, nor will take back.
+    package mutating func wrote(_ listings: [FleetListing], accepted: Set<ExactString>) -> [FleetListing] {
+        listings.compactMap { listing in
             let id = ExactString(listing.activationID)
             self.writing[id] = nil
             self.uncertain.remove(id)
-            if accepted.contains(id) { self.known[id] = listing }
+            guard !accepted.contains(id) else {
+                self.known[id] = listing
+                return nil
+            }
+            return self.known[id]
+                ?? FleetListing(activationID: listing.activationID, operations: [], serverDate: listing.serverDate)
         }
     }
 
