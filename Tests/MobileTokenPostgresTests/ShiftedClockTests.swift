@@ -54,7 +54,10 @@ struct ShiftedClockTests {
             let lifetimes = PostgresStoreFixture.lifetimes
             func lease() async throws -> NodeLease {
                 try await store.postgres.withConnection { connection in
-                    let lease = try NodeLease.take(name: "node", reading: .newest, lifetimes, connection)
+                    let epoch = try DatabaseEpoch.quarantine(lifetimes, connection).epoch
+                    let lease = try #require(
+                        try NodeLease.take(name: "node", reading: .newest, in: epoch, lifetimes, connection)
+                    )
                     _ = try FleetTables.take(64, as: lease, connection)
                     return lease
                 }
@@ -72,6 +75,28 @@ struct ShiftedClockTests {
             let second = try await lease()
             #expect(second.number > first.number + 600_000_000)
             #expect(try await write(as: second) == 1)
+        }
+    }
+
+    /// A node may stand still between its look at the quarantine and its lease.
+    @Test func aLeaseIsTakenInTheEpochWhoseQuarantineIsOver() async throws {
+        try await withNodes { nodes in
+            let store = nodes.node()
+            try await store.insert(ActivationStoreConformance.record("a"))
+            let lifetimes = PostgresStoreFixture.lifetimes
+            func take(in epoch: Int64) async throws -> NodeLease? {
+                try await store.postgres.withConnection {
+                    try NodeLease.take(name: "node", reading: .newest, in: epoch, lifetimes, $0)
+                }
+            }
+            let first = try await store.postgres.withConnection { try DatabaseEpoch.quarantine(lifetimes, $0) }
+            #expect(first.rest == .zero)
+            #expect(try await take(in: first.epoch) != nil)
+            try await store.postgres.withConnection { try DatabaseEpoch.begin(after: first.epoch, $0) }
+            #expect(try await take(in: first.epoch) == nil)
+            let second = try await store.postgres.withConnection { try DatabaseEpoch.quarantine(lifetimes, $0) }
+            #expect(second.epoch > first.epoch)
+            #expect(second.rest > .zero)
         }
     }
 

@@ -26,7 +26,7 @@ enum DatabaseEpoch {
     )
 
     /// One of the nodes that notice begins an epoch. No right to the table is needed for it.
-    private static let lock = PostgresStatement("SELECT pg_advisory_xact_lock('incarnation'::regclass::oid::int8)")
+    static let lock = PostgresStatement("SELECT pg_advisory_xact_lock('incarnation'::regclass::oid::int8)")
 
     /// The condition that an epoch is the last one, and the timeline still that of its beginning.
     ///
@@ -97,23 +97,23 @@ enum DatabaseEpoch {
     /// The time in which no right may be given yet: nodes of the epoch before may still rely on theirs.
     struct Quarantine: Sendable, Equatable {
         let epoch: Int64
-        /// By the database's clock, and a lifetime at most.
+        /// By the database's clock, and a lifetime at most; zero when a right may be given.
         let rest: Duration
     }
 
-    /// Returns how long no right may be given yet; `nil` when it may.
-    static func quarantine(_ lifetimes: NodeLifetimes, _ connection: PostgresConnection) throws -> Quarantine? {
+    /// Returns how long no right may be given yet in the epoch of now. The first one has none.
+    static func quarantine(_ lifetimes: NodeLifetimes, _ connection: PostgresConnection) throws -> Quarantine {
         let row = try connection.run(
             """
-            SELECT number, ceil(extract(epoch FROM begun_at - clock_timestamp()) * 1000)::int8 + $1
-            FROM incarnation WHERE number > (SELECT min(number) FROM incarnation)
-            ORDER BY number DESC LIMIT 1
+            SELECT number, CASE WHEN number > (SELECT min(number) FROM incarnation)
+                THEN ceil(extract(epoch FROM begun_at - clock_timestamp()) * 1000)::int8 + $1 ELSE 0 END
+            FROM incarnation ORDER BY number DESC LIMIT 1
             """,
             [.integer(lifetimes.death.wholeMilliseconds)],
             .none
         ).first
-        guard let row else { return nil }
+        guard let row else { throw PostgresError(.unexpectedResult) }
         let rest = Duration.milliseconds(try row.integer(1))
-        return rest > .zero ? Quarantine(epoch: try row.integer(0), rest: min(lifetimes.death, rest)) : nil
+        return Quarantine(epoch: try row.integer(0), rest: max(.zero, min(lifetimes.death, rest)))
     }
 }

@@ -116,14 +116,16 @@ final class Node: Sendable {
                 return try DatabaseEpoch.quarantine(lifetimes, connection)
             }
             let now = self.clock.now
-            if let quarantine, let rest = self.state.withLock({ $0.node.rest(of: quarantine, at: now) }) {
+            if quarantine.rest > .zero, let rest = self.state.withLock({ $0.node.rest(of: quarantine, at: now) }) {
                 try await self.sleep(for: rest)
                 continue
             }
             let newestFormat = self.newestFormat
             let lease = try await self.pool.withConnection {
-                try NodeLease.take(name: name, reading: newestFormat, lifetimes, $0)
+                try NodeLease.take(name: name, reading: newestFormat, in: quarantine.epoch, lifetimes, $0)
             }
+            // Another epoch has begun, whose quarantine has to be waited for.
+            guard let lease else { continue }
             guard self.state.withLock({ $0.node.begin(lease) }) else {
                 await self.leave(lease)
                 throw Self.closed()

@@ -21,26 +21,37 @@ extension NodeLease {
     /// Numbers follow the database's clock, in microseconds, so that they grow even when the database was put back to a state in
     /// which the latest ones had not been given; and each is greater than the one before, so that they grow even when the
     /// clock was put back.
+    ///
+    /// - Parameter epoch: The epoch whose quarantine is over. A node may have stood still since it looked.
+    /// - Returns: `nil` when another epoch has begun.
     static func take(
         name: String,
         reading newestFormat: RecordFormat,
+        in epoch: Int64,
         _ lifetimes: NodeLifetimes,
         _ connection: PostgresConnection
-    ) throws -> NodeLease {
+    ) throws -> NodeLease? {
         let sentAt = ContinuousClock.now
-        let rows = try connection.run(
-            """
-            WITH next AS (
-                UPDATE fence SET last = greatest(last + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::int8)
-                RETURNING last
-            )
-            INSERT INTO node (number, name, expires_at, newest_format)
-            SELECT last, $1, clock_timestamp() + $2 * interval '1 millisecond', $3 FROM next
-            RETURNING number
-            """,
-            [.text(name), .integer(lifetimes.death.wholeMilliseconds), .integer(newestFormat.rawValue)]
-        )
-        guard let row = rows.first else { throw PostgresError(.unexpectedResult) }
+        // No epoch begins between the look and the lease.
+        let results = try connection.run([
+            DatabaseEpoch.lock,
+            PostgresStatement(
+                """
+                WITH next AS (
+                    UPDATE fence SET last = greatest(last + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::int8)
+                    WHERE \(DatabaseEpoch.isCurrent("$4")) RETURNING last
+                )
+                INSERT INTO node (number, name, expires_at, newest_format)
+                SELECT last, $1, clock_timestamp() + $2 * interval '1 millisecond', $3 FROM next
+                RETURNING number
+                """,
+                [
+                    .text(name), .integer(lifetimes.death.wholeMilliseconds), .integer(newestFormat.rawValue),
+                    .integer(epoch),
+                ]
+            ),
+        ])
+        guard let row = results.last?.first else { return nil }
         return NodeLease(number: try row.integer(0), reliableUntil: sentAt + lifetimes.reliance)
     }
 
