@@ -156,7 +156,6 @@ extension Plan {
             callOfDatabaseRefused: chance(0.5),
             callOfDatabaseLate: chance(0.3)
         )
-        self.sharesLists = draw.happens(0.3)
         // One world in three is a busy one.
         let count = 4 + draw.below(draw.happens(0.33) ? 160 : 24)
         let isTroubled = (0..<Self.troubleCount).map { _ in draw.happens(0.5) }

@@ -43,8 +43,11 @@ import TestSupport
             ("noCheckAfterThaw", ["its node's lease is over"]),
             ("noEndOfRight", ["its node's lease is over"]),
             ("sendsTooLate", ["its node's lease is over"]),
-            ("permitAfterCounter", ["its node's lease is over", "arrives later than its receipt says that it can"]),
-            ("proxyPageIsRefusal", ["an outcome says refused, and the bank did it"]),
+            (
+                "permitAfterCounter",
+                ["its node's lease is over", "may sign by now", "arrives later than its receipt says that it can"]
+            ),
+            ("proxyPageIsRefusal", ["says refused, and the bank did it"]),
             ("keepsWeakToken", ["gave way to one of fewer factors"]),
             ("claimsAfterAction", ["ran twice"]),
         ]
