@@ -50,14 +50,24 @@ struct NodeStateTests {
     }
 
     @Test mutating func aQuarantineIsWaitedForOnce() {
-        let quarantine = DatabaseEpoch.Quarantine(epoch: 2, rest: .seconds(6))
-        #expect(self.node.rest(of: quarantine, at: .seconds(100)) == .seconds(6))
-        #expect(self.node.rest(of: quarantine, at: .seconds(104)) == .seconds(2))
-        let late = DatabaseEpoch.Quarantine(epoch: 2, rest: .seconds(1))
-        #expect(self.node.rest(of: late, at: .seconds(104)) == .seconds(1))
-        #expect(self.node.rest(of: quarantine, at: .seconds(106)) == nil)
-        let next = DatabaseEpoch.Quarantine(epoch: 3, rest: .seconds(6))
-        #expect(self.node.rest(of: next, at: .seconds(106)) == .seconds(6))
+        func quarantine(_ number: Int64, begun: Int64 = 1, rest: Duration) -> DatabaseEpoch.Quarantine {
+            DatabaseEpoch.Quarantine(epoch: .init(number: number, begun: begun), rest: rest)
+        }
+        let first = quarantine(2, rest: .seconds(6))
+        #expect(self.node.rest(of: first, at: .seconds(100)) == .seconds(6))
+        #expect(self.node.rest(of: first, at: .seconds(104)) == .seconds(2))
+        #expect(self.node.rest(of: quarantine(2, rest: .seconds(1)), at: .seconds(104)) == .seconds(1))
+        #expect(self.node.rest(of: first, at: .seconds(106)) == nil)
+        #expect(self.node.rest(of: quarantine(3, rest: .seconds(6)), at: .seconds(106)) == .seconds(6))
+    }
+
+    /// A failover that loses an epoch lets its number be given again.
+    @Test mutating func anotherEpochOfTheSameNumberHasAQuarantineOfItsOwn() {
+        let lost = DatabaseEpoch.Quarantine(epoch: .init(number: 2, begun: 1_000), rest: .seconds(6))
+        let again = DatabaseEpoch.Quarantine(epoch: .init(number: 2, begun: 9_000), rest: .seconds(6))
+        #expect(self.node.rest(of: lost, at: .seconds(100)) == .seconds(6))
+        #expect(self.node.rest(of: lost, at: .seconds(106)) == nil)
+        #expect(self.node.rest(of: again, at: .seconds(106)) == .seconds(6))
     }
 
     @Test mutating func aHeartbeatCountsForTheSeatThatSentIt() {

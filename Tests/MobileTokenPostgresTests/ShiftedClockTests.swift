@@ -84,7 +84,7 @@ struct ShiftedClockTests {
             let store = nodes.node()
             try await store.insert(ActivationStoreConformance.record("a"))
             let lifetimes = PostgresStoreFixture.lifetimes
-            func take(in epoch: Int64) async throws -> NodeLease? {
+            func take(in epoch: DatabaseEpoch.Identity) async throws -> NodeLease? {
                 try await store.postgres.withConnection {
                     try NodeLease.take(name: "node", reading: .newest, in: epoch, lifetimes, $0)
                 }
@@ -92,11 +92,19 @@ struct ShiftedClockTests {
             let first = try await store.postgres.withConnection { try DatabaseEpoch.quarantine(lifetimes, $0) }
             #expect(first.rest == .zero)
             #expect(try await take(in: first.epoch) != nil)
-            try await store.postgres.withConnection { try DatabaseEpoch.begin(after: first.epoch, $0) }
+            try await store.postgres.withConnection { try DatabaseEpoch.begin(after: first.epoch.number, $0) }
             #expect(try await take(in: first.epoch) == nil)
             let second = try await store.postgres.withConnection { try DatabaseEpoch.quarantine(lifetimes, $0) }
-            #expect(second.epoch > first.epoch)
+            #expect(second.epoch.number > first.epoch.number)
             #expect(second.rest > .zero)
+            // A failover loses that epoch, and another one gets its number.
+            try nodes.connect().run(
+                "UPDATE incarnation SET begun_at = begun_at + interval '1 second' WHERE number = \(second.epoch.number)"
+            )
+            #expect(try await take(in: second.epoch) == nil)
+            let third = try await store.postgres.withConnection { try DatabaseEpoch.quarantine(lifetimes, $0) }
+            #expect(third.epoch.number == second.epoch.number)
+            #expect(try await take(in: third.epoch) != nil)
         }
     }
 

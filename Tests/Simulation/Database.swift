@@ -45,6 +45,14 @@ struct Database {
         var number: Int64 = 0
         var server = Server()
         var begun: Int64?
+
+        /// What tells it from another one of its number.
+        var identity: Identity { Identity(number: self.number, begun: self.begun) }
+
+        struct Identity: Equatable {
+            let number: Int64
+            let begun: Int64?
+        }
     }
 
     /// The time without a heartbeat after which the others take over.
@@ -91,9 +99,9 @@ struct Database {
     }
 
     /// The time in which no lease may be given yet, and the epoch that began it.
-    func quarantine(at now: Int64) -> (epoch: Int64, rest: Int64) {
+    func quarantine(at now: Int64) -> (epoch: Epoch.Identity, rest: Int64) {
         let rest = self.epoch.begun.map { $0 + Self.lifetime - now } ?? 0
-        return (self.epoch.number, min(Self.lifetime, max(0, rest)))
+        return (self.epoch.identity, min(Self.lifetime, max(0, rest)))
     }
 
     /// As a change looks at it: by the timeline alone.
@@ -105,8 +113,8 @@ struct Database {
 
     /// - Parameter epoch: The epoch whose quarantine is over; `nil` for any.
     /// - Returns: `nil` when another one has begun.
-    mutating func takeLease(name: String, in epoch: Int64?, at now: Int64) -> Int64? {
-        guard epoch.map({ self.isCurrent($0) }) ?? true else { return nil }
+    mutating func takeLease(name: String, in epoch: Epoch.Identity?, at now: Int64) -> Int64? {
+        guard epoch.map({ self.isCurrent($0.number) && $0 == self.epoch.identity }) ?? true else { return nil }
         self.lastFence = max(self.lastFence + 1, now / 1_000)
         self.nodes[self.lastFence] = Node(name: name, expires: now + Self.lifetime)
         return self.lastFence

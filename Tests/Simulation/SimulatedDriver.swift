@@ -15,7 +15,7 @@ final class SimulatedDriver: JournalDriver {
         var keeper: Task<Void, Never>?
         var isClosed = false
         /// The quarantine that was waited for last, and when it ends by the node's own clock: that of the database may be set back.
-        var quarantine: (epoch: Int64, end: ContinuousClock.Instant)?
+        var quarantine: (epoch: Database.Epoch.Identity, end: ContinuousClock.Instant)?
     }
 
     /// The part of a lifetime that a node relies on.
@@ -309,7 +309,7 @@ extension SimulatedDriver.State {
     mutating func lose() { (self.lease, self.locks) = (nil, []) }
 
     /// Returns how long a quarantine has still to be waited for; `nil` when it is over.
-    mutating func rest(of quarantine: (epoch: Int64, rest: Int64)) -> Duration? {
+    mutating func rest(of quarantine: (epoch: Database.Epoch.Identity, rest: Int64)) -> Duration? {
         guard let known = self.quarantine, known.epoch == quarantine.epoch else {
             self.quarantine = (quarantine.epoch, .now + .nanoseconds(quarantine.rest))
             return .nanoseconds(quarantine.rest)

@@ -94,9 +94,27 @@ enum DatabaseEpoch {
         ])
     }
 
+    /// An epoch, and no other one of its number: a failover that loses an epoch lets its number be given again.
+    struct Identity: Sendable, Equatable {
+        let number: Int64
+        /// When it began by the database's clock, in microseconds since 1970.
+        let begun: Int64
+    }
+
+    /// The condition that an epoch is the one of its number that began at its time.
+    ///
+    /// - Parameters:
+    ///   - number: The place of the epoch's number in the statement.
+    ///   - begun: The place of its beginning.
+    static func isSame(_ number: String, _ begun: String) -> String {
+        "EXISTS (SELECT FROM incarnation WHERE number = \(number) AND \(self.begun) = \(begun))"
+    }
+
+    private static let begun = "(extract(epoch FROM begun_at) * 1000000)::int8"
+
     /// The time in which no right may be given yet: nodes of the epoch before may still rely on theirs.
     struct Quarantine: Sendable, Equatable {
-        let epoch: Int64
+        let epoch: Identity
         /// By the database's clock, and a lifetime at most; zero when a right may be given.
         let rest: Duration
     }
@@ -105,7 +123,7 @@ enum DatabaseEpoch {
     static func quarantine(_ lifetimes: NodeLifetimes, _ connection: PostgresConnection) throws -> Quarantine {
         let row = try connection.run(
             """
-            SELECT number, CASE WHEN number > (SELECT min(number) FROM incarnation)
+            SELECT number, \(self.begun), CASE WHEN number > (SELECT min(number) FROM incarnation)
                 THEN ceil(extract(epoch FROM begun_at - clock_timestamp()) * 1000)::int8 + $1 ELSE 0 END
             FROM incarnation ORDER BY number DESC LIMIT 1
             """,
@@ -113,7 +131,10 @@ enum DatabaseEpoch {
             .none
         ).first
         guard let row else { throw PostgresError(.unexpectedResult) }
-        let rest = Duration.milliseconds(try row.integer(1))
-        return Quarantine(epoch: try row.integer(0), rest: max(.zero, min(lifetimes.death, rest)))
+        let rest = Duration.milliseconds(try row.integer(2))
+        return Quarantine(
+            epoch: Identity(number: try row.integer(0), begun: try row.integer(1)),
+            rest: max(.zero, min(lifetimes.death, rest))
+        )
     }
 }

@@ -27,7 +27,7 @@ extension NodeLease {
     static func take(
         name: String,
         reading newestFormat: RecordFormat,
-        in epoch: Int64,
+        in epoch: DatabaseEpoch.Identity,
         _ lifetimes: NodeLifetimes,
         _ connection: PostgresConnection
     ) throws -> NodeLease? {
@@ -39,7 +39,7 @@ extension NodeLease {
                 """
                 WITH next AS (
                     UPDATE fence SET last = greatest(last + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::int8)
-                    WHERE \(DatabaseEpoch.isCurrent("$4")) RETURNING last
+                    WHERE \(DatabaseEpoch.isCurrent("$4")) AND \(DatabaseEpoch.isSame("$4", "$5")) RETURNING last
                 )
                 INSERT INTO node (number, name, expires_at, newest_format)
                 SELECT last, $1, clock_timestamp() + $2 * interval '1 millisecond', $3 FROM next
@@ -47,7 +47,7 @@ extension NodeLease {
                 """,
                 [
                     .text(name), .integer(lifetimes.death.wholeMilliseconds), .integer(newestFormat.rawValue),
-                    .integer(epoch),
+                    .integer(epoch.number), .integer(epoch.begun),
                 ]
             ),
         ])

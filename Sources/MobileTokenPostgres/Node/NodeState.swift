@@ -29,7 +29,7 @@ struct NodeState: Sendable {
     private var lastUse = Duration.zero
     private var isKept = false
     /// The quarantine that was waited for last, and when it ends.
-    private var quarantine: (epoch: Int64, end: Duration)?
+    private var quarantine: (epoch: DatabaseEpoch.Identity, end: Duration)?
 
     // MARK: Use
 
