@@ -279,6 +279,8 @@ enum EmulatorCommands {
     }
 
     private static func stop(_ emulator: Emulator, _ invocation: Invocation) async throws {
+        // A signal has led here, perhaps, after which a command is ended by force when it takes long: not in the middle of an export.
+        TerminationSignals.mustFinish.store(true, ordering: .releasing)
         if let file = invocation["export-on-exit"] {
             try await emulator.export(toFile: file)
         }
