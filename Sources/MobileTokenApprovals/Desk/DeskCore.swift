@@ -255,7 +255,7 @@ final class DeskCore: Sendable {
             )
             let answer = try await self.server.unpaced.create(operation)
             guard try record.mayBeOurs(answer.value, index) else {
-                // Canceled as ours, it would be taken from somebody else; ours may be there as well.
+                // Taken for ours, somebody else's operation would be canceled. The one that was asked for may exist all the same.
                 throw ServerFailure(
                     .unanswered(isOutcomeUnknown: true),
                     code: "invalidResponse",

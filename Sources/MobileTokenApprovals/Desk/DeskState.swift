@@ -225,21 +225,4 @@ extension QuestionRecord {
     var ends: Int64 {
         self.parts.compactMap(\.expires).min() ?? self.asked.addingSaturated(self.terms.seconds * 1_000)
     }
-
-    /// When a creation is repeated next that is taken for lost; `nil` when there is none that may be.
-    func nextCreation(after date: Int64, patience: Int64) -> Int64? {
-        self.parts.indices.compactMap { index in
-            guard let sent = self.parts[index].sent else { return nil }
-            let moment = max(date, sent.addingSaturated(patience))
-            return self.toSend(at: moment, patience: patience).contains(index) ? moment : nil
-        }.min()
-    }
-
-    /// When the desk gives up by its own clock, while people may decide: an approval that was given in time and could be used still would
-    /// be known by then.
-    var givenUp: Int64? {
-        guard self.state.isPending else { return nil }
-        let limit = (self.terms.seconds * 1_000).addingSaturated(self.terms.validFor).addingSaturated(60_000)
-        return self.asked.addingSaturated(limit).addingSaturated(1)
-    }
 }

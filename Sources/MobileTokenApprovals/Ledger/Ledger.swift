@@ -99,7 +99,7 @@ struct Ledger: Sendable {
         SHA256.hash(Array("mobile-token person\0\(audience)\0\(user)".utf8))
     }
 
-    /// Digests of all user ids of people: whoever has several has one phone, and one patience.
+    /// Returns digests of all user ids of people, so that limits count a person once, under whichever id each question asks.
     private func digests(of people: [Person]) -> [[UInt8]] {
         let users = Set(people.flatMap { $0.users.map { ExactString($0) } })
         return users.map { Self.digest(of: $0.string, audience: self.audience) }

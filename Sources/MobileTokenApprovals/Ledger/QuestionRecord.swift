@@ -140,6 +140,23 @@ struct QuestionRecord: Sendable, Equatable, Codable {
         return indices
     }
 
+    /// When a lost creation is repeated next; `nil` when none may be.
+    func nextCreation(after date: Int64, patience: Int64) -> Int64? {
+        self.parts.indices.compactMap { index in
+            guard let sent = self.parts[index].sent else { return nil }
+            let moment = max(date, sent.addingSaturated(patience))
+            return self.toSend(at: moment, patience: patience).contains(index) ? moment : nil
+        }.min()
+    }
+
+    /// When a question that is still open is given up, by the desk's clock: an approval that was given in time, and can still be used, would
+    /// be known by then.
+    var givenUp: Int64? {
+        guard self.state.isPending else { return nil }
+        let limit = (self.terms.seconds * 1_000).addingSaturated(self.terms.validFor).addingSaturated(60_000)
+        return self.asked.addingSaturated(limit).addingSaturated(1)
+    }
+
     /// Notes, before it is sent, that a creation is.
     mutating func send(_ index: Int, at now: Int64) {
         self.parts[index].sent = now

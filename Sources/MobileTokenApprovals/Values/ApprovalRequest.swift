@@ -60,8 +60,8 @@ public struct ApprovalRequest: Sendable, Identifiable {
     public var offlineRegistrations: [String: String] = [:]
     /// The public keys of people's devices, by user id, learned by another way than the server; empty when the server's word is enough.
     ///
-    /// With any, everybody who is asked needs one that nobody else has, and only an approval counts whose data one of them has signed. A lie of the server is
-    /// noticed then. The device must sign by itself: an agent does so with `signsByDevice`, a bank's app when it is made to.
+    /// With any, everybody who is asked needs a key that nobody else has. Then an approval counts only if one of its person's keys has signed
+    /// the data, so that a lie of the server is noticed. The device must sign by itself: an agent does so with `signsByDevice`, a bank's app when it is made to.
     public var deviceKeys: [String: [DeviceKey.PublicKey]] = [:]
     /// The fate of the question when the waiting task is canceled.
     public var onCancel: Cancellation = .withdraw

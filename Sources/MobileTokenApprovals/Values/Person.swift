@@ -29,7 +29,7 @@ public struct Person: Sendable, Hashable, Codable, ExpressibleByStringLiteral, C
 
     /// Returns whether both may be the same person: a name or a user id in common, whatever the case, the width and the blanks around it.
     ///
-    /// Too much is better than too little where it keeps somebody out: a server's database may take such names for one.
+    /// A server's database may take such names for one. It is safer to exclude somebody too many than too few.
     func mayBe(_ other: Person) -> Bool {
         let names = Set(([self.id] + self.users).map(Self.folded))
         return ([other.id] + other.users).contains { names.contains(Self.folded($0)) }

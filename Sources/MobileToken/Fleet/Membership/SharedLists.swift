@@ -11,7 +11,7 @@ package struct SharedLists: Sendable {
     private var writing: [ExactString: FleetListing] = [:]
     /// The lists that were not found yet while all are read from the beginning.
     private var unconfirmed: Set<ExactString>?
-    /// The lists of which an earlier state may be shared that nobody knows of.
+    /// The lists whose last write may or may not have been carried out: others may see a state that is not known here.
     private var uncertain: Set<ExactString> = []
     /// Indicates that everything was read once.
     private var isComplete = false
@@ -57,7 +57,7 @@ package struct SharedLists: Sendable {
 
     /// Lists were written, or refused since another process owns them now.
     ///
-    /// - Returns: The lists to be shown in the place of those that were refused, which nobody else has seen, nor will take back.
+    /// - Returns: The list to show in place of each refused one: the shared one, or an empty one. Nobody else would take a refused list back.
     package mutating func wrote(_ listings: [FleetListing], accepted: Set<ExactString>) -> [FleetListing] {
         listings.compactMap { listing in
             let id = ExactString(listing.activationID)
