@@ -37,6 +37,10 @@ struct JournalModelTests {
 private final class Model: Sendable {
     static let ids = ["a", "b"]
     private static let key = SecureRandom.secret(Sealing.keyByteCount)
+    private static let nothingSent = DecisionOutcome.Result.refused(
+        code: MobileTokenError.Code.storeOutcomeUnknown.description,
+        serverCode: nil
+    )
 
     private struct State {
         var generator: SeededGenerator
@@ -46,6 +50,8 @@ private final class Model: Sendable {
         var told: [String: DecisionOutcome.Result] = [:]
         /// Decisions whose outcome is not known yet.
         var open: [(id: String, move: UInt64, operation: String, journal: Int)] = []
+        /// The operations that nothing was signed for.
+        var unsigned: Set<String> = []
         var operationCount = 0
         var backups: [MemoryDriver.Contents] = []
         var faults: [String] = []
@@ -120,7 +126,10 @@ private final class Model: Sendable {
                 try await turn.update(recording: intent) { $0.takeMove() + 1 }
             }
         }
-        guard let move else { return }
+        guard let move else {
+            self.state.withLock { _ = $0.unsigned.insert(operation) }
+            return
+        }
         let isNew = self.state.withLock { state in
             state.open.append((id, move, operation, number))
             return state.used.insert("\(id) \(move)").inserted
@@ -169,7 +178,10 @@ private final class Model: Sendable {
             guard let operation = receipt.intent.personalData?.operationID, let outcome = receipt.outcome else {
                 continue
             }
-            let isItsOwn = outcome.localDate.timeIntervalSince1970 == Double(operation)
+            // A journal writes by itself that nothing was sent of an intent whose own write it had no answer for.
+            let isItsOwn =
+                outcome.localDate.timeIntervalSince1970 == Double(operation)
+                || outcome.result == Self.nothingSent && self.state.withLock { $0.unsigned.contains(operation) }
             #expect(isItsOwn, "\(self.seed): the outcome of another operation")
             if outcome.result.weight > results[operation]?.weight ?? 0 { results[operation] = outcome.result }
         }
