@@ -39,7 +39,8 @@ extension OperationsFleet {
     /// Decides on operations of an activation, provided that this process polls it.
     ///
     /// Of several processes only the one that polls an activation should decide without a person. While `body` runs, the
-    /// activation is not given to another process, and a fleet that is stopped waits for it.
+    /// activation is not given to another process, and a fleet that is stopped waits for it. A process that stood still meanwhile, and
+    /// has lost the activation, signs no decision any more.
     ///
     /// ```swift
     /// try await fleet.withDecision(on: news.activationID) { operations in
@@ -48,8 +49,8 @@ extension OperationsFleet {
     /// ```
     ///
     /// - Returns: The result of `body`.
-    /// - Throws: ``MobileTokenError/Code/notPolledHere`` before anything is decided; what ended the activation; what `body`
-    ///   throws.
+    /// - Throws: ``MobileTokenError/Code/notPolledHere`` before anything is decided, also from `body`; what ended the activation; what
+    ///   `body` throws.
     public func withDecision<Result: Sendable>(
         on activationID: String,
         _ body: @Sendable (OperationsService) async throws -> Result
@@ -69,7 +70,8 @@ extension OperationsFleet {
             decisions.end()
             if decisions.count == 0 { self.decisions[bucket] = nil }
         }
-        return try await body(service)
+        let right = DecisionRight { guard membership.holds(bucket) else { throw MobileTokenError.notPolledHere } }
+        return try await DecisionRight.$current.withValue(right) { try await body(service) }
     }
 }
 

@@ -135,6 +135,7 @@ extension Activation {
         defer { permit?.end(.unused) }
         try caller?.checkIsWaiting()
         try self.server.unfinished.begin()
+        if request.decision != nil { try DecisionRight.check() }
         defer { self.server.unfinished.end() }
         // Before the counter moves: a right that is renewed meanwhile does not make an older value younger.
         let (notAfter, now) = (turn.notAfter, ContinuousClock.now)

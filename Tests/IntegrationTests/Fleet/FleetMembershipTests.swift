@@ -135,6 +135,29 @@ import TestSupport
         }
     }
 
+    /// It stood still between its look and its signature: another process decides by now.
+    @Test func whoLosesItBeforeItSignsDecidesNothing() async throws {
+        try await self.withFleet { stage, fleet, ids in
+            await self.membership.assign([0, 1])
+            await stage.advance(fleet) { await fleet.health.counts == [.active: ids.joined().count] }
+            for number in 0..<ids.joined().count {
+                _ = try await stage.emulator.cloud.createOperation("login", userID: "user \(number)")
+            }
+            let error = await #expect(throws: MobileTokenError.self) {
+                try await fleet.withDecision(on: ids[0][0]) { operations in
+                    let operation = try #require(try await operations.operations().first)
+                    self.membership.lose([0])
+                    try await operations.reject(operation)
+                }
+            }
+            #expect(error?.code == .notPolledHere)
+            let byHand = try await fleet.operations(of: ids[0][0])
+            let operation = try #require(try await byHand.operations().first)
+            try await byHand.reject(operation)
+            #expect(try await byHand.operations().isEmpty)
+        }
+    }
+
     @Test func processesDivideTheCap() async throws {
         try await self.withFleet(rate: 200) { stage, fleet, ids in
             await self.membership.assign([0, 1], processCount: 400)  // of 200 requests a second
