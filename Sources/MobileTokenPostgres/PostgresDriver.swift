@@ -70,6 +70,7 @@ package final class PostgresDriver: JournalDriver {
             keys: keys,
             marks: marks,
             isShared: true,
+            mayLoseOutcomes: true,
             patience: self.configuration.connectTimeout
         )
     }

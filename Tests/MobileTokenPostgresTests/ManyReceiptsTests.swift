@@ -117,6 +117,7 @@ struct ManyReceiptsTests {
                 (StoredReceipts.receipts(of: nil, after: 9, limit: 9), ["receipt_number_key"]),
                 (StoredReceipts.receipts(of: "a1", after: 9, limit: 9), ["receipt_of_activation"]),
                 (StoredReceipts.open(of: "a1"), ["receipt_open"]),
+                (StoredReceipts.open(of: nil), ["receipt_open"]),
                 (StoredReceipts.insertion(outcome(tag: nil)), ["receipt_open"]),
                 (StoredReceipts.insertion(outcome(tag: WriteTag(rawValue: 1))), ["receipt_open"]),
                 (

@@ -343,7 +343,8 @@ struct Database {
 
     func receipts(_ query: ReceiptQuery) -> ReceiptPage {
         switch query {
-        case .open(let id): self.page(.max) { $0.isOpen && $0.sealed.activationID == id }
+        case .open(let id):
+            self.page(.max) { entry in entry.isOpen && id.map { $0 == entry.sealed.activationID } ?? true }
         case .openSelected: ReceiptPage(rows: [])  // only an auditor asks, who erases
         case .entries(let number, let limit): self.page(limit) { $0.number > number }
         case .receipts(let id, let number, let limit):

@@ -60,6 +60,7 @@ final class SimulatedDriver: JournalDriver {
             keys: keys,
             marks: self.world.defect == .noMarks ? nil : self.node.marks,
             isShared: true,
+            mayLoseOutcomes: true,
             patience: .seconds(5)
         )
     }

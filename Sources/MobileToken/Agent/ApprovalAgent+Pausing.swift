@@ -24,7 +24,7 @@ extension ApprovalAgent {
     private static let pauseCheckInterval = Duration.seconds(2)
 
     /// Asks the stores for a pause as often as the fleet searches them, or after each poll of an only activation, until the calling
-    /// task is canceled. Nothing else waits for their answers.
+    /// task is canceled; for lost outcomes too. Nothing else waits for their answers.
     func watchForPauses() async {
         guard !self.fleet.stores.isEmpty else { return }
         await self.fleet.only?.follow(for: ObjectIdentifier(self)) { [pauseCheck] event in
@@ -37,6 +37,7 @@ extension ApprovalAgent {
             _ = await self.pauseCheck.wait()
             if let alarm { alarms.cancel(alarm) }
             await self.checkForPause()
+            await self.findLostOutcomes()
         }
         await self.fleet.only?.follow(for: ObjectIdentifier(self), nil)
     }

@@ -48,6 +48,8 @@ public actor ApprovalAgent {
     var observers: [ExactString: any MobileTokenObserver] = [:]
     /// Lists whose activations' receipts could not be read, and when that is tried again.
     var unread: (lists: [ExactString: [UserOperation]], time: Duration) = ([:], .longest)
+    /// The decisions that were open when the stores were asked last, and when they are asked again.
+    var open: (decisions: Set<OpenDecision>, time: Duration) = ([], .zero)
     var alarm: (time: Duration, id: Alarms.ID)?
     /// The tasks of the work under way, by the number of the job.
     var policies: [UInt64: Task<Void, Never>] = [:]

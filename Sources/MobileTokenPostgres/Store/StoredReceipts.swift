@@ -60,14 +60,15 @@ enum StoredReceipts {
 
     // MARK: Reading
 
-    static func open(of activationID: String) -> PostgresStatement {
+    /// - Parameter activationID: The activation; `nil` is all.
+    static func open(of activationID: String?) -> PostgresStatement {
         PostgresStatement(
             """
             SELECT \(self.columns) FROM receipt AS i
             LEFT JOIN receipt AS intent ON false LEFT JOIN receipt AS o ON false
-            WHERE i.activation_id = $1 AND \(self.isOpen) ORDER BY i.id
+            WHERE \(activationID == nil ? "" : "i.activation_id = $1 AND ")\(self.isOpen) ORDER BY i.id
             """,
-            [.text(activationID)]
+            activationID.map { [.text($0)] } ?? []
         )
     }
 

@@ -84,7 +84,18 @@ extension ActivationStore {
 
     /// Returns the intents whose fate has still to be found out, oldest first: those without an outcome, or with an open one.
     package func openDecisions(of activationID: String) async throws -> [OpenDecision] {
+        try await self.open(of: activationID) { _ in true }
+    }
+
+    /// Returns the open decisions of all activations that are wanted, in one step, where the store may lose outcomes while this process
+    /// goes on; none where it may not.
+    package func openDecisionsWithLostOutcomes(of isWanted: (String) -> Bool) async throws -> [OpenDecision] {
+        try await self.opened().facts.mayLoseOutcomes ? self.open(of: nil, where: isWanted) : []
+    }
+
+    private func open(of activationID: String?, where isWanted: (String) -> Bool) async throws -> [OpenDecision] {
         try await self.read(.open(of: activationID)).rows.asyncMap { row in
+            guard isWanted(row.sealed.activationID) else { return nil }
             if let kept = self.keptOutcome(of: row), !kept.isOpen { return nil }
             return try await self.intent(row).decision.map { OpenDecision($0, moves: row.sealed.moves, tag: row.tag) }
         }.compactMap { $0 }

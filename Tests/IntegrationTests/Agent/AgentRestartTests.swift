@@ -75,6 +75,43 @@ import TestSupport
         }
     }
 
+    /// The database fails, loses the last outcome, which is not written durably, and is started again. The agent goes on.
+    @Test func anOutcomeThatTheStoreHasLostIsFoundOutAgain() async throws {
+        try await withEmulator { emulator async throws in
+            let driver = MemoryDriver(mayLoseOutcomes: true)
+            let signed = Shared<MemoryDriver.Contents?>(nil)
+            let client = try emulator.makeClient {
+                $0.clock = self.clock
+                $0.store = ActivationStore.inMemory(
+                    driver,
+                    sealingKey: SecretBytes(copying: [UInt8](repeating: 7, count: 32))
+                )
+                $0.transport = try self.traffic.transport { request, deliver in
+                    if request.url.hasSuffix(Self.approvals) { signed.value = driver.snapshot }
+                    return try await deliver(request)
+                }
+            }
+            _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            _ = try await emulator.cloud.createOperation("payment", userID: "alice")
+            let agent = ApprovalAgent(fleet: client.fleet(), factors: { _ in Authentication.twoFactors }) { _ in
+                .approve
+            }
+            var events = agent.events().makeAsyncIterator()
+            let running = Task { try await agent.run() }
+            let time = Task { await self.traffic.pass(self.clock) }
+            await self.expect("decided: approve", in: &events)
+            driver.snapshot = try #require(signed.value)
+            await self.expect("decided: approve, inferred", in: &events)
+            time.cancel()
+            running.cancel()
+            try await running.value
+            var results: [DecisionOutcome.Result?] = []
+            for try await receipt in client.receipts() { results.append(receipt.outcome?.result) }
+            #expect(results == [.inferred])
+            #expect(await emulator.requests(to: Self.approvals).count == 1)
+        }
+    }
+
     /// The activation is removed before the next process could ask about what was sent with it.
     @Test(arguments: [false, true])
     func whatThePredecessorSentWithAnActivationThatIsRemovedStaysUnknown(isFleet: Bool) async throws {

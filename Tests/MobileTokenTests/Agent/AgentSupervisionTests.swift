@@ -726,6 +726,22 @@ import WireFacts
         #expect(desk.work == ["resolve 0 7"])
     }
 
+    /// As when a database went back, and lost the outcome.
+    @Test func whatIsDecidedAndOpenAgainIsFoundOutAbout() {
+        var desk = Desk()
+        desk.list(self.operation("0"))
+        desk.returned(.approve, from: "review 0")
+        desk.adopt(self.lostApproval())
+        #expect(desk.work == ["approve 0 1"])
+        desk.sent(nil, by: "approve 0 1")
+        #expect(desk.work == [])
+        desk.adopt(self.lostApproval())
+        #expect(desk.work == ["resolve 0 7"])
+        desk.resolved(.ours, by: "resolve 0 7")
+        #expect(desk.takeEvents().last == "0 decided: approve, inferred")
+        #expect(desk.work == [])
+    }
+
     /// As when a database went back, and lost that the first of two decisions came to nothing.
     @Test func anEarlierDecisionThatIsOpenAgainIsFoundOutAboutAfterTheLaterOne() {
         var desk = Desk()

@@ -172,9 +172,12 @@ extension AgentSupervision {
     }
 
     /// The number of decisions that are signed or on their way.
-    package var decisionsInFlight: Int {
-        self.activations.values.count { activation in
-            activation.work.flatMap { activation[$0] }.map { $0.isWorking && $0.reviewJob == nil } ?? false
+    package var decisionsInFlight: Int { self.decisionsUnderWay.count }
+
+    /// The work on decisions that are signed, on their way or being found out about.
+    var decisionsUnderWay: [Job] {
+        self.activations.values.compactMap { activation in
+            activation.work.flatMap { activation[$0]?.decisionJob }
         }
     }
 

@@ -78,9 +78,13 @@ struct SupervisedOperation: Sendable {
     }
 
     /// Takes over a decision of another process whose fate nobody found out: when it was signed later than the one that is known here,
-    /// or when the store has lost that the fate is unknown. One that was signed earlier is found out about later.
+    /// or when the store has lost that the fate is unknown, or the outcome of one that was made here. One that was signed earlier is
+    /// found out about later. While the operation is worked on, nothing is taken over.
     mutating func adopt(_ decision: OpenDecision, until end: Duration) {
-        guard case .resolve(let known) = self.step else { return }
+        guard case .resolve(let known) = self.step else {
+            if !self.isWorking { self.findOut(about: decision, until: end) }
+            return
+        }
         let isOpenAgain = self.isUnknown && self.isSettled && known.moves == decision.moves
         guard known.moves < decision.moves || isOpenAgain else {
             let isKnown = ([known] + self.others.map(\.decision)).contains { $0.isSame(as: decision) }
@@ -119,6 +123,12 @@ struct SupervisedOperation: Sendable {
     /// The policy's work, while it is waited for.
     var reviewJob: AgentSupervision.Job? {
         guard case .working(let job) = self.phase, case .review = self.step else { return nil }
+        return job
+    }
+
+    /// The work on a decision that is signed, on its way or being found out about.
+    var decisionJob: AgentSupervision.Job? {
+        guard case .working(let job) = self.phase, self.reviewJob == nil else { return nil }
         return job
     }
 

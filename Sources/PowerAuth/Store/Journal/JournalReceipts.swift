@@ -29,8 +29,8 @@ package enum AppendAnswer: Sendable, Equatable {
 
 /// A question for entries of the receipts.
 package enum ReceiptQuery: Sendable {
-    /// The intents of an activation whose fate has to be found out, oldest first.
-    case open(of: String)
+    /// The intents of an activation, or of all, whose fate has to be found out, oldest first.
+    case open(of: String?)
     /// Some open intents of a selection, behind a number.
     case openSelected(ReceiptSelection, after: UInt64)
     /// All entries behind a number.

@@ -17,6 +17,8 @@ package struct StoreFacts: Sendable {
     package var marks: HighWaterMarks?
     /// Indicates that other processes may change the store.
     package var isShared: Bool
+    /// Indicates that what was appended may be lost while this process goes on, as when a server ends and is started again.
+    package var mayLoseOutcomes: Bool
     /// The time for which a call is repeated whose outcome is unknown.
     package var patience: Duration
 
@@ -24,11 +26,13 @@ package struct StoreFacts: Sendable {
         keys: [Key],
         marks: HighWaterMarks? = nil,
         isShared: Bool = false,
+        mayLoseOutcomes: Bool = false,
         patience: Duration = .zero
     ) {
         self.keys = keys
         self.marks = marks
         self.isShared = isShared
+        self.mayLoseOutcomes = mayLoseOutcomes
         self.patience = patience
     }
 }

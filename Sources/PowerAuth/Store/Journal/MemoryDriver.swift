@@ -51,6 +51,7 @@ package final class MemoryDriver: JournalDriver {
     private let contents: Mutex<Contents>
     private let marks: HighWaterMarks?
     private let isShared: Bool
+    private let mayLoseOutcomes: Bool
     /// The order of signatures.
     let gate = KeyedSemaphore()
 
@@ -58,10 +59,17 @@ package final class MemoryDriver: JournalDriver {
     ///   - contents: What another one has kept.
     ///   - marks: Marks of a store that a test puts back.
     ///   - isShared: Whether a test lets several journals share it.
-    package init(_ contents: Contents = Contents(), marks: HighWaterMarks? = nil, isShared: Bool = false) {
+    ///   - mayLoseOutcomes: Whether a test takes back outcomes.
+    package init(
+        _ contents: Contents = Contents(),
+        marks: HighWaterMarks? = nil,
+        isShared: Bool = false,
+        mayLoseOutcomes: Bool = false
+    ) {
         self.contents = Mutex(contents)
         self.marks = marks
         self.isShared = isShared
+        self.mayLoseOutcomes = mayLoseOutcomes
     }
 
     package var snapshot: Contents {
@@ -75,7 +83,12 @@ package final class MemoryDriver: JournalDriver {
     }
 
     package func open() async throws -> StoreFacts {
-        StoreFacts(keys: self.contents.withLock { $0.keys }, marks: self.marks, isShared: self.isShared)
+        StoreFacts(
+            keys: self.contents.withLock { $0.keys },
+            marks: self.marks,
+            isShared: self.isShared,
+            mayLoseOutcomes: self.mayLoseOutcomes
+        )
     }
 
     package func addKey(_ check: [UInt8], to known: [StoreFacts.Key]) async throws -> [StoreFacts.Key] {
@@ -185,7 +198,9 @@ package final class MemoryDriver: JournalDriver {
         self.contents.withLock { contents in
             switch query {
             case .open(let activationID):
-                return contents.page(limit: .max) { $0.isOpen && $0.sealed.activationID.isExactly(activationID) }
+                return contents.page(limit: .max) { entry in
+                    entry.isOpen && activationID.map { entry.sealed.activationID.isExactly($0) } ?? true
+                }
             case .openSelected(let selection, let number):
                 return contents.page(limit: 100) { $0.isOpen && $0.number > number && selection.selects($0.sealed) }
             case .entries(let number, let limit):

@@ -80,8 +80,8 @@ extension ActivationDatabase {
         case .open(let activationID):
             return ReceiptPage(
                 rows: try self.rows(
-                    "i.activation_id = ? AND \(Self.isOpen) ORDER BY i.number",
-                    [.text(activationID)]
+                    "\(activationID == nil ? "" : "i.activation_id = ? AND ")\(Self.isOpen) ORDER BY i.number",
+                    activationID.map { [.text($0)] } ?? []
                 )
             )
         case .openSelected(let selection, let number):
