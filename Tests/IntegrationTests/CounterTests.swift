@@ -104,6 +104,23 @@ import TestSupport
         }
     }
 
+    /// The process stood still before it looked at its own counter, or the response was slow, while others signed.
+    @Test(arguments: ProtocolVersion.version3) func anOldReportSaysNothingOfACounterThatHasMovedSince(
+        version: ProtocolVersion
+    ) async throws {
+        let action = Shared<(@Sendable () async throws -> Void)?>(nil)
+        try await withDevice(version: version, distance: 0, afterStatus: action) { emulator, activation, observer in
+            let factor = try await activation.unlockKnowledge(password: password)
+            action.value = {
+                for _ in 0..<25 { try await activation.validate(.possessionAndKnowledge(unlocked: factor)) }
+            }
+            let status = try await activation.status()
+            #expect(status.counter.result == .inSync)
+            #expect(observer.distances == [0])
+            #expect(try await errorCode { try await activation.validate(.twoFactors) } == nil)
+        }
+    }
+
     @Test func requestsThatNeverArriveLetTheClientRunAheadAndTheStatusBeforeEachKeepsItInReach() async throws {
         let isLosing = Shared(true)
         try await withDevice(version: .v3_3, distance: 0, isLosing: isLosing) { emulator, activation, observer in
@@ -123,6 +140,7 @@ import TestSupport
         version: ProtocolVersion,
         distance: Int,
         isLosing: Shared<Bool> = Shared(false),
+        afterStatus action: Shared<(@Sendable () async throws -> Void)?> = Shared(nil),
         _ body: (Emulator, Activation, RecordingObserver) async throws -> Void
     ) async throws {
         try await withEmulator { emulator in
@@ -132,7 +150,11 @@ import TestSupport
                 $0.observer = observer
                 $0.transport = try InterceptingTransport { request, deliver in
                     guard !isLosing.value || !request.isSigned else { throw HTTPTransportError(.connectionLost) }
-                    return try await deliver(request)
+                    let response = try await deliver(request)
+                    if request.url.hasSuffix("/activation/status"), let action = action.update({ $0.take() }) {
+                        try await action()
+                    }
+                    return response
                 }
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)

@@ -1,5 +1,6 @@
 import Coordination
 import PowerAuthProtocol
+import Synchronization
 
 extension Activation {
     /// Asks the server for the activation's state, and brings the counter in step when it is not.
@@ -72,8 +73,7 @@ extension Activation {
     }
 
     private nonisolated func fetchStatus(in dialect: any ActivationDialect) async throws -> ComparedStatus {
-        let report = try await self.report(in: dialect)
-        let (comparison, ledger) = try await self.compareCounter(with: report.counter, in: dialect)
+        let (report, comparison, ledger) = try await self.comparedReport(in: dialect)
         self.observer?.counterCompared(comparison, of: self.activationID)
         var status = ActivationStatus(
             state: report.state,
@@ -91,6 +91,22 @@ extension Activation {
             moves: ledger.history.moves,
             serverVersion: report.serverVersion
         )
+    }
+
+    /// Asks for the status, and compares its counter with this side's.
+    ///
+    /// A report says nothing of a counter that was signed with since it was made, such as by others while this process stood still:
+    /// before it tells that the two are too far apart, the server is asked again.
+    private nonisolated func comparedReport(
+        in dialect: any ActivationDialect
+    ) async throws -> (StatusReport, ActivationStatus.CounterComparison, CounterLedger) {
+        while true {
+            let moves = self.seenMoves.load(ordering: .relaxed)
+            let report = try await self.report(in: dialect)
+            let (comparison, ledger) = try await self.compareCounter(with: report.counter, in: dialect)
+            self.seenMoves.store(ledger.history.moves, ordering: .relaxed)
+            guard !comparison.canSign, ledger.history.moves != moves else { return (report, comparison, ledger) }
+        }
     }
 
     /// Asks for the status in this dialect, and compares nothing.

@@ -23,6 +23,8 @@ public actor Activation: AuthenticatedChannel {
 
     /// Indicates whether ``removeLocally()`` was called. Outside the actor, for the client looks for instances that still serve.
     private nonisolated let removed = Atomic(false)
+    /// The moves of the counter as this process saw them last. Outside the actor, for whoever signs or asks passes beside it.
+    nonisolated let seenMoves: Atomic<UInt64>
     /// The knowledge of this process about the counter; the rest is in the store.
     var counterKnowledge = CounterKnowledge()
     var failedAttempts = FailedAttempts()
@@ -38,6 +40,7 @@ public actor Activation: AuthenticatedChannel {
         self.name = record.name
         self.server = server
         self.applicationKeys = applicationKeys
+        self.seenMoves = Atomic(record.counterMoves)
         self.currentDialect = Mutex(try record.dialect(applicationKeys: applicationKeys))
     }
 

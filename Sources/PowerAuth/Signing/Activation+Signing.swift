@@ -2,6 +2,7 @@ import Coordination
 import Foundation
 import HTTPClientTransport
 import PowerAuthProtocol
+import Synchronization
 
 extension Activation {
     /// Signs and sends a request when its turn comes, and hands the response to `receive` before the turn ends.
@@ -134,8 +135,8 @@ extension Activation {
         // Of no effect once the request has ended.
         defer { permit?.end(.unused) }
         try caller?.checkIsWaiting()
-        try self.server.unfinished.begin()
         if request.decision != nil { try DecisionRight.check() }
+        try self.server.unfinished.begin()
         defer { self.server.unfinished.end() }
         // Before the counter moves: a right that is renewed meanwhile does not make an older value younger.
         let (notAfter, now) = (turn.notAfter, ContinuousClock.now)
@@ -238,11 +239,13 @@ extension Activation {
         confirmed: SigningCounter? = nil,
         recording intent: DecisionIntent? = nil
     ) async throws -> CounterLedger.Reservation? {
-        try await MobileTokenError.mapStoreErrors {
+        let reservation = try await MobileTokenError.mapStoreErrors {
             try await turn.update(recording: intent) { record in
                 try keys.checkUse(of: record, isConfirming: isConfirming)
                 return try record.ledger.take(requirement, confirmed: confirmed)
             }
         }
+        if let reservation { self.seenMoves.store(reservation.moves, ordering: .relaxed) }
+        return reservation
     }
 }
