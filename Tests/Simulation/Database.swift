@@ -223,7 +223,6 @@ struct Database {
     /// A list as a node wrote it.
     struct List {
         let version: Int64
-        let fence: Int64
         let json: [UInt8]
     }
 
@@ -236,30 +235,28 @@ struct Database {
 
     /// Writes the lists of activations whose buckets a node owns.
     ///
-    /// - Returns: Those that were written.
-    mutating func write(_ listings: [FleetListing], as number: Int64) -> Set<ExactString> {
-        var written: Set<ExactString> = []
+    /// - Returns: The versions of those that were written.
+    mutating func write(_ listings: [FleetListing], as number: Int64) -> [ExactString: Int64] {
+        var written: [ExactString: Int64] = [:]
         for listing in listings.sorted(by: { $0.activationID < $1.activationID }) {
             let id = listing.activationID
-            guard self.rows[id] != nil, self.buckets[OperationsFleet.Buckets.bucket(of: id)] == number,
-                self.lists[id].map({ $0.fence <= number }) ?? true
-            else { continue }
+            guard self.rows[id] != nil, self.buckets[OperationsFleet.Buckets.bucket(of: id)] == number else { continue }
             self.lastVersion += 1
-            self.lists[id] = List(version: self.lastVersion, fence: number, json: listing.json)
-            written.insert(ExactString(id))
+            self.lists[id] = List(version: self.lastVersion, json: listing.json)
+            written[ExactString(id)] = self.lastVersion
         }
         return written
     }
 
     /// - Returns: The lists that have changed; `nil` when all are to be read anew, since the database is another one.
-    func lists(after cursor: ListCursor) -> (lists: [(activationID: String, bytes: [UInt8])], end: ListCursor)? {
+    func lists(after cursor: ListCursor) -> (lists: [(activationID: String, list: List)], end: ListCursor)? {
         let isNew = cursor.epoch == nil
         guard isNew || cursor.epoch == self.epoch.number && cursor.breaks == self.server.breaks,
             cursor.version <= self.lastVersion
         else { return nil }
         let changed = self.lists.filter { $0.value.version > cursor.version }.sorted { $0.key < $1.key }
         return (
-            changed.map { ($0.key, $0.value.json) },
+            changed.map { ($0.key, $0.value) },
             ListCursor(version: self.lastVersion, epoch: self.epoch.number, breaks: self.server.breaks)
         )
     }

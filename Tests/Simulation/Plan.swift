@@ -178,6 +178,7 @@ extension Plan {
             if isTroubled[kind] { self.add(self.trouble(kind, &draw), &draw) }
         }
         self.entries.sort { $0.milliseconds < $1.milliseconds }
+        self.sharesLists = draw.happens(0.4)
     }
 
     private mutating func add(_ act: Act, _ draw: inout Draw) {

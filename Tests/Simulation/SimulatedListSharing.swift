@@ -77,8 +77,8 @@ final class SimulatedListSharing: ListSharingMembership {
                     database.write(listings, as: lease)
                 }
                 self.note { "has written \(accepted.count) of \(listings.count) lists, \(Self.lengths(listings))" }
-                let others = self.state.withLock { $0.lists.wrote(listings, accepted: accepted) }
-                for listing in others { await receiver.show(listing) }
+                let shared = self.state.withLock { $0.lists.wrote(listings, accepted: accepted) }
+                for listing in shared { await receiver.show(listing) }
             } catch {
                 self.state.withLock { $0.lists.recordFailure(listings) }
                 throw error
@@ -114,9 +114,9 @@ final class SimulatedListSharing: ListSharingMembership {
                 self.startOver()
                 continue
             }
-            for json in page.lists {
-                let listing = try FleetListing(activationID: json.activationID, parsing: json.bytes)
-                let isNews = self.state.withLock { $0.lists.read(listing) }
+            for (activationID, list) in page.lists {
+                let listing = try FleetListing(activationID: activationID, parsing: list.json)
+                let isNews = self.state.withLock { $0.lists.read(listing, version: list.version) }
                 self.note { "has read the list \(Self.lengths([listing]))\(isNews ? ", which is news" : "")" }
                 if isNews { await receiver.show(listing) }
             }

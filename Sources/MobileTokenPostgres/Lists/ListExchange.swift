@@ -94,9 +94,9 @@ final class ListExchange: Sendable {
             let listings = self.state.withLock { $0.lists.takePending(ListTable.pageSize) }
             guard !listings.isEmpty else { return hasWritten }
             do {
-                let (isWritten, others) = try await self.write(listings, as: lease)
+                let (isWritten, shared) = try await self.write(listings, as: lease)
                 hasWritten = isWritten || hasWritten
-                for listing in others { await receiver.show(listing) }
+                for listing in shared { await receiver.show(listing) }
             } catch {
                 self.state.withLock { $0.lists.recordFailure(listings) }
                 throw error
@@ -104,11 +104,11 @@ final class ListExchange: Sendable {
         }
     }
 
-    /// - Returns: Whether something was written, and the lists to be shown in the place of those that were not.
+    /// - Returns: Whether something was written, and the lists that are shared by now.
     private func write(
         _ listings: [FleetListing],
         as lease: NodeLease
-    ) async throws -> (isWritten: Bool, others: [FleetListing]) {
+    ) async throws -> (isWritten: Bool, shared: [FleetListing]) {
         let keys = try await self.store.opened().keys
         let changes = try listings.map { listing in
             let body = try keys.currentSealing.seal(listing.json, as: ListTable.name, of: listing.activationID)
@@ -117,11 +117,12 @@ final class ListExchange: Sendable {
         let written = try await self.driver.withConnection { connection in
             try ListTable.write(changes, as: lease, key: keys.current, connection)
         }
-        let others = self.state.withLock { state in
+        let shared = self.state.withLock { state in
             state.cursor.record(written.map(\.place))
-            return state.lists.wrote(listings, accepted: Set(written.map { ExactString($0.activationID) }))
+            let versions = written.map { (ExactString($0.activationID), $0.place.version) }
+            return state.lists.wrote(listings, accepted: Dictionary(versions) { $1 })
         }
-        return (!written.isEmpty, others)
+        return (!written.isEmpty, shared)
     }
 
     // MARK: Reading
@@ -192,7 +193,8 @@ final class ListExchange: Sendable {
     private func show(_ rows: [ListTable.Row], _ receiver: ListReceiver) async {
         for row in rows {
             guard let listing = try? await self.open(row) else { continue }
-            if self.state.withLock({ $0.lists.read(listing) }) { await receiver.show(listing) }
+            let isNews = self.state.withLock { $0.lists.read(listing, version: row.place.version) }
+            if isNews { await receiver.show(listing) }
         }
     }
 

@@ -93,7 +93,8 @@ enum ListTable {
     /// Writes lists of activations whose buckets a node owns, and of no others.
     ///
     /// The bucket is locked until this is done: whoever takes it over finds the last list that the node before wrote, and a
-    /// late statement of that node finds that the bucket is not its own any more.
+    /// late statement of that node finds that the bucket is not its own any more. The fence of the list that is there tells nothing: a node
+    /// that has been alive for longer takes buckets over from a younger one.
     ///
     /// - Returns: What was written, and where it can be read.
     static func write(
@@ -118,7 +119,6 @@ enum ListTable {
                 ON CONFLICT (slot) DO UPDATE SET version = greatest(excluded.version, list.version + 1),
                     fence = excluded.fence, written_by = excluded.written_by, sealing_key = excluded.sealing_key,
                     body = excluded.body
-                WHERE list.fence <= excluded.fence
                 RETURNING slot, version, written_by
             )
             SELECT activation_id, slot, version, written_by FROM written JOIN change USING (slot)

@@ -3,8 +3,14 @@ package import Basics
 /// The lists that processes share as one of them knows them, and those that it has to write. It decides; the membership reads and
 /// writes.
 package struct SharedLists: Sendable {
+    /// A list that is shared, and its version: each write of a list makes a greater one.
+    private struct Known {
+        let listing: FleetListing
+        var version: Int64
+    }
+
     /// The lists that are shared, as far as they were read or written.
-    private var known: [ExactString: FleetListing] = [:]
+    private var known: [ExactString: Known] = [:]
     /// The lists that this process polled since, and that are not shared yet.
     private var pending: [ExactString: FleetListing] = [:]
     /// The lists that are being written.
@@ -24,7 +30,13 @@ package struct SharedLists: Sendable {
         (self.known, self.writing, self.unconfirmed, self.isComplete) = ([:], [:], nil, false)
     }
 
-    package func last(_ activationID: String) -> FleetListing? { self.known[ExactString(activationID)] }
+    package func last(_ activationID: String) -> FleetListing? { self.known[ExactString(activationID)]?.listing }
+
+    private mutating func learn(_ listing: FleetListing, version: Int64) {
+        let id = ExactString(listing.activationID)
+        // What is read and what is written may come to be known in another order than it happened in.
+        if (self.known[id]?.version ?? .min) <= version { self.known[id] = Known(listing: listing, version: version) }
+    }
 
     // MARK: Polling
 
@@ -33,7 +45,7 @@ package struct SharedLists: Sendable {
     /// - Returns: `true` when there is something to be written.
     package mutating func recordPoll(_ listing: FleetListing) -> Bool {
         let id = ExactString(listing.activationID)
-        let newest = self.pending[id] ?? self.writing[id] ?? self.known[id]
+        let newest = self.pending[id] ?? self.writing[id] ?? self.known[id]?.listing
         guard newest?.operations != listing.operations else { return false }
         // There is nothing to take back.
         if newest == nil, self.isComplete, listing.operations.isEmpty, !self.uncertain.contains(id) { return false }
@@ -48,7 +60,9 @@ package struct SharedLists: Sendable {
         guard self.isComplete else { return [] }
         var taken: [FleetListing] = []
         while taken.count < limit, let (id, listing) = self.pending.popFirst() {
-            if (self.known[id]?.operations ?? []) == listing.operations, !self.uncertain.contains(id) { continue }
+            if (self.known[id]?.listing.operations ?? []) == listing.operations, !self.uncertain.contains(id) {
+                continue
+            }
             self.writing[id] = listing
             taken.append(listing)
         }
@@ -57,17 +71,16 @@ package struct SharedLists: Sendable {
 
     /// Lists were written, or refused since another process owns them now.
     ///
-    /// - Returns: The list to show in place of each refused one: the shared one, or an empty one. Nobody else would take a refused list back.
-    package mutating func wrote(_ listings: [FleetListing], accepted: Set<ExactString>) -> [FleetListing] {
-        listings.compactMap { listing in
+    /// - Parameter accepted: The versions of those that were written.
+    /// - Returns: The lists that are shared by now, an empty one where there is none, to be shown where another process polls: this one
+    ///   may show what was refused, or another one has written since, which would be no news any more.
+    package mutating func wrote(_ listings: [FleetListing], accepted: [ExactString: Int64]) -> [FleetListing] {
+        listings.map { listing in
             let id = ExactString(listing.activationID)
             self.writing[id] = nil
             self.uncertain.remove(id)
-            guard !accepted.contains(id) else {
-                self.known[id] = listing
-                return nil
-            }
-            return self.known[id]
+            if let version = accepted[id] { self.learn(listing, version: version) }
+            return self.known[id]?.listing
                 ?? FleetListing(activationID: listing.activationID, operations: [], serverDate: listing.serverDate)
         }
     }
@@ -77,7 +90,6 @@ package struct SharedLists: Sendable {
         for listing in listings {
             let id = ExactString(listing.activationID)
             self.writing[id] = nil
-            self.known[id] = nil
             self.uncertain.insert(id)
             if self.pending[id] == nil { self.pending[id] = listing }
         }
@@ -85,21 +97,23 @@ package struct SharedLists: Sendable {
 
     // MARK: Reading
 
-    /// A list was read.
+    /// A list was read, which its version tells from those before.
     ///
     /// - Returns: `true` when the list is another one, and not the one that is just being written: its commit may be seen before
     ///   its end is known.
-    package mutating func read(_ listing: FleetListing) -> Bool {
+    package mutating func read(_ listing: FleetListing, version: Int64) -> Bool {
         let id = ExactString(listing.activationID)
         self.unconfirmed?.remove(id)
-        defer { self.known[id] = listing }
-        guard self.writing[id]?.operations != listing.operations else { return false }
-        return (self.known[id]?.operations ?? []) != listing.operations
+        let before = self.known[id]?.listing.operations ?? []
+        self.learn(listing, version: version)
+        return self.writing[id]?.operations != listing.operations
+            && (self.last(listing.activationID)?.operations ?? []) != before
     }
 
-    /// Everything will be read from the beginning.
+    /// Everything will be read from the beginning. The database may be one that went back, and its versions with it.
     package mutating func startOver() {
         self.unconfirmed = Set(self.known.keys)
+        for id in self.known.keys { self.known[id]?.version = .min }
     }
 
     /// All was read that there is.
@@ -110,7 +124,7 @@ package struct SharedLists: Sendable {
         self.isComplete = true
         let gone = ids.compactMap { id in
             self.known.removeValue(forKey: id).map {
-                FleetListing(activationID: $0.activationID, operations: [], serverDate: $0.serverDate)
+                FleetListing(activationID: id.string, operations: [], serverDate: $0.listing.serverDate)
             }
         }
         return (gone, !self.pending.isEmpty)
