@@ -212,10 +212,10 @@ struct Judge {
             }
         }
         if let decision = flight.decision, flight.isAutomatic {
-            // One whose intent the database has lost nobody can know of; the bank carries out one of them.
+            // Of one whose intent the database has lost, whichever leaves first, nobody can know; the bank carries out one of them.
             let other = self.flights.values.first {
                 $0.decision?.operationID == decision.operationID && $0.isAutomatic && $0.signature != flight.signature
-                    && $0.commit?.returns == $0.activationID.map { self.returns[$0] ?? 0 }
+                    && $0.commit?.returns == flight.commit?.returns
             }
             if other != nil {
                 self.fail("\(self.name(of: decision.operationID)) is decided again while a decision may still arrive")

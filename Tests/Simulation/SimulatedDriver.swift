@@ -60,7 +60,7 @@ final class SimulatedDriver: JournalDriver {
             keys: keys,
             marks: self.world.defect == .noMarks ? nil : self.node.marks,
             isShared: true,
-            mayLoseOutcomes: true,
+            mayLoseOutcomes: !self.world.defect.isHealed,
             patience: .seconds(5)
         )
     }
