@@ -12,6 +12,13 @@ package struct Endpoint<Input: Sendable, Output: Sendable>: Routable {
     /// Writes a call that gives this.
     package let call: @Sendable (Input) -> Call
     package let output: Form<Output>
+    private let segments: [Segment]
+
+    private enum Segment {
+        case fixed(String)
+        /// One in braces.
+        case argument(name: String)
+    }
 
     /// - Parameters:
     ///   - parts: What it takes, in the order of `Input`.
@@ -27,6 +34,10 @@ package struct Endpoint<Input: Sendable, Output: Sendable>: Routable {
         for part in repeat each parts {
             description.query += part.query
             description.request = part.body ?? description.request
+        }
+        self.segments = path.split(separator: "/").map { segment in
+            segment.utf8.first == UInt8(ascii: "{")
+                ? .argument(name: String(segment.dropFirst().dropLast())) : .fixed(String(segment))
         }
         let takesQuery = !description.query.isEmpty
         (self.method, self.path, self.description, self.output) = (method, path, description, output)
@@ -52,15 +63,18 @@ package struct Endpoint<Input: Sendable, Output: Sendable>: Routable {
 
     /// Returns the path of a call, percent-encoded.
     package func path(of call: Call) -> String {
-        self.path.split(separator: "/").reduce(into: "") { path, segment in
-            let name = segment.utf8.first == UInt8(ascii: "{") ? String(segment.dropFirst().dropLast()) : nil
-            path += "/" + (name.map { PercentEncoding.encode(call.arguments[$0] ?? "") } ?? String(segment))
+        self.segments.reduce(into: "") { path, segment in
+            path += "/"
+            switch segment {
+            case .fixed(let segment): path += segment
+            case .argument(let name): path += PercentEncoding.encode(call.arguments[name] ?? "")
+            }
         }
     }
 
     /// - Parameter arguments: What stands in place of the segments in braces, in their order.
     package func arguments(_ arguments: [String]) -> [String: String] {
-        let names = self.path.split(separator: "/").filter { $0.utf8.first == UInt8(ascii: "{") }
-        return Dictionary(zip(names.map { String($0.dropFirst().dropLast()) }, arguments)) { first, _ in first }
+        let names = self.segments.compactMap { if case .argument(let name) = $0 { name } else { nil } }
+        return Dictionary(zip(names, arguments)) { first, _ in first }
     }
 }

@@ -19,12 +19,14 @@ package struct RouteTable<Route: Routable>: Sendable {
     private var nodes = [Node()]
 
     private struct Node: Sendable {
-        var children: [String: Int] = [:]
+        var children: [Substring: Int] = [:]
         /// The node behind a segment in braces.
         var parameter: Int?
         /// The node behind `**`.
         var rest: Int?
         var routes: [Route] = []
+        /// Those of the routes, in their order.
+        var methods: [String] = []
     }
 
     package init(_ routes: [Route]) {
@@ -33,10 +35,11 @@ package struct RouteTable<Route: Routable>: Sendable {
             var place = 0
             for segment in Self.segments(of: route.path) { place = self.addNode(segment, below: place) }
             self.nodes[place].routes.append(route)
+            self.nodes[place].methods.append(route.method)
         }
     }
 
-    private mutating func addNode(_ segment: String, below parent: Int) -> Int {
+    private mutating func addNode(_ segment: Substring, below parent: Int) -> Int {
         let isParameter = segment.utf8.first == UInt8(ascii: "{")
         let node = self.nodes[parent]
         let known = isParameter ? node.parameter : segment == "**" ? node.rest : node.children[segment]
@@ -57,32 +60,38 @@ package struct RouteTable<Route: Routable>: Sendable {
     package func match(method: String, path: String) -> Match {
         guard path.utf8.first == UInt8(ascii: "/") else { return .none }
         var arguments: [String] = []
-        var node = self.nodes[0]
-        var rest: Node?
+        var place: Int? = 0
+        var rest: Int?
         for segment in Self.segments(of: path) {
-            if let index = node.rest { rest = self.nodes[index] }
-            if let child = node.children[segment] {
-                node = self.nodes[child]
-            } else if let parameter = node.parameter, !segment.isEmpty {
-                arguments.append(percentDecoded(segment))
-                node = self.nodes[parameter]
+            guard let current = place else { break }
+            rest = self.nodes[current].rest ?? rest
+            if let child = self.nodes[current].children[segment] {
+                place = child
             } else {
-                node = Node()
-                break
+                place = segment.isEmpty ? nil : self.nodes[current].parameter
+                if place != nil { arguments.append(percentDecoded(String(segment))) }
             }
         }
-        let routes = node.routes.isEmpty ? rest?.routes ?? [] : node.routes
-        guard !routes.isEmpty else { return .none }
-        guard let route = routes.first(where: { $0.method == method || $0.method == Self.anyMethod }) else {
-            return .wrongMethod(allowed: routes.map(\.method))
+        if let found = place, self.nodes[found].routes.isEmpty { place = nil }
+        guard let place = place ?? rest else { return .none }
+        // Not a copy of each: routes are large.
+        let methods = self.nodes[place].methods
+        guard let index = methods.firstIndex(where: { $0 == method || $0 == Self.anyMethod }) else {
+            return .wrongMethod(allowed: methods)
         }
-        return .route(route, arguments: arguments)
+        return .route(self.nodes[place].routes[index], arguments: arguments)
     }
 
     /// Returns the segments between the slashes, by bytes: the path comes from outside.
-    private static func segments(of path: String) -> [String] {
-        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst().map {
-            String(Substring($0))
+    private static func segments(of path: String) -> AnyIterator<Substring> {
+        var rest: Substring.UTF8View? = path.utf8[...]
+        let next = { () -> Substring.UTF8View? in
+            guard let bytes = rest else { return nil }
+            let end = bytes.firstIndex(of: UInt8(ascii: "/"))
+            rest = end.map { bytes[bytes.index(after: $0)...] }
+            return bytes[..<(end ?? bytes.endIndex)]
         }
+        _ = next()  // before the first slash
+        return AnyIterator { next().map { Substring($0) } }
     }
 }

@@ -57,6 +57,10 @@ public struct JSONObject: Sendable {
 
     /// The names of more than one member, each once.
     public var duplicateKeys: [String] {
+        // Most objects have few members, and none twice: to compare them takes less than to count them.
+        let keys = self.keys
+        let isRepeated = { (index: Int) in keys[..<index].contains { $0.isExactly(keys[index]) } }
+        guard keys.count > 32 || keys.indices.contains(where: isRepeated) else { return [] }
         var counts: [ExactString: Int] = [:]
         return self.members.compactMap { member in
             counts[ExactString(member.key), default: 0] += 1

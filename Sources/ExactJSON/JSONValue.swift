@@ -66,6 +66,7 @@ extension JSONValue {
     /// Returns the value as compact JSON, with members in their order and numbers as given.
     public func serialized() -> [UInt8] {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(512)  // most values fit, and need not be copied while they grow
         self.append(to: &bytes)
         return bytes
     }

@@ -25,28 +25,22 @@ package enum HTTPDate {
 
     /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that servers may still send.
     package static func date(_ text: some StringProtocol) -> Date? {
-        let parts = Substring(text).split(separator: " ")
-        guard parts.count == 6, parts[5] == "GMT", let month = Self.months.firstIndex(where: { $0 == parts[2] }),
+        let parts = Substring(text).utf8.split(separator: UInt8(ascii: " "))
+        guard parts.count == 6, parts[5].elementsEqual("GMT".utf8),
+            let month = Self.months.firstIndex(where: { parts[2].elementsEqual($0.utf8) }),
             let day = Self.number(parts[1], 1...31), let year = Self.number(parts[3], 1970...9999)
         else { return nil }
-        let time = parts[4].split(separator: ":", omittingEmptySubsequences: false)
+        let time = parts[4].split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard time.count == 3, let hour = Self.number(time[0], 0...23), let minute = Self.number(time[1], 0...59),
             let second = Self.number(time[2], 0...60)
         else { return nil }
-        var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = .gmt
-        let components = DateComponents(
-            year: year,
-            month: month + 1,
-            day: day,
-            hour: hour,
-            minute: minute,
-            second: second
-        )
-        return calendar.date(from: components)
+        var moment = tm()
+        (moment.tm_year, moment.tm_mon, moment.tm_mday) = (Int32(year - 1_900), Int32(month), Int32(day))
+        (moment.tm_hour, moment.tm_min, moment.tm_sec) = (Int32(hour), Int32(minute), Int32(second))
+        return Date(timeIntervalSince1970: TimeInterval(timegm(&moment)))
     }
 
-    private static func number(_ text: Substring, _ range: ClosedRange<Int>) -> Int? {
-        Int(asciiDigits: text.utf8).flatMap { range.contains($0) ? $0 : nil }
+    private static func number(_ text: some Collection<UInt8>, _ range: ClosedRange<Int>) -> Int? {
+        Int(asciiDigits: text).flatMap { range.contains($0) ? $0 : nil }
     }
 }

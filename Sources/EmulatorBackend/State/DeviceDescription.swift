@@ -1,3 +1,4 @@
+import Basics
 import ExactJSON
 import Synchronization
 
@@ -8,6 +9,9 @@ import Synchronization
 struct DeviceDescription {
     /// The members, under the names that real servers use.
     let members: JSONObject
+
+    /// The last one that was read: each look at a decision shows its device.
+    private static let last = Mutex<(userAgent: String, members: JSONObject?)?>(nil)
 
     /// Compiled once, which takes a millisecond. One caller at a time, for a `Regex` is not `Sendable`.
     private static let form = Mutex(
@@ -22,6 +26,16 @@ struct DeviceDescription {
 
     /// - Returns: `nil` for other clients, and for another generation of the libraries.
     init?(userAgent: String) {
+        var known = Self.last.withLock { $0 }
+        if known?.userAgent.isExactly(userAgent) != true {
+            known = (userAgent, Self.members(in: userAgent))
+            Self.last.withLock { [known] in $0 = known }
+        }
+        guard let members = known?.members else { return nil }
+        self.members = members
+    }
+
+    private static func members(in userAgent: String) -> JSONObject? {
         guard let match = Self.form.withLock({ try? $0.wholeMatch(in: userAgent)?.output }) else { return nil }
         var members: JSONObject = ["networkVersion": .string(String(match.networkVersion))]
         let optional = [
@@ -30,6 +44,6 @@ struct DeviceDescription {
             ("osVersion", match.osVersion), ("model", match.model),
         ]
         for (name, value) in optional { members[name] = value.map { .string(String($0)) } }
-        self.members = members
+        return members
     }
 }

@@ -50,12 +50,34 @@ extension BackendState {
     /// The keys of all that was added, changed or removed since this was last called.
     package mutating func takeChanges() -> Set<StateKey> {
         var changes: Set<StateKey> = []
-        for (kind, table) in Self.tables where table.hasChanges(self) {
-            for id in table.takeChanges(&self) { changes.insert(StateKey(kind: kind, id: id)) }
-        }
-        if self.writtenRoot != self.root {
-            self.writtenRoot = self.root
-            changes.insert(.root)
+        // Each request asks: by `tables`, it would copy each of them.
+        for kind in StateKey.Kind.allCases {
+            func take<Value>(_ table: inout Table<Value>) {
+                guard table.hasChanges else { return }
+                for id in table.takeChanges() { changes.insert(StateKey(kind: kind, id: id)) }
+            }
+            switch kind {
+            case .root:
+                guard self.writtenRoot != self.root else { continue }
+                self.writtenRoot = self.root
+                changes.insert(.root)
+            case .application: take(&self.applications)
+            case .activation: take(&self.activations.table)
+            case .offer: take(&self.offers)
+            case .token: take(&self.tokens)
+            case .temporaryKey: take(&self.temporaryKeys)
+            case .recoveryCode: take(&self.recoveryCodes)
+            case .operation: take(&self.operations.operations)
+            case .claim: take(&self.operations.claims)
+            case .message: take(&self.inbox.messages)
+            case .callback: take(&self.callbacks)
+            case .device: take(&self.devices)
+            case .virtualDevice: take(&self.virtualDevices)
+            case .oidcProvider: take(&self.oidcProviders)
+            case .oidcGrant: take(&self.oidcGrants)
+            case .cloudUser: if self.cloudUsers.hasChanges { take(&self.cloudUsers) }
+            case .replay: take(&self.replays.expirations)
+            }
         }
         return changes
     }
@@ -103,15 +125,11 @@ extension BackendState {
 
     /// The access to a table, whatever it holds.
     private struct TableAccess: Sendable {
-        let hasChanges: @Sendable (BackendState) -> Bool
-        let takeChanges: @Sendable (inout BackendState) -> Set<String>
         let keys: @Sendable (BackendState) -> [String]
         let encoded: @Sendable (BackendState, String, JSONEncoder) throws -> (number: Int, document: [UInt8])?
         let restore: @Sendable (inout BackendState, StateRecord, JSONDecoder) throws -> Void
 
         init<Value>(_ path: any WritableKeyPath<BackendState, Table<Value>> & Sendable) {
-            self.hasChanges = { $0[keyPath: path].hasChanges }
-            self.takeChanges = { $0[keyPath: path].takeChanges() }
             self.keys = { Array($0[keyPath: path].keys) }
             self.encoded = { state, id, encoder in
                 guard let entry = state[keyPath: path].entry(id) else { return nil }

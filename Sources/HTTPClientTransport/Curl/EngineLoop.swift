@@ -50,11 +50,15 @@ final class EngineLoop {
 
     /// Runs until the engine is stopped. Then every transfer has ended with an error.
     func run() {
-        while case .perform(let commands) = self.engine.collect() {
+        while case .perform(var commands) = self.engine.collect() {
+            // libcurl looks at every transfer whenever it is asked, so it is asked once for all that has come meanwhile.
+            if commands.isEmpty {
+                self.waitForEvents()
+                guard case .perform(let more) = self.engine.collect() else { break }
+                commands = more
+            }
             for command in commands { self.perform(command) }
             self.advance()
-            // After commands, callers may have left more meanwhile: collect once more instead of sleeping.
-            if commands.isEmpty { self.waitForEvents() }
         }
         self.failEverything(HTTPTransportError(.shutdown))
     }

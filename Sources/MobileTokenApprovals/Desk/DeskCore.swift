@@ -65,7 +65,7 @@ final class DeskCore: Sendable {
     }
 
     private func join(_ held: Stored, _ terms: Terms) async throws -> Stored {
-        guard held.record.terms.asksTheSame(as: terms) else {
+        guard held.record.fixed.ask(theSameAs: terms) else {
             throw ApprovalError(.alreadyAsked, "A question of this name was asked with other content")
         }
         let stored = try await self.followed(held)

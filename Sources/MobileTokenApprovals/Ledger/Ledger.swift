@@ -164,8 +164,7 @@ struct Ledger: Sendable {
     }
 
     private func sealed(_ record: QuestionRecord) throws -> [UInt8] {
-        let bytes = Array(try JSONEncoder().encode(record))
-        return try self.life.sealing.seal(bytes, as: LedgerRow.name(record.state), of: record.key.description)
+        try self.life.sealing.seal(record.serialized, as: LedgerRow.name(record.state), of: record.key.description)
     }
 
     // MARK: Writing

@@ -1,37 +1,30 @@
 import Basics
 import PowerAuthCrypto
-import Synchronization
 
 /// A question as the ledger has it: what was asked, of whom, and how far it came. Times are in milliseconds since 1970.
 ///
 /// A value that is stepped: its functions say what follows from an answer, and others send, write and wait.
-struct QuestionRecord: Sendable, Equatable, Codable {
+struct QuestionRecord: Sendable, Equatable {
     /// The end that has a code and a sentence.
-    struct Reason: Sendable, Equatable, Codable {
+    struct Reason: Sendable, Equatable, Decodable {
         var code: String
         var message: String
     }
 
     /// The action that was begun.
-    struct Claim: Sendable, Equatable, Codable {
+    struct Claim: Sendable, Equatable, Decodable {
         var token: Int64
         var at: Int64
     }
 
     /// The end of an action, as somebody found it out.
-    struct Settled: Sendable, Equatable, Codable {
+    struct Settled: Sendable, Equatable, Decodable {
         var outcome: Settlement
         var person: String
         var at: Int64
     }
 
-    /// All but what follows from it.
-    private enum CodingKeys: CodingKey {
-        case terms, nonce, asked, revision, state, parts, approved, ended, reason, claim, settled
-    }
-
-    @CodedOnce var terms: Terms
-    @Base64Coded private(set) var nonce: [UInt8]
+    let fixed: FixedTerms
     let asked: Int64
     /// Counted up by each write: an earlier row that is put back has a lower one.
     var revision: UInt32 = 0
@@ -44,35 +37,16 @@ struct QuestionRecord: Sendable, Equatable, Codable {
     private(set) var reason: Reason?
     private(set) var claim: Claim?
     private(set) var settled: Settled?
-    /// The wordings that follow from terms and nonce, which never change: all copies share them.
-    private let wordings = Wordings()
 
-    init(_ terms: Terms, nonce: [UInt8] = SecureRandom.bytes(16), at now: Int64) {
-        self._terms = CodedOnce(wrappedValue: terms)
-        self.nonce = nonce
-        self.asked = now
-        self.parts = terms.approvers.people.map { Part(person: $0) }
-    }
+    var terms: Terms { self.fixed.terms }
+    var key: LedgerKey { self.fixed.key }
 
-    func question(_ index: Int) -> Question {
-        Question(self.terms, nonce: self.nonce, approver: self.parts[index].person)
-    }
+    func question(_ index: Int) -> Question { self.fixed.question(to: self.parts[index].person) }
     func binding(_ index: Int) throws -> Binding { try self.wording(index).binding }
-
     /// The words in which a person is asked.
-    func wording(_ index: Int) throws -> Wording {
-        try self.wordings.wording(index) {
-            let binding = try self.question(index).binding()
-            var parameters = self.terms.parameters
-            parameters[ApprovalTemplate.binding] = binding.string
-            parameters[ApprovalTemplate.fingerprint] = binding.fingerprint
-            let data = try self.terms.template.data(parameters: parameters)
-            return Wording(binding: binding, parameters: parameters, data: data)
-        }
-    }
+    func wording(_ index: Int) throws -> Wording { try self.fixed.wording(index, to: self.parts[index].person) }
     /// That of the first person; with several, each has one of their own.
     var fingerprint: String { (try? self.binding(0).fingerprint) ?? "" }
-    var key: LedgerKey { LedgerKey(audience: self.terms.audience, id: self.terms.id) }
 
     // MARK: Moving on
 
@@ -340,33 +314,15 @@ struct QuestionRecord: Sendable, Equatable, Codable {
     }
 }
 
-/// The words in which a person is asked.
-struct Wording: Sendable {
-    var binding: Binding
-    /// With the binding and the fingerprint.
-    var parameters: [String: String]
-    /// The data that the person must sign.
-    var data: String
-}
-
-/// The wordings of a question, each made when it is first needed.
-private final class Wordings: Sendable, Equatable {
-    private let known = Mutex<[Int: Wording]>([:])
-
-    func wording(_ index: Int, _ make: () throws -> Wording) throws -> Wording {
-        if let wording = self.known.withLock({ $0[index] }) { return wording }
-        let wording = try make()
-        self.known.withLock { $0[index] = wording }
-        return wording
+extension QuestionRecord {
+    init(_ terms: Terms, at now: Int64) {
+        let parts = terms.approvers.people.map { Part(person: $0) }
+        self.init(fixed: FixedTerms(terms, nonce: SecureRandom.bytes(16)), asked: now, parts: parts)
     }
 
-    static func == (_: Wordings, _: Wordings) -> Bool { true }
-}
-
-extension QuestionRecord {
     /// The part of a question that one person decides.
-    struct Part: Sendable, Equatable, Codable {
-        enum Answer: String, Sendable, Codable {
+    struct Part: Sendable, Equatable, Decodable {
+        enum Answer: String, Sendable, Decodable {
             case pending, approved, rejected, expired, canceled, failed
             /// Approved, and found not to count.
             case discounted

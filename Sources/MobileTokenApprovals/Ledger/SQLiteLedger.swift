@@ -246,11 +246,11 @@ package actor SQLiteLedger: LedgerDriver {
     private func objection(_ open: Open) throws -> String? {
         let mark = try self.mark(open)
         guard mark > 0 else { return "its mark is missing, or of another file" }
-        guard try self.setting("incarnation", open.connection) == open.incarnation else {
-            return "it was adopted meanwhile"
-        }
-        return UInt64(clamping: try self.generation(open.connection)) < mark
-            ? "it is in an earlier state than its mark" : nil
+        let life = try open.connection.firstRow(
+            "SELECT setting.value, generation.value FROM setting JOIN generation WHERE name = 'incarnation'"
+        ) { (incarnation: $0.blob(0), generation: UInt64(clamping: $0.integer(1))) }
+        guard let life, life.incarnation == open.incarnation else { return "it was adopted meanwhile" }
+        return life.generation < mark ? "it is in an earlier state than its mark" : nil
     }
 
     private func wentBack(_ objection: String) -> ApprovalError {
@@ -365,6 +365,14 @@ package actor SQLiteLedger: LedgerDriver {
                 if let objection = asking.objection(to: row.asked, after: last) { return objection }
             }
             for person in asking.people {
+                // What neither is open nor was asked just now limits nothing any more. Otherwise each question would be counted for ever.
+                try connection.run(
+                    """
+                    DELETE FROM asked WHERE person = ? AND at < ? AND NOT EXISTS
+                        (SELECT 1 FROM question WHERE question.key = asked.key AND state IN ('drafted', 'open'))
+                    """,
+                    [.blob(person), .integer(row.asked.subtractingSaturated(asking.interval))]
+                )
                 try connection.run(
                     "INSERT INTO asked (person, at, key) VALUES (?, ?, ?)",
                     [.blob(person), .integer(row.asked), .blob(row.key.bytes)]

@@ -1,11 +1,10 @@
 import Basics
 import ExactJSON
-import Foundation
 import PowerAuthCrypto
 import Synchronization
 
 /// The terms of a question, apart from what the ledger drew. The same identifier with other terms is another question.
-struct Terms: Sendable, Equatable, Codable {
+struct Terms: Sendable, Equatable, Decodable {
     var audience: String
     var id: String
     var approvers: Approvers
@@ -50,7 +49,7 @@ struct Terms: Sendable, Equatable, Codable {
 
 /// Bytes that JSON holds as one string: a list of numbers takes ten times as long to read.
 @propertyWrapper
-struct Base64Coded: Sendable, Equatable, Codable {
+struct Base64Coded: Sendable, Equatable, Decodable {
     var wrappedValue: [UInt8]
 
     init(wrappedValue: [UInt8]) { self.wrappedValue = wrappedValue }
@@ -62,53 +61,61 @@ struct Base64Coded: Sendable, Equatable, Codable {
         }
         self.wrappedValue = bytes
     }
+}
 
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(Base64.encode(self.wrappedValue))
+/// The terms of a question with the nonce that the ledger drew, and what follows from both. They never change: all copies of the question's
+/// record share them.
+final class FixedTerms: Sendable, Equatable {
+    let terms: Terms
+    /// 128 random bits.
+    let nonce: [UInt8]
+    /// The terms in JSON, as the question's row holds them.
+    let text: [UInt8]
+    let key: LedgerKey
+    /// Each made when it is first needed.
+    private let wordings = Mutex<[Int: Wording]>([:])
+
+    init(_ terms: Terms, nonce: [UInt8]) {
+        self.terms = terms
+        self.nonce = nonce
+        self.text = terms.text
+        self.key = LedgerKey(audience: terms.audience, id: terms.id)
+    }
+
+    func question(to person: Person) -> Question { Question(self.terms, nonce: self.nonce, approver: person) }
+
+    /// Returns the words in which a person is asked.
+    ///
+    /// - Parameter index: The person's place in the question.
+    func wording(_ index: Int, to person: Person) throws -> Wording {
+        if let wording = self.wordings.withLock({ $0[index] }) { return wording }
+        let binding = try self.question(to: person).binding()
+        var parameters = self.terms.parameters
+        parameters[ApprovalTemplate.binding] = binding.string
+        parameters[ApprovalTemplate.fingerprint] = binding.fingerprint
+        let data = try self.terms.template.data(parameters: parameters)
+        let wording = Wording(binding: binding, parameters: parameters, data: data)
+        self.wordings.withLock { $0[index] = wording }
+        return wording
+    }
+
+    /// Returns whether the same is asked of the same people, byte by byte.
+    func ask(theSameAs other: Terms) -> Bool {
+        self.text.hasSameBytes(as: other.text) || self.terms.asksTheSame(as: other)
+    }
+
+    static func == (one: FixedTerms, other: FixedTerms) -> Bool {
+        one === other || one.terms == other.terms && one.nonce == other.nonce
     }
 }
 
-/// A value that never changes, and is encoded once for all copies: in JSON, a string that holds the JSON of it.
-@propertyWrapper
-struct CodedOnce<Value: Sendable & Equatable & Codable>: Sendable, Equatable, Codable {
-    private final class Text: Sendable {
-        private let text: Mutex<String?>
-
-        init(_ text: String?) { self.text = Mutex(text) }
-
-        func text(_ make: () throws -> String) throws -> String {
-            try self.text.withLock { text in
-                let made = try text ?? make()
-                text = made
-                return made
-            }
-        }
-    }
-
-    let wrappedValue: Value
-    private let text: Text
-
-    init(wrappedValue: Value) {
-        self.wrappedValue = wrappedValue
-        self.text = Text(nil)
-    }
-
-    init(from decoder: any Decoder) throws {
-        let text = try decoder.singleValueContainer().decode(String.self)
-        self.wrappedValue = try JSONDecoder().decode(Value.self, from: Data(text.utf8))
-        self.text = Text(text)
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        let text = try self.text.text {
-            String(decoding: try JSONEncoder().encode(self.wrappedValue), as: UTF8.self)
-        }
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
-
-    static func == (one: Self, other: Self) -> Bool { one.wrappedValue == other.wrappedValue }
+/// The words in which a person is asked.
+struct Wording: Sendable {
+    var binding: Binding
+    /// With the binding and the fingerprint.
+    var parameters: [String: String]
+    /// The data that the person must sign.
+    var data: String
 }
 
 extension Question {

@@ -37,7 +37,7 @@ public enum ApprovalState: String, Sendable, Hashable, Codable, CaseIterable {
     case lapsed
 
     /// Indicates that nothing changes it any more, but that somebody settles what is unknown.
-    public var isFinal: Bool { self.successors.isSubset(of: [.settled]) }
+    public var isFinal: Bool { !self.isPending && self != .approved && self != .claimed }
 
     /// Indicates that a person may still be asked, or is.
     var isPending: Bool { self == .drafted || self == .open }
@@ -46,17 +46,18 @@ public enum ApprovalState: String, Sendable, Hashable, Codable, CaseIterable {
     var wasClaimed: Bool { [.claimed, .done, .threw, .unknown, .settled].contains(self) }
 
     /// The arrows that leave the state.
-    var successors: Set<ApprovalState> {
+    var successors: Set<ApprovalState> { Self.arrows[self] ?? [] }
+
+    /// None leaves a state that is missing here.
+    private static let arrows: [ApprovalState: Set<ApprovalState>] = {
         let ends: Set<ApprovalState> = [.rejected, .expired, .canceled, .failed, .mismatched, .withdrawn, .lapsed]
-        switch self {
-        case .drafted: return ends.union([.open, .approved, .unknown])
-        case .open: return ends.union([.approved, .unknown])
-        case .approved: return ends.union([.claimed, .unknown])
-        // `lapsed`: too late between the claim and the first instruction, so that nothing ran.
-        case .claimed: return [.done, .threw, .unknown, .lapsed]
-        case .unknown: return [.settled]
-        case .done, .threw, .settled, .rejected, .expired, .canceled, .failed, .mismatched, .withdrawn, .lapsed:
-            return []
-        }
-    }
+        return [
+            .drafted: ends.union([.open, .approved, .unknown]),
+            .open: ends.union([.approved, .unknown]),
+            .approved: ends.union([.claimed, .unknown]),
+            // `lapsed`: too late between the claim and the first instruction, so that nothing ran.
+            .claimed: [.done, .threw, .unknown, .lapsed],
+            .unknown: [.settled],
+        ]
+    }()
 }

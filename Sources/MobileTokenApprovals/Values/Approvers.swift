@@ -21,7 +21,7 @@ public struct Approvers: Sendable, Hashable, Codable {
     private(set) var onRejection: RejectionRule
     private(set) var excluded: [Person] = []
     /// Everybody must approve who is not excluded.
-    private var isAll = false
+    private(set) var isAll = false
 
     /// Asks one person.
     ///
@@ -102,15 +102,10 @@ public struct Approvers: Sendable, Hashable, Codable {
 
     /// The part of a question that says who must approve in all.
     var json: JSONValue {
-        func list(_ people: [Person]) -> JSONValue {
-            .array(
-                people.map { ["id": .string($0.id), "users": .array($0.users.map { .string($0) })] }
-            )
-        }
-        return [
+        [
             "needed": .string(String(self.needed)),
-            "of": list(self.people),
-            "excluding": list(self.excluded),
+            "of": .array(self.people.map(\.json)),
+            "excluding": .array(self.excluded.map(\.json)),
             "order": .string(self.isInOrder ? "one after the other" : "all at once"),
             "rejection": .string(self.onRejection.rawValue),
         ]

@@ -1,4 +1,5 @@
 import Basics
+import ExactJSON
 import Foundation
 
 /// A person who may approve, however many devices or user ids they have.
@@ -26,6 +27,8 @@ public struct Person: Sendable, Hashable, Codable, ExpressibleByStringLiteral, C
 
     /// The user id that is asked.
     package var user: String { self.users.first ?? self.id }
+
+    var json: JSONValue { ["id": .string(self.id), "users": .array(self.users.map { .string($0) })] }
 
     /// Returns whether both may be the same person: a name or a user id in common, whatever the case, the width and the blanks around it.
     ///

@@ -1,3 +1,4 @@
+import Basics
 import Coordination
 package import MobileTokenApprovals
 import PostgresDatabase
@@ -196,6 +197,17 @@ package final class PostgresLedger: LedgerDriver {
                     if let objection = asking.objection(to: row.asked, after: person.1) { return objection }
                 }
                 let written = try transaction.run([
+                    // What neither is open nor was asked just now limits nothing any more. Otherwise each question would be counted for ever.
+                    PostgresStatement(
+                        """
+                        DELETE FROM asked WHERE person = ANY ($1::bytea[]) AND at < $2 AND NOT EXISTS
+                            (SELECT FROM question WHERE question.key = asked.key AND state IN ('drafted', 'open'))
+                        """,
+                        [
+                            .byteStrings(asking.people),
+                            .integer(row.asked.subtractingSaturated(asking.interval)),
+                        ]
+                    ),
                     PostgresStatement(
                         """
                         INSERT INTO question (\(Self.columns), audience) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
