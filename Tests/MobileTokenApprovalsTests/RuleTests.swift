@@ -626,6 +626,46 @@ import Testing
         #expect(other.server.operations.map(\.status) == ["CANCELED", "PENDING"])
     }
 
+    /// A question that is over asks nobody, however late its creation arrives.
+    @Test(arguments: [false, true]) func rule10ALateCreationOfAQuestionThatIsOverIsCanceled(
+        isWithdrawn: Bool
+    ) async throws {
+        let key = LedgerKey(audience: "test", id: "deploy-1")
+        let bench = try await Bench { $0.callbackPassword = "secret" }
+        bench.server.with { state in
+            state.script = [:]
+            state.creationFailures = [(TestServer.unanswered(lost: true), isMade: true)]
+        }
+        let ticket = try await bench.desk.ask(Bench.request())
+        if isWithdrawn {
+            try await ticket.withdraw()
+        } else {
+            // Asked once more, and answered; the first one may still arrive.
+            bench.clock.advance(by: .seconds(26))
+            try await bench.desk.core.step(key)
+            bench.server.with { $0.script["alice"] = TestServer.Decision() }
+            try await bench.perform()
+            bench.server.with { state in
+                state.script = [:]
+                state.operations[0].status = "PENDING"
+            }
+        }
+        // Another process, which has the ledger alone.
+        let other = try await Bench.desk(bench.ledger, bench.server) { $0.callbackPassword = "secret" }
+        try await other.core.takeUpAll()
+        #expect(other.receive(body: Self.callback("op-1"), headers: Self.basic("secret")) == 200)
+        try await other.core.lookUpUnrecognized()
+        #expect(bench.server.operations.first?.status == "CANCELED")
+        // When none can be alive any more, nobody looks.
+        bench.clock.advance(by: .seconds(326))
+        try await other.core.step(key)
+        #expect(try #require(try await other.core.ledger.load(key)).record.needsAttention == false)
+        let shown = bench.server.with { $0.shows.count }
+        _ = other.receive(body: Self.callback("op-9"), headers: Self.basic("secret"))
+        try await other.core.lookUpUnrecognized()
+        #expect(bench.server.with { $0.shows.count } == shown)
+    }
+
     @Test func rule10AnotherOperationIsNoStray() async throws {
         let bench = try await Bench { $0.callbackPassword = "secret" }
         bench.server.with { state in

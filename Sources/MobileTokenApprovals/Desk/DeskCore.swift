@@ -201,7 +201,8 @@ final class DeskCore: Sendable {
 
     /// Draws the conclusions that need no answer: of another life of the ledger, of a holder that is gone, of time that is over.
     func followed(_ stored: Stored) async throws -> Stored {
-        if stored.isForeign, !stored.record.state.isFinal {
+        if stored.isForeign {
+            guard !stored.record.state.isFinal else { return stored }
             return try await self.ledger.change(stored) {
                 $0.loseTrack("The ledger went back since the question was drafted", at: self.now)
             }
@@ -213,7 +214,7 @@ final class DeskCore: Sendable {
                 $0.loseTrack("The process that acted is gone, and did not say how far it came", at: self.now)
             }
         }
-        return try await self.ledger.change(stored) { $0.expire(at: self.now) }
+        return try await self.ledger.change(stored) { $0.expire(at: self.now, patience: self.patience) }
     }
 
     // MARK: Creating

@@ -175,7 +175,7 @@ struct QuestionRecord: Sendable, Equatable {
     }
 
     /// Indicates that a creation was lost, so that the server may have an operation that nobody knows.
-    var mayHaveStrays: Bool { self.parts.contains { $0.attempts > 1 || ($0.attempts > 0 && $0.operationID == nil) } }
+    var mayHaveStrays: Bool { self.parts.contains(where: \.mayHaveStrays) }
 
     /// The people whom it certainly has not asked.
     var neverAsked: [Person] {
@@ -267,13 +267,22 @@ struct QuestionRecord: Sendable, Equatable {
         }
     }
 
-    /// Ends what is over by the desk's own clock: a question that nobody answered, an approval that nobody used.
-    mutating func expire(at now: Int64) {
+    /// Ends what is over by the desk's own clock: a question that nobody answered, an approval that nobody used, a creation that was lost.
+    ///
+    /// - Parameter patience: After how long a creation without an answer cannot arrive any more, in milliseconds.
+    mutating func expire(at now: Int64, patience: Int64) {
         if let approved, self.state == .approved, now.subtractingSaturated(approved) > self.terms.validFor {
             self.end(.lapsed, .lapsed, "The approval was not used in time", at: now)
         }
         if let givenUp, now >= givenUp {
             self.end(.expired, .expired, "The server gave no answer in time", at: now)
+        }
+        guard self.state.isFinal else { return }
+        let lifetime = patience.addingSaturated(self.terms.seconds * 1_000)
+        for index in self.parts.indices where self.parts[index].mayHaveStrays {
+            // None was sent after the end.
+            let sent = self.parts[index].sent ?? self.ended ?? now
+            if now.subtractingSaturated(sent) > lifetime { self.parts[index].forgetLostCreations() }
         }
     }
 
@@ -311,6 +320,7 @@ struct QuestionRecord: Sendable, Equatable {
     /// Indicates that somebody has to look at it again.
     var needsAttention: Bool {
         self.state.isPending || self.state == .approved || self.state == .claimed || !self.toCancel.isEmpty
+            || self.mayHaveStrays
     }
 }
 
@@ -365,6 +375,12 @@ extension QuestionRecord {
             // A clock that went back does not shorten the wait.
             return now.subtractingSaturated(sent).magnitude >= patience.magnitude
         }
+
+        /// Indicates that a creation was lost.
+        var mayHaveStrays: Bool { self.attempts > (self.operationID == nil ? 0 : 1) }
+
+        /// Notes that the operation of a creation that was lost is over, if there was one.
+        mutating func forgetLostCreations() { self.attempts = self.operationID == nil ? 0 : 1 }
 
         mutating func take(_ operation: ApprovalOperation, date: Int64?, evidence: PersonalApproval.Evidence) {
             self.operationID = operation.id
