@@ -1,5 +1,6 @@
 import ApprovalTesting
 import Foundation
+import MobileTokenTesting
 import PowerAuth
 import PowerAuthCrypto
 import PowerAuthProtocol
@@ -101,6 +102,69 @@ import Testing
         let approvers = Approvers.any(1, of: ["alice", "bob", "carol"])
         let approval = try await bench.perform(try Self.request(keys, from: approvers))
         #expect(approval.approvals.map(\.person) == ["bob"])
+    }
+
+    // MARK: Callbacks
+
+    private static let headers = [("Authorization", "Basic " + Data("server:secret".utf8).base64EncodedString())]
+
+    private static func callback(_ signature: String?) -> [UInt8] {
+        let data = signature.map { #","additionalData":{"mobileTokenData":{"deviceSignature":"\#($0)"}}"# } ?? ""
+        return Array(#"{"type":"OPERATION","operationId":"op-1","status":"APPROVED"\#(data)}"#.utf8)
+    }
+
+    /// A server whose answers show what is documented, and whose callbacks tell more.
+    private static func askedBench(_ key: P256PrivateKey) async throws -> (Bench, ApprovalRequest, ApprovalTicket) {
+        let bench = try await Bench(isDocumentedOnly: true) { $0.callbackPassword = "secret" }
+        bench.server.with { $0.script = [:] }
+        let request = bench.readable(try Self.request(["alice": key]))
+        return (bench, request, try await bench.desk.ask(request))
+    }
+
+    /// It may come before the answer or after it.
+    @Test(arguments: [false, true]) func aCallbackMayBringTheSignature(isLate: Bool) async throws {
+        let key = P256PrivateKey.generate()
+        let (bench, request, ticket) = try await Self.askedBench(key)
+        let operation = try #require(bench.server.operations.first)
+        let signature = try #require(Self.sign(key)(operation))
+        bench.server.with { $0.script["alice"] = .init() }
+        if isLate {
+            bench.clock.advance(by: .seconds(6))
+            try await bench.desk.core.step(ticket.key)
+            #expect(try await bench.state() == .open)
+        }
+        // A forged one beside it spoils nothing.
+        #expect(bench.desk.receive(body: Self.callback("forged"), headers: Self.headers) == 200)
+        #expect(bench.desk.receive(body: Self.callback(signature), headers: Self.headers) == 200)
+        let approval = try await bench.perform(request)
+        #expect(approval.approvals.map(\.evidence) == [.deviceSignature])
+        #expect(bench.runs.count == 1)
+    }
+
+    /// It is evidence of the data, and not the decision.
+    @Test(arguments: ["PENDING", "REJECTED", "CANCELED"]) func aSignatureInACallbackDecidesNothing(status: String)
+        async throws
+    {
+        let key = P256PrivateKey.generate()
+        let (bench, _, ticket) = try await Self.askedBench(key)
+        let operation = try #require(bench.server.operations.first)
+        let signature = try #require(Self.sign(key)(operation))
+        #expect(bench.desk.receive(body: Self.callback(signature), headers: Self.headers) == 200)
+        bench.server.update { $0.status = status }
+        bench.clock.advance(by: .seconds(2))
+        try await bench.desk.core.step(ticket.key)
+        let states: [String: ApprovalState] = ["PENDING": .open, "REJECTED": .rejected, "CANCELED": .canceled]
+        #expect(try await bench.state() == states[status])
+    }
+
+    @Test(arguments: [nil, "forged"]) func withoutASignatureThatHoldsTheApprovalDoesNotCount(told: String?) async throws {
+        let (bench, request, _) = try await Self.askedBench(.generate())
+        bench.server.with { $0.script["alice"] = .init() }
+        #expect(bench.desk.receive(body: Self.callback(told), headers: Self.headers) == 200)
+        #expect(await bench.code(of: request) == (told == nil ? .cannotVerify : .deviceNotAccepted))
+        #expect(bench.runs.count == 0)
+        // Waited for, and not for ever.
+        #expect(bench.server.elapsed <= (told == nil ? 125_000 : 10_000))
     }
 
     @Test func nobodyIsAskedWithoutAKeyWhereOthersHaveOne() async throws {

@@ -187,7 +187,9 @@ public final class ApprovalDesk: Sendable {
 
     /// Takes a callback of the server, and returns at once the status to answer with.
     ///
-    /// A callback proves nothing: it only wakes the desk, which asks the server. Unknown operations are answered like known ones.
+    /// A callback proves nothing: it only wakes the desk, which asks the server. Unknown operations are answered like known ones. A device's
+    /// own signature proves itself: with ``ApprovalRequest/deviceKeys``, one in a callback's `additionalData` counts where the server's
+    /// answers show none, once these say that the operation was approved.
     ///
     /// - Parameters:
     ///   - body: The body of the request.
@@ -197,6 +199,9 @@ public final class ApprovalDesk: Sendable {
         guard body.count <= 1 << 20, let json = try? JSONDocument(parsing: body).root, json.isObject else { return 400 }
         guard let id = json["operationId"]?.string, (1...255).contains(id.utf8.count) else { return 200 }
         let now = self.core.clock.now
+        if let signature = ApprovalOperation.deviceSignature(inCallback: json) {
+            self.core.withState { $0.note(signature, of: id) }
+        }
         switch self.core.withState({ $0.wake(id, at: now) }) {
         case .known(let key):
             for signal in self.core.withState({ $0.signals(for: key) }) { signal.raise() }

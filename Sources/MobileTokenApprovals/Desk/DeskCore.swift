@@ -424,7 +424,14 @@ final class DeskCore: Sendable {
             self.report(.serverFailed, record, "The server says '\(DisplayText.escaped(operation.status, limit: 64))'")
             return
         }
-        look.stored = try await self.ledger.change(look.stored) { $0.answer(index, end, operation, at: now) }
+        let signatures = self.withState { $0.signatures(of: operation.id) }
+        if end == .approved, record.terms.deviceKeys != nil, operation.deviceSignature == nil, signatures.isEmpty,
+            self.configuration.callbackPassword != nil
+        {
+            let now = self.clock.now
+            guard self.withState({ !$0.awaitsSignature(of: operation.id, at: now) }) else { return }
+        }
+        look.stored = try await self.ledger.change(look.stored) { $0.answer(index, end, operation, signatures, at: now) }
     }
 
     // MARK: Canceling

@@ -21,6 +21,9 @@ struct DeskState {
     /// The time between two searches of the ledger for questions that need a look.
     static let searchInterval = Duration.seconds(60)
     static let callbackInterval = Duration.seconds(1)
+    /// The time for which an approval without the device's signature waits for a callback that tells it.
+    static let callbackPatience = Duration.seconds(60)
+    private static let signatureLimit = 1_000
     private static let strayLimit = 64
     private static let unreadableLimit = 1_000
     /// Two clocks agree for so long.
@@ -29,6 +32,10 @@ struct DeskState {
     private(set) var schedule = DeadlineQueue<Duration, LedgerKey, Entry>()
     private var keysByOperation: [ExactString: LedgerKey] = [:]
     private var operations: [LedgerKey: [ExactString]] = [:]
+    /// The devices' own signatures that callbacks told, by operation; none of them is checked.
+    private var signatures: [ExactString: [String]] = [:]
+    /// When the server first said that an operation is approved whose signature is waited for.
+    private var unsigned: [ExactString: Duration] = [:]
     /// Questions of which the server may have operations that nobody knows.
     private(set) var withStrays: Set<LedgerKey> = []
     /// Operations of which a callback told, and which may be such.
@@ -92,9 +99,8 @@ struct DeskState {
 
     private mutating func index(_ record: QuestionRecord) {
         let key = record.key
-        for operation in self.operations.removeValue(forKey: key) ?? [] { self.keysByOperation[operation] = nil }
         guard record.needsAttention else {
-            self.withStrays.remove(key)
+            self.forgetOperations(of: key)
             return
         }
         let operations = record.parts.compactMap { $0.operationID.map { ExactString($0) } }
@@ -123,9 +129,17 @@ struct DeskState {
 
     /// Looks after a question no more.
     mutating func forget(_ key: LedgerKey) {
-        for operation in self.operations.removeValue(forKey: key) ?? [] { self.keysByOperation[operation] = nil }
-        self.withStrays.remove(key)
+        self.forgetOperations(of: key)
         self.schedule.remove(key)
+    }
+
+    private mutating func forgetOperations(of key: LedgerKey) {
+        for operation in self.operations.removeValue(forKey: key) ?? [] {
+            self.keysByOperation[operation] = nil
+            self.signatures[operation] = nil
+            self.unsigned[operation] = nil
+        }
+        self.withStrays.remove(key)
     }
 
     // MARK: The server's time
@@ -189,6 +203,28 @@ struct DeskState {
         }
         self.unrecognized.append(id)
         return .unrecognized
+    }
+
+    /// Takes a device's signature of which a callback told: evidence, which is checked once the server says that it was approved.
+    mutating func note(_ signature: String, of operation: String) {
+        let id = ExactString(operation)
+        let known = self.signatures[id] ?? []
+        // A second one, should the first be somebody's who only knows the password.
+        guard self.keysByOperation[id] != nil, known.count < 2, !known.contains(where: { $0.isExactly(signature) }),
+            !known.isEmpty || self.signatures.count < Self.signatureLimit
+        else { return }
+        self.signatures[id] = known + [signature]
+    }
+
+    /// Returns the signatures of an operation of which callbacks told.
+    func signatures(of operation: String) -> [String] { self.signatures[ExactString(operation)] ?? [] }
+
+    /// Returns whether a callback may still tell the signature of an operation, which the server says is approved.
+    mutating func awaitsSignature(of operation: String, at now: Duration) -> Bool {
+        let id = ExactString(operation)
+        let since = self.unsigned[id] ?? now
+        self.unsigned[id] = since
+        return now - since < Self.callbackPatience
     }
 
     /// Takes the next operation that may be one of ours: one a second, of whatever name.

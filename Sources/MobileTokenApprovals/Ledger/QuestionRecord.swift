@@ -204,16 +204,30 @@ struct QuestionRecord: Sendable, Equatable {
     }
 
     /// Takes the end of an operation, and draws the conclusion.
-    mutating func answer(_ index: Int, _ answer: Part.Answer, _ operation: ApprovalOperation, at now: Int64) {
+    ///
+    /// - Parameter signatures: The device's own ones of which callbacks told.
+    mutating func answer(
+        _ index: Int,
+        _ answer: Part.Answer,
+        _ operation: ApprovalOperation,
+        _ signatures: [String] = [],
+        at now: Int64
+    ) {
         guard self.state.isPending, self.parts[index].answer == .pending else { return }
         self.parts[index].close(answer, operation)
-        if answer == .approved { self.checkSignature(index) }
+        if answer == .approved { self.checkSignature(index, or: signatures) }
         self.count(at: now)
     }
 
     /// Believes an approval by the device's signature, or lets it not count.
-    private mutating func checkSignature(_ index: Int) {
+    private mutating func checkSignature(_ index: Int, or others: [String]) {
         guard self.terms.deviceKeys != nil else { return }
+        // A signature proves itself, whoever brings it.
+        for signature in others where self.objectionToSignature(index) != nil {
+            let shown = self.parts[index].deviceSignature
+            self.parts[index].deviceSignature = signature
+            if self.objectionToSignature(index) != nil, shown != nil { self.parts[index].deviceSignature = shown }
+        }
         if self.objectionToSignature(index) == nil {
             self.parts[index].evidence = .deviceSignature
             self.parts[index].signedData = try? self.expectedData(index)

@@ -88,9 +88,15 @@ package struct ApprovalOperation: Sendable, Equatable {
     var rejectReason: String? { self.additionalData?["rejectReason"]?.string }
     /// The device's own signature of the data, which nobody has checked yet.
     var deviceSignature: String? {
-        let signature = self.additionalData?["mobileTokenData"]?[OperationSignature.member]?.string
-        return signature.flatMap { $0.utf8.count <= 16 << 10 ? $0 : nil }
+        self.additionalData?["mobileTokenData"]?[OperationSignature.member]?.string.flatMap(Self.plausible)
     }
+
+    /// Returns the device's own signature in the body of a callback.
+    static func deviceSignature(inCallback body: JSONView) -> String? {
+        body["additionalData"]?["mobileTokenData"]?[OperationSignature.member]?.string.flatMap(Self.plausible)
+    }
+
+    private static func plausible(_ signature: String) -> String? { signature.utf8.count <= 16 << 10 ? signature : nil }
 }
 
 /// A registration as an authenticated answer shows it.
