@@ -85,8 +85,8 @@ let package = Package(
         .target(
             name: "MobileTokenApprovals",
             dependencies: [
-                "MobileTokenCloud", "MobileTokenReceipts", "PowerAuth", "PowerAuthCrypto", "SQLiteDatabase",
-                "Coordination", "Basics", "ExactJSON",
+                "MobileTokenCloud", "MobileTokenReceipts", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
+                "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ]
         ),
         // Requests, responses, tables of routes, and documents with lines.
@@ -230,8 +230,8 @@ let package = Package(
         .target(
             name: "ApprovalTesting",
             dependencies: [
-                "MobileTokenApprovals", "MobileTokenTesting", "PowerAuth", "PowerAuthCrypto", "Coordination",
-                "ExactJSON",
+                "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenTesting", "PowerAuth", "PowerAuthCrypto",
+                "Coordination", "ExactJSON",
             ],
             path: "Tests/ApprovalTesting"
         ),

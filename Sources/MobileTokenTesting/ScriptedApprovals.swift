@@ -227,7 +227,7 @@ package final class ScriptedServer: ApprovalServer {
         defer { self.turns.leave("") }
         try await self.decide()
         var answer = try await self.cloud.show(operation: id)
-        if answer.value.status == "APPROVED", let data = self.state.withLock({ $0.shown[id] }) {
+        if answer.value.status == .approved, let data = self.state.withLock({ $0.shown[id] }) {
             answer.value.data = data
         }
         return answer

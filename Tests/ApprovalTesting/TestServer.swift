@@ -1,13 +1,14 @@
 import ExactJSON
 import Foundation
 package import MobileTokenApprovals
+public import MobileTokenCloud
 package import MobileTokenTesting
 import Synchronization
 
 /// A server that does what a test wants of it, lies included. It fills templates by rules of its own.
 package final class TestServer: ApprovalServer {
     package struct Decision {
-        package var status = "APPROVED"
+        package var status: CloudClient.OperationStatus = .approved
         package var after: Int64 = 0
         package var reason: String?
         package var registration = "device-1"
@@ -16,7 +17,7 @@ package final class TestServer: ApprovalServer {
         package var signature: (@Sendable (ApprovalOperation) -> String?)?
 
         package init(
-            status: String = "APPROVED",
+            status: CloudClient.OperationStatus = .approved,
             after: Int64 = 0,
             reason: String? = nil,
             registration: String = "device-1",
@@ -163,7 +164,7 @@ package final class TestServer: ApprovalServer {
             operation.data = nil
             operation.additionalData = nil
             operation.finalized = nil
-            operation.statusReason = nil
+            operation.reason = nil
         }
         return operation
     }
@@ -198,11 +199,11 @@ package final class TestServer: ApprovalServer {
                     var data: JSONObject = [
                         "activationId": .string(decision.registration), "authFactor": .string(decision.factors),
                     ]
-                    data["rejectReason"] = decision.reason.map { .string($0) }
                     if let signature = decision.signature?(operation) {
                         data["mobileTokenData"] = ["deviceSignature": .string(signature)]
                     }
                     state.operations[index].additionalData = .object(data)
+                    state.operations[index].reason = decision.reason
                 } else if operation.expires <= now {
                     state.operations[index].status = "EXPIRED"
                     state.operations[index].finalized = operation.expires
@@ -256,4 +257,10 @@ package final class TestServer: ApprovalServer {
             + ["bm9uY2U=", "0c2ln"]
         return self.dated(lines.joined(separator: "\n"))
     }
+}
+
+/// Tests say the server's words as they are.
+extension CloudClient.OperationStatus: ExpressibleByStringLiteral {
+    /// Creates a status from the server's word.
+    public init(stringLiteral word: String) { self.init(rawValue: word) }
 }

@@ -1,5 +1,6 @@
 import ApprovalTesting
 import Foundation
+import MobileTokenCloud
 import MobileTokenTesting
 import PowerAuth
 import PowerAuthCrypto
@@ -142,9 +143,10 @@ import Testing
     }
 
     /// It is evidence of the data, and not the decision.
-    @Test(arguments: ["PENDING", "REJECTED", "CANCELED"]) func aSignatureInACallbackDecidesNothing(status: String)
-        async throws
-    {
+    @Test(arguments: [CloudClient.OperationStatus.pending, .rejected, .canceled])
+    func aSignatureInACallbackDecidesNothing(
+        status: CloudClient.OperationStatus
+    ) async throws {
         let key = P256PrivateKey.generate()
         let (bench, _, ticket) = try await Self.askedBench(key)
         let operation = try #require(bench.server.operations.first)
@@ -153,11 +155,14 @@ import Testing
         bench.server.update { $0.status = status }
         bench.clock.advance(by: .seconds(2))
         try await bench.desk.core.step(ticket.key)
-        let states: [String: ApprovalState] = ["PENDING": .open, "REJECTED": .rejected, "CANCELED": .canceled]
+        let states: [CloudClient.OperationStatus: ApprovalState] = [
+            .pending: .open, .rejected: .rejected, .canceled: .canceled,
+        ]
         #expect(try await bench.state() == states[status])
     }
 
-    @Test(arguments: [nil, "forged"]) func withoutASignatureThatHoldsTheApprovalDoesNotCount(told: String?) async throws {
+    @Test(arguments: [nil, "forged"]) func withoutASignatureThatHoldsTheApprovalDoesNotCount(told: String?) async throws
+    {
         let (bench, request, _) = try await Self.askedBench(.generate())
         bench.server.with { $0.script["alice"] = .init() }
         #expect(bench.desk.receive(body: Self.callback(told), headers: Self.headers) == 200)

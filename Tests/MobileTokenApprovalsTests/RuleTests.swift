@@ -2,6 +2,7 @@ import ApprovalTesting
 import Coordination
 import ExactJSON
 import Foundation
+import MobileTokenCloud
 import MobileTokenTesting
 import Synchronization
 import TestSupport
@@ -839,7 +840,7 @@ import Testing
     @Test(arguments: ["APPROVED ", "approved", "ACCEPTED", "", "DONE", "PENDING_COMMIT"])
     func rule16AnUnknownStatusDecidesNothing(_ status: String) async throws {
         let bench = try await Bench()
-        bench.server.with { $0.script["alice"] = .init(status: status) }
+        bench.server.with { $0.script["alice"] = .init(status: .init(rawValue: status)) }
         #expect(await bench.code() == .expired)
         #expect(bench.runs.count == 0)
     }

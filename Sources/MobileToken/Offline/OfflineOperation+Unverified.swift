@@ -4,9 +4,6 @@ import PowerAuthProtocol
 
 extension OfflineOperation {
     /// The string of an offline QR code in its parts, of which nothing may be shown before ``verified(by:)``.
-    ///
-    /// Its lines are: identifier, title, message, operation data, flags, optionally a one-time code and lines of later formats,
-    /// nonce, and the server's signature after the number of its key.
     public struct Unverified: Sendable {
         /// Which of the server's keys is to verify the signature.
         public let signingKey: OfflineOperation.SigningKey
@@ -25,39 +22,38 @@ extension OfflineOperation {
             guard String(validating: bytes, as: UTF8.self) != nil else {
                 throw OfflineOperation.ParsingError(.invalidText)
             }
-            // Scanners that type what they read end it with a line end of their own.
-            let bytes = bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...]
-            // A line ends at LF alone, so the split must not see strings: a `Character` may hold CR and LF.
-            let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-            guard lines.count >= 7 else { throw OfflineOperation.ParsingError(.missingLine, line: lines.count + 1) }
-            guard Self.isIdentifier(lines[0]) else { throw OfflineOperation.ParsingError(.invalidOperationID, line: 1) }
-            let operationData = try OfflineOperation.SignedData(parsing: lines[3], line: 4)
-            let nonce = String(decoding: lines[lines.count - 2], as: UTF8.self)
+            let lines: OfflineCodeLines
+            do { lines = try OfflineCodeLines(bytes) } catch {
+                throw OfflineOperation.ParsingError(.missingLine, line: error.line)
+            }
+            guard Self.isIdentifier(lines.operationID) else {
+                throw OfflineOperation.ParsingError(.invalidOperationID, line: 1)
+            }
+            let operationData = try OfflineOperation.SignedData(parsing: lines.data, line: 4)
+            let nonce = String(decoding: lines.nonce, as: UTF8.self)
             guard Base64.decode(nonce)?.count == 16 else {
                 throw OfflineOperation.ParsingError(.invalidNonce, line: lines.count - 1)
             }
-            let signatureLine = lines[lines.count - 1]
-            guard let signingKey = signatureLine.first.flatMap(OfflineOperation.SigningKey.init),
-                let signature = Base64.decode(String(decoding: signatureLine.dropFirst(), as: UTF8.self)),
+            guard let signingKey = lines.signature.first.flatMap(OfflineOperation.SigningKey.init),
+                let signature = Base64.decode(String(decoding: lines.signature.dropFirst(), as: UTF8.self)),
                 signingKey.signatureByteCounts.contains(signature.count)
             else { throw OfflineOperation.ParsingError(.malformedSignature, line: lines.count) }
 
-            let totp = lines.count > 7 ? lines[5] : nil
-            var dataToSign = lines[0] + [UInt8(ascii: "&")] + lines[3]
+            let totp = lines.oneTimeCode
+            var dataToSign = lines.operationID + [UInt8(ascii: "&")] + lines.data
             if let totp { dataToSign += [UInt8(ascii: "&")] + totp }
 
             self.signingKey = signingKey
             self.signature = signature
-            self.signedBytes = Array(bytes[...signatureLine.startIndex])
+            self.signedBytes = Array(bytes[...lines.signature.startIndex])
             self.operation = OfflineOperation(
-                id: String(decoding: lines[0], as: UTF8.self),
-                title: OfflineString.unescaped(lines[1], separator: nil),
-                message: OfflineString.unescaped(lines[2], separator: nil),
+                id: String(decoding: lines.operationID, as: UTF8.self),
+                title: OfflineString.unescaped(lines.title, separator: nil),
+                message: OfflineString.unescaped(lines.message, separator: nil),
                 operationData: operationData,
-                flags: OfflineOperation.Flags(text: String(decoding: lines[4], as: UTF8.self)),
+                flags: OfflineOperation.Flags(text: String(decoding: lines.flags, as: UTF8.self)),
                 totp: totp.flatMap { $0.isEmpty ? nil : String(decoding: $0, as: UTF8.self) },
-                additionalLines: lines.count > 8
-                    ? lines[6..<(lines.count - 2)].map { String(decoding: $0, as: UTF8.self) } : [],
+                additionalLines: lines.later.map { String(decoding: $0, as: UTF8.self) },
                 nonce: nonce,
                 signingKey: signingKey,
                 dataToSign: Array(dataToSign)

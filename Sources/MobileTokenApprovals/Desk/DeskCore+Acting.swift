@@ -1,6 +1,7 @@
 import Basics
 import Coordination
 import Foundation
+import MobileTokenCloud
 
 extension DeskCore {
     /// The time between the last look at the server and the first instruction of the action.
@@ -182,7 +183,7 @@ extension DeskCore {
         do {
             let answer = try await self.server.unpaced.show(operation: id)
             self.note(answer.date)
-            guard answer.value.status == "REJECTED" else { return .undecided }
+            guard answer.value.status == .rejected else { return .undecided }
             return .ends(.rejected, .rejected, "\(record.parts[index].person) rejected it")
         } catch {
             if error.kind == .canceled { throw CancellationError() }
@@ -213,8 +214,8 @@ extension DeskCore {
             return .ends(.failed, .cannotVerify, "The server no longer shows the data that were signed")
         case .verified, .unreadable: break
         }
-        guard operation.status == "APPROVED" else {
-            return ApprovalState.serverEnds.contains(operation.status) || operation.status == "PENDING"
+        guard operation.status == .approved else {
+            return ApprovalState.serverEnds.contains(operation.status) || operation.status == .pending
                 ? .ends(.mismatched, .bindingMismatch, "The server no longer says that it was approved") : .silent
         }
         if let (code, message) = record.objectionToSignature(index) { return .ends(.failed, code, message) }
@@ -304,5 +305,5 @@ extension DeskCore {
 
 extension ApprovalState {
     /// The statuses by which the server says that an operation is over.
-    static let serverEnds: Set<String> = ["APPROVED", "REJECTED", "CANCELED", "EXPIRED", "FAILED"]
+    static let serverEnds: Set<CloudClient.OperationStatus> = [.approved, .rejected, .canceled, .expired, .failed]
 }

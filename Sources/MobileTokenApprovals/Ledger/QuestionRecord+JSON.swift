@@ -21,7 +21,8 @@ extension QuestionRecord {
             },
         ])
         // The terms never change, and were written before.
-        return Array(#"{"terms":"#.utf8) + self.fixed.text + [UInt8(ascii: ",")] + JSONValue.object(json).serialized().dropFirst()
+        return Array(#"{"terms":"#.utf8) + self.fixed.text + [UInt8(ascii: ",")]
+            + JSONValue.object(json).serialized().dropFirst()
     }
 }
 

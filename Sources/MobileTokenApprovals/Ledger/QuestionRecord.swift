@@ -314,8 +314,8 @@ struct QuestionRecord: Sendable, Equatable {
     mutating func isOver(_ operation: ApprovalOperation, at now: Int64) {
         self.isOver(operation.id)
         for index in self.parts.indices where self.parts[index].operationID?.isExactly(operation.id) == true {
-            if operation.status == "APPROVED" { self.parts[index].isSurplus = true }
-            guard operation.status == "REJECTED", self.state == .approved, self.parts[index].answer == .pending else {
+            if operation.status == .approved { self.parts[index].isSurplus = true }
+            guard operation.status == .rejected, self.state == .approved, self.parts[index].answer == .pending else {
                 continue
             }
             self.parts[index].close(.rejected, operation)
@@ -401,7 +401,7 @@ extension QuestionRecord {
             self.operationType = operation.operationType
             self.created = operation.created
             self.expires = operation.expires
-            self.lastPending = operation.status == "PENDING" ? date ?? operation.created : operation.created
+            self.lastPending = operation.status == .pending ? date ?? operation.created : operation.created
             self.evidence = evidence
         }
 
@@ -412,7 +412,7 @@ extension QuestionRecord {
             self.signedData = operation.data ?? self.signedData
             self.registrationID = operation.registrationID
             self.factors = operation.factors
-            self.reason = operation.rejectReason ?? operation.statusReason
+            self.reason = operation.reason
             self.deviceSignature = operation.deviceSignature
         }
     }

@@ -1,4 +1,5 @@
 package import ExactJSON
+package import MobileTokenCloud
 import PowerAuth
 
 /// The calls of a server that a desk needs. Times are the server's, in milliseconds since 1970.
@@ -42,8 +43,7 @@ package struct NewApprovalOperation: Sendable, Equatable {
 package struct ApprovalOperation: Sendable, Equatable {
     package var id: String
     package var userID: String?
-    /// As the server says it: `PENDING`, `APPROVED`, `REJECTED`, `CANCELED`, `EXPIRED`, `FAILED`, or what nobody knows.
-    package var status: String
+    package var status: CloudClient.OperationStatus
     package var operationType: String
     package var parameters: [String: JSONValue]
     package var created: Int64
@@ -52,12 +52,13 @@ package struct ApprovalOperation: Sendable, Equatable {
     package var data: String?
     package var finalized: Int64?
     package var additionalData: JSONValue?
-    package var statusReason: String?
+    /// Of its rejection or its cancellation.
+    package var reason: String?
 
     package init(
         id: String,
         userID: String?,
-        status: String,
+        status: CloudClient.OperationStatus,
         operationType: String,
         parameters: [String: JSONValue],
         created: Int64,
@@ -65,7 +66,7 @@ package struct ApprovalOperation: Sendable, Equatable {
         data: String? = nil,
         finalized: Int64? = nil,
         additionalData: JSONValue? = nil,
-        statusReason: String? = nil
+        reason: String? = nil
     ) {
         self.id = id
         self.userID = userID
@@ -77,7 +78,7 @@ package struct ApprovalOperation: Sendable, Equatable {
         self.data = data
         self.finalized = finalized
         self.additionalData = additionalData
-        self.statusReason = statusReason
+        self.reason = reason
     }
 
     /// The registration that decided.
@@ -85,7 +86,6 @@ package struct ApprovalOperation: Sendable, Equatable {
         self.additionalData?["activationId"]?.string ?? self.additionalData?["registrationId"]?.string
     }
     var factors: String? { self.additionalData?["authFactor"]?.string }
-    var rejectReason: String? { self.additionalData?["rejectReason"]?.string }
     /// The device's own signature of the data, which nobody has checked yet.
     var deviceSignature: String? {
         self.additionalData?["mobileTokenData"]?[OperationSignature.member]?.string.flatMap(Self.plausible)

@@ -85,7 +85,7 @@ package struct CloudServer: ApprovalServer {
             ApprovalOperation(
                 id: operation.id,
                 userID: operation.userID,
-                status: operation.status.rawValue,
+                status: operation.status,
                 operationType: operation.operationType,
                 parameters: Dictionary(
                     parameters.members.map { ($0.key, $0.value) },
@@ -96,7 +96,7 @@ package struct CloudServer: ApprovalServer {
                 data: operation.data,
                 finalized: operation.finalized?.milliseconds,
                 additionalData: operation.additionalData,
-                statusReason: operation.statusReason
+                reason: operation.rejectReason ?? operation.statusReason
             ),
             date: answer.date?.milliseconds
         )
