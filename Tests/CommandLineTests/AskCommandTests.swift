@@ -101,9 +101,31 @@ import Testing
             #expect(outcome.exitCode == 0, "\(outcome.errors)")
             #expect(outcome.errors.contains("approved by bob, carol; the command ended with 0"))
             #expect(outcome.errors.contains(/asked bob \(\w{4}-\w{4}\), carol \(\w{4}-\w{4}\), dave \(/))
+            #expect(outcome.errors.contains("), of whom 2 must approve, for 'deploy'"), "\(outcome.errors)")
             let users = try #require(try stage.report()["approvals"]?.array).map { $0["userId"]?.string }
             #expect(users == ["bob", "carol"])
             #expect(await !stage.emulator.operations().contains { $0.status == .pending || $0.userID == "alice" })
+        }
+    }
+
+    /// A variable that is not set keeps nobody out.
+    @Test(arguments: [["--exclude", ""], ["--exclude", "alice,"], ["--of", ""]]) func anEmptyNameIsRefused(
+        words: [String]
+    ) async throws {
+        try await AskStage.with { stage in
+            let outcome = try await stage.ask(["--any", "1", "--of", "alice,bob"] + words, ["true"], user: nil)
+            #expect(outcome.exitCode == 2)
+            #expect(outcome.errors.contains("\(words[0]): a name is empty"), "\(outcome.errors)")
+            #expect(await stage.emulator.operations().isEmpty)
+        }
+    }
+
+    @Test func moreThanAreLeftCannotApprove() async throws {
+        try await AskStage.with { stage in
+            let words = ["--any", "2", "--of", "alice,bob", "--exclude", "alice"]
+            let outcome = try await stage.ask(words, ["true"], user: nil)
+            #expect(outcome.exitCode == 2)
+            #expect(outcome.errors.contains("2 must approve, and 1 can be asked"), "\(outcome.errors)")
         }
     }
 

@@ -73,27 +73,30 @@ enum AskRequest {
     }
 
     private static func approvers(_ invocation: Invocation, _ settings: AskSettings) throws -> Approvers {
-        func names(_ option: String) -> [String] {
-            invocation.all(option).flatMap {
-                $0.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
+        func people(_ option: String) throws -> [Person] {
+            let names = invocation.all(option).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+            // Such as by a variable that is not set: whom it should have kept out may approve.
+            guard !names.contains("") else {
+                throw UsageError(message: "--\(option): a name is empty", command: invocation.command)
             }
+            return names.map { settings.person(String($0)) }
         }
-        let people = names("of").map(settings.person)
+        let asked = try people("of")
         let (isInOrder, isAll) = (invocation.has("in-order"), invocation.has("all"))
         let rule: Approvers.RejectionRule = invocation.has("until-impossible") ? .untilImpossible : .ends
         let approvers: Approvers
         switch (invocation["user"], isAll, try invocation.integer("any", in: 1...100)) {
-        case (let user?, false, nil) where people.isEmpty && !isInOrder && rule == .ends:
+        case (let user?, false, nil) where asked.isEmpty && !isInOrder && rule == .ends:
             approvers = .all(of: [settings.person(user)])
-        case (nil, true, nil) where rule == .ends: approvers = .all(of: people, inOrder: isInOrder)
-        case (nil, false, let count?): approvers = .any(count, of: people, inOrder: isInOrder, onRejection: rule)
+        case (nil, true, nil) where rule == .ends: approvers = .all(of: asked, inOrder: isInOrder)
+        case (nil, false, let count?): approvers = .any(count, of: asked, inOrder: isInOrder, onRejection: rule)
         default:
             throw UsageError(
                 message: "say who must approve: --user NAME, --all --of NAMES, or --any NUMBER --of NAMES",
                 command: invocation.command
             )
         }
-        return approvers.excluding(names("exclude").map(settings.person))
+        return approvers.excluding(try people("exclude"))
     }
 
     private static func parameters(_ invocation: Invocation) throws -> [String: Parameter] {

@@ -151,9 +151,10 @@ struct AskRun: Sendable {
         guard let ticket else { return }
         self.report.note(ticket)
         let people = ticket.fingerprints.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }
+        let quorum = people.count > 1 ? ", of whom \(self.request.approvers.needed) must approve," : ""
         Output.note(
             """
-            \(CommandLineProgram.name): asked \(TextTable.printable(people.joined(separator: ", "))) for \
+            \(CommandLineProgram.name): asked \(TextTable.printable(people.joined(separator: ", ")))\(quorum) for \
             '\(TextTable.printable(self.request.template.name))', until \(ticket.expires.formatted(.iso8601)); \
             id \(TextTable.printable(ticket.id))
             """

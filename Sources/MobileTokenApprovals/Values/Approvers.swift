@@ -16,7 +16,7 @@ public struct Approvers: Sendable, Hashable, Codable {
     }
 
     private(set) var people: [Person]
-    private(set) var needed: Int
+    package private(set) var needed: Int
     private(set) var isInOrder: Bool
     private(set) var onRejection: RejectionRule
     private(set) var excluded: [Person] = []
@@ -85,7 +85,10 @@ public struct Approvers: Sendable, Hashable, Codable {
         guard (1...self.people.count).contains(self.needed) else {
             throw ApprovalError(
                 .invalidRequest,
-                "\(self.needed) of \(self.people.count) people cannot approve: the number must be between 1 and how many there are"
+                """
+                \(self.needed) must approve, and \(self.people.count) can be asked: it takes at least one, and no more than are left without \
+                those who are excluded
+                """
             )
         }
         guard self.people.count <= 100 else { throw ApprovalError(.invalidRequest, "At most 100 people can be asked") }

@@ -8,6 +8,7 @@ public struct DeploymentGate: Sendable {
     private let desk: ApprovalDesk
     private let team: [Person]
     private let target: any DeploymentTarget
+    private let announce: @Sendable (ApprovalTicket) -> Void
 
     /// Creates a gate.
     ///
@@ -15,8 +16,14 @@ public struct DeploymentGate: Sendable {
     ///   - desk: The desk, whose audience names the target.
     ///   - team: Those who may approve.
     ///   - target: The place that deployments go to. Nobody else may hold it.
-    public init(desk: ApprovalDesk, team: [Person], target: any DeploymentTarget) {
-        (self.desk, self.team, self.target) = (desk, team, target)
+    ///   - announce: Shows a question where the deployment is wanted, so that people can compare its fingerprints with their phones'.
+    public init(
+        desk: ApprovalDesk,
+        team: [Person],
+        target: any DeploymentTarget,
+        announce: @escaping @Sendable (ApprovalTicket) -> Void = { _ in }
+    ) {
+        (self.desk, self.team, self.target, self.announce) = (desk, team, target, announce)
     }
 
     /// Asks, and deploys once it is approved.
@@ -34,6 +41,9 @@ public struct DeploymentGate: Sendable {
             action: try .json(deployment.json),
             expires: .seconds(600)
         )
+        // Asked twice is asked once: what follows goes on with this question.
+        let ticket = try await self.desk.ask(request)
+        if !ticket.state.isFinal { self.announce(ticket) }
         try await self.desk.perform(request) { approval in
             // What was approved, not the variable beside it.
             try await self.target.apply(approval.action, key: approval.idempotencyKey, notAfter: approval.notAfter)

@@ -30,8 +30,13 @@ enum Program {
         if words[0] == "deploy" {
             let team = try self.setting("TEAM").split(separator: ",").map { Person(String($0)) }
             let input = [UInt8](FileHandle.standardInput.readDataToEndOfFile())
-            try await DeploymentGate(desk: desk, team: team, target: target)
-                .deploy(Deployment(JSONValue(parsing: input)), id: words[1], requestedBy: Person(words[2]))
+            let gate = DeploymentGate(desk: desk, team: team, target: target) { ticket in
+                let people = ticket.fingerprints.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }
+                let line =
+                    "deployment-gate: asked \(people.joined(separator: ", ")), until \(ticket.expires.formatted(.iso8601))\n"
+                FileHandle.standardError.write(Data(line.utf8))
+            }
+            try await gate.deploy(Deployment(JSONValue(parsing: input)), id: words[1], requestedBy: Person(words[2]))
         } else {
             let server = ToolServer(
                 desk: desk,
