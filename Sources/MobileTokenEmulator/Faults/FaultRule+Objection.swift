@@ -14,13 +14,19 @@ enum RequestPattern {
         return .init(member: "method", hint: "is none of HTTP's" + (hint.map { "; did you mean '\($0)'?" } ?? ""))
     }
 
-    /// - Parameter ofControlAPI: What is not done to the requests of the control API.
+    /// - Parameter ofControlAPI: What is not done to the requests of the control API and of pages.
     static func objection(toPath path: String, _ ofControlAPI: String) -> Schema.Objection? {
         guard ["/", "*", "?", "http://", "https://"].contains(where: { path.utf8.starts(with: $0.utf8) }) else {
             return .init(member: "path", hint: "begins with neither a slash nor * nor **, as '\(path)' does not")
         }
-        guard path.utf8.starts(with: "/_emulator".utf8) else { return nil }
-        return .init(member: "path", hint: "is one of the control API, which \(ofControlAPI)")
+        if path.utf8.starts(with: "/_emulator".utf8) {
+            return .init(member: "path", hint: "is one of the control API, which \(ofControlAPI)")
+        }
+        if case .route = Site.routes.match(method: "GET", path: path) {
+            return .init(member: "path", hint: "is one of the server's pages, which \(ofControlAPI)")
+        }
+        guard let space = SpacePath(path) else { return nil }
+        return .init(member: "path", hint: "leads into a space, whose own paths begin after '\(space.id)'")
     }
 }
 
@@ -43,6 +49,11 @@ extension FaultRule.Effect {
     /// The reason why the rule, or a part of it, does nothing; `nil` when all of it does something.
     var objection: Schema.Objection? {
         if self.latency != nil, self.delay != nil { return .init(member: "latency", hint: "is given beside 'delay'") }
+        if self.delay == 0 { return .init(member: "delay", hint: "is 0, which does nothing") }
+        if self.clockSkew == 0 { return .init(member: "clockSkew", hint: "is 0, which does nothing") }
+        if let contentType, contentType.isEmpty || contentType.utf8.contains(where: { !(0x20...0x7E).contains($0) }) {
+            return .init(member: "contentType", hint: "cannot be sent: it is empty, or not ASCII that can be printed")
+        }
         if self.code != nil, self.status == nil { return .init(member: "code", hint: "needs a 'status'") }
         let spoiled = [
             ("retryAfter", self.retryAfter != nil), ("body", self.body != nil),

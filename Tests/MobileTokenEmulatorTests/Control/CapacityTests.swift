@@ -170,7 +170,7 @@ import Testing
         var configuration = Emulator.Configuration()
         configuration.capacity.faultRules = 2
         try await withEmulator(configuration) { emulator async throws in
-            let rule = #"{"effect":{"delay":0}}"#
+            let rule = #"{"effect":{"delay":0.001}}"#
             for status in [200, 200, 507, 507] {
                 #expect(try await emulator.send("POST", "/_emulator/faults", body: rule).status == status)
             }

@@ -110,6 +110,20 @@ import WireFacts
             #"{"match":{"path":"/_emulator/clock"},"effect":{"status":500}}"#,
             "'match.path' is one of the control API, which is never struck"
         ),
+        (
+            #"{"match":{"path":"/health"},"effect":{"status":500}}"#,
+            "'match.path' is one of the server's pages, which is never struck"
+        ),
+        (
+            #"{"match":{"path":"/spaces/*/v2/**"},"effect":{"status":500}}"#,
+            "'match.path' leads into a space, whose own paths begin after '*'"
+        ),
+        (#"{"effect":{"delay":0}}"#, "'effect.delay' is 0, which does nothing"),
+        (#"{"effect":{"status":500,"delay":0}}"#, "'effect.delay' is 0, which does nothing"),
+        (#"{"effect":{"clockSkew":0}}"#, "'effect.clockSkew' is 0, which does nothing"),
+        (#"{"effect":{"contentType":""}}"#, "'effect.contentType' cannot be sent"),
+        (#"{"effect":{"contentType":"text/plain\r\nX: y"}}"#, "'effect.contentType' cannot be sent"),
+        (#"{"effect":{"contentType":"ž"}}"#, "'effect.contentType' cannot be sent"),
         (#"{"effect":{"delay":1,"latency":{"profile":"4g"}}}"#, "'effect.latency' is given beside 'delay'"),
         (#"{"effect":{"reset":"after","status":500}}"#, "'effect.status' does nothing where the connection is reset"),
         (
