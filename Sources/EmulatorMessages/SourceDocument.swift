@@ -46,7 +46,15 @@ package struct DocumentMistake: Error, Equatable, CustomStringConvertible {
     /// The mistake in words, after the number of its line where that is known.
     package let message: String
     /// The way to the mistake: the number of the element or member at each level.
-    package let place: [Int]
+    package var place: [Int]
+    /// The mistake in what was given for a placeholder; `nil` for one of the document itself.
+    package private(set) var objection: Schema.Objection?
+
+    /// Creates the mistake in what was given for a placeholder.
+    package init(_ objection: Schema.Objection) {
+        self.init(objection.message)
+        self.objection = objection
+    }
 
     /// - Parameter line: Its line, from 1; `nil` as long as only the way to it is known.
     package init(_ message: String, at place: [Int] = [], line: Int? = nil) {
@@ -57,5 +65,9 @@ package struct DocumentMistake: Error, Equatable, CustomStringConvertible {
     package var description: String { self.message }
 
     /// Returns the same mistake of a value that stands inside another one.
-    package func inside(_ place: [Int]) -> Self { Self(self.message, at: place + self.place) }
+    package func inside(_ place: [Int]) -> Self {
+        var mistake = self
+        mistake.place = place + self.place
+        return mistake
+    }
 }

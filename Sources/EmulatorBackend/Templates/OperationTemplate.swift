@@ -51,7 +51,7 @@ package struct OperationTemplate: Sendable {
             throw DocumentMistake("'name' is \(rule)", at: object.place(of: "name"))
         }
         guard let allowed = object["allowedSignatureType"], let allowedSignature = AllowedSignature(allowed) else {
-            let known = SignatureType.allCases.map(\.rawValue).joined(separator: ", ")
+            let known = AllowedSignature.types.map(\.rawValue).joined(separator: ", ")
             let message = "'allowedSignatureType.variants' are one or more of \(known)"
             throw DocumentMistake(message, at: object.place(of: "allowedSignatureType"))
         }
@@ -87,6 +87,12 @@ package struct OperationTemplate: Sendable {
             do { try Placeholders.checkEnds(in: value) } catch { throw error.inside(object.place(of: name)) }
         }
         do { try AttributeRules.check(self.formData) } catch { throw error.inside(object.place(of: "formData")) }
+        if let name = self.parameters.first(where: { self.defaults[$0] == nil && $0.utf8.contains(UInt8(ascii: ":")) })
+        {
+            throw DocumentMistake(
+                "'${\(name)}' ends in another form than ':number', and there is no parameter '\(name)'"
+            )
+        }
         // Parameters without a default still have to fit somewhere: a number fits everywhere.
         var parameters = self.defaults
         for name in self.parameters where parameters[name] == nil { parameters[name] = .number(JSONNumber(1)) }
@@ -175,6 +181,9 @@ package struct AllowedSignature: Sendable, Hashable, Codable {
         self.variants = variants
     }
 
+    /// The sets of factors that a code can have: whatever a device signs, it signs with possession.
+    static let types = SignatureType.allCases.filter { $0.rawValue.utf8.starts(with: "possession".utf8) }
+
     /// - Returns: `nil` when the type is unknown, or when a variant is, or when there is none, or when a member is given twice.
     init?(_ value: JSONValue) {
         guard value.object?.duplicateKeys.isEmpty == true, let kind = value["type"]?.string.flatMap(Kind.init),
@@ -183,6 +192,7 @@ package struct AllowedSignature: Sendable, Hashable, Codable {
             return nil
         }
         let variants = listed.compactMap { $0.string.flatMap(SignatureType.init(rawValue:)) }
+            .filter(Self.types.contains)
         guard !variants.isEmpty, variants.count == listed.count else { return nil }
         self.init(kind: kind, variants: variants)
     }

@@ -140,16 +140,20 @@ package struct Placeholders {
         case .string(let string): return string
         case .number(let number): return number.literal
         case .bool(let flag): return flag ? "true" : "false"
-        case .null, nil: throw DocumentMistake("The parameter '\(name)' is missing")
-        case .array, .object: throw DocumentMistake("The parameter '\(name)' is not a string")
+        case .null, nil: throw self.objection(to: name, "is missing")
+        case .array, .object: throw self.objection(to: name, "is not a string")
         }
     }
 
     private func number(_ name: String) throws(DocumentMistake) -> JSONNumber {
         guard let number = JSONNumber(literal: try self.string(ofParameter: name)) else {
-            throw DocumentMistake("The parameter '\(name)' is not a number")
+            throw self.objection(to: name, "is not a number")
         }
         return number
+    }
+
+    private func objection(to name: String, _ hint: String) -> DocumentMistake {
+        DocumentMistake(.init(member: "parameters.\(name)", hint: hint, value: self.parameters[name]))
     }
 }
 

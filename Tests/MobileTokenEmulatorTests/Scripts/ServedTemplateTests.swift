@@ -81,7 +81,7 @@ import Testing
         ),
         (
             Self.template("order", "\n\"parameters\": {\"what\": [1]},"),
-            "line 4: The parameter 'what' is not a string"
+            "line 4: 'parameters.what' is not a string"
         ),
         (Self.template("order", "\n\"expiresIn\": 0,"), "line 3: 'expiresIn' is not 1 to 31536000"),
         (
@@ -92,9 +92,20 @@ import Testing
         (
             Self.template().replacing("\"possession\"", with: "\"posession\""),
             """
-            line 2: 'allowedSignatureType.variants' are one or more of possession, knowledge, biometry, \
-            possession_knowledge, possession_biometry, possession_knowledge_biometry
+            line 2: 'allowedSignatureType.variants' are one or more of possession, possession_knowledge, \
+            possession_biometry, possession_knowledge_biometry
             """
+        ),
+        (
+            Self.template().replacing("\"possession\"", with: "\"knowledge\""),
+            """
+            line 2: 'allowedSignatureType.variants' are one or more of possession, possession_knowledge, \
+            possession_biometry, possession_knowledge_biometry
+            """
+        ),
+        (
+            Self.template().replacing("T${what}", with: "T${what:numbr}"),
+            "line 1: '${what:numbr}' ends in another form than ':number', and there is no parameter 'what:numbr'"
         ),
         (
             Self.template().replacing("1FA", with: "3FA"),
