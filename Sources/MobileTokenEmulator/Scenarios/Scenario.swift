@@ -154,15 +154,28 @@ struct Scenario: Sendable {
         at place: [Int]
     ) throws(Refusal) -> Value {
         do { return try Value(json: value) } catch {
-            throw self.refusal(.invalidRequest(error.message), at: place + error.place)
+            let member = error.member.isEmpty ? "" : ".\(error.member)"
+            let refusal = Refusal.invalidRequest("'\(self.way(to: place))\(member)' \(error.hint)")
+            throw self.naming(place + error.place, in: refusal)
         }
     }
 
     /// Adds the place to what is refused.
     func refusal(_ refusal: Refusal, at place: [Int]) -> Refusal {
-        let mistake = self.source.mistake(refusal.message, at: place).description
-        let message = self.member.map { "'\($0)\(self.source.value.way(to: place))': \(refusal.message)" } ?? mistake
+        let message = "'\(self.way(to: place))': \(refusal.message)"
+        return self.naming(place, in: Refusal(refusal.status, refusal.code, message))
+    }
+
+    /// Names the line of a document of its own. One that a program wrote has a single line, so that the way is needed, too.
+    private func naming(_ place: [Int], in refusal: Refusal) -> Refusal {
+        guard self.member == nil else { return refusal }
+        let message = self.source.mistake(refusal.message, at: place).description
         return Refusal(refusal.status, refusal.code, message)
+    }
+
+    private func way(to place: [Int]) -> String {
+        let way = self.source.value.way(to: place)
+        return self.member.map { $0 + way } ?? String(Substring(way.utf8.dropFirst()))
     }
 }
 

@@ -71,7 +71,7 @@ import Testing
         ),
         (
             "{\"registrations\": [{\"userId\": \"eve\"}],\n\"operations\": [\n{\"template\": \"login\"},\n{\"template\": \"lgin\"}]}",
-            "line 4: 'template' names no template: there is no 'lgin'; did you mean 'login'?"
+            "line 4: 'operations[1]': 'template' names no template: there is no 'lgin'; did you mean 'login'?"
         ),
         (
             "{\"registrations\": [{\"userId\": \"eve\"}],\n\"faults\": [{\"effect\": {\"status\": 700}}]}",
@@ -83,11 +83,11 @@ import Testing
         ),
         (
             "{\"registrations\": [{\"userId\": \"eve\"}],\n\"clock\":\n{\"now\": \"yesterday\"}}",
-            "line 3: 'now' is not an ISO 8601 date"
+            "line 3: 'clock.now' is not an ISO 8601 date"
         ),
         (
             "{\"registrations\": [{\"userId\": \"eve\"}],\n\"clock\": {\"advance\": 1e300}}",
-            "line 2: advance: The clock shows the years 1 to 9998"
+            "line 2: 'clock': advance: The clock shows the years 1 to 9998"
         ),
         (
             "{\"registrations\": [{\"userId\": \"eve\"}],\n\"templates\": [{\"name\": \"x\",\n\"dat\": 1}]}",
@@ -95,11 +95,11 @@ import Testing
         ),
         (
             "{\"registrations\": [{\"userId\": \"eve\"}],\n\"templates\": [\n\(ServedTemplateTests.template(title: "@{x}"))]}",
-            "line 5: There is no text 'x'"
+            "line 5: 'templates[0].formData.title': There is no text 'x'"
         ),
         (
             "{\"callbacks\": [\n{\"name\": \"b\", \"type\": \"OPERATION\", \"callbackUrl\": \"ftp://x\"}]}",
-            "line 2: 'callbackUrl' is not an address of http or https"
+            "line 2: 'callbacks[0]': 'callbackUrl' is not an address of http or https"
         ),
         (
             "{\"operations\": [{\"template\": \"login\"}],\n\"messages\": [{\"userId\": \"eve\"}]}",
@@ -123,7 +123,7 @@ import Testing
         ),
         (
             "{\"devices\": [{\"userId\": \"eve\"}, {\"userId\": \"eve\", \"version\": \"4.0\"}],\n\"operations\": [{\"template\": \"lgin\"}]}",
-            "line 2: 'template' names no template: there is no 'lgin'; did you mean 'login'?"
+            "line 2: 'operations[0]': 'template' names no template: there is no 'lgin'; did you mean 'login'?"
         ),
         ("{\"operations\": {}}", "line 1: 'operations' is not a list"),
         ("{\"clock\": {},\n\"clock\": {}}", "line 2: 'clock' is given twice"),
@@ -229,7 +229,7 @@ import Testing
             let again = try await emulator.send("POST", "/_emulator/scenario", body: scenario)
             #expect(again.status == 409)
             let message = try JSONValue(parsing: Array(again.body))["responseObject"]?["message"]?.string
-            #expect(message?.hasPrefix("line 1: The device could not be activated: 400 ") == true)
+            #expect(message?.hasPrefix("line 1: 'devices[0]': The device could not be activated: 400 ") == true)
             #expect(try await emulator.exported() == state)
             try await emulator.cloud.commitRegistration(registration.id)
             let operation = try await emulator.cloud.createOperation("login", userID: "alice")
@@ -246,7 +246,7 @@ import Testing
             let refused = try await emulator.send("POST", "/_emulator/scenario", body: scenario)
             #expect(refused.status == 507)
             let message = try JSONValue(parsing: Array(refused.body))["responseObject"]?["message"]?.string
-            #expect(message == "line 2: There is no room for more virtual devices (2); remove some")
+            #expect(message == "line 2: 'devices[1]': There is no room for more virtual devices (2); remove some")
             #expect(await emulator.activations().map(\.userID) == ["alice"])
             // What was refused takes no room.
             try await emulator.play(scenario: Data(#"{"devices": [{"userId": "bob"}]}"#.utf8))
@@ -259,14 +259,17 @@ import Testing
         configuration.capacity.operations = 1
         configuration.capacity.faultRules = 1
         try await withEmulator(configuration) { emulator in
-            for scenario in [
-                "{\"operations\": [{\"template\": \"login\"},\n{\"template\": \"login\"}]}",
-                "{\"operations\": [{\"template\": \"login\"}], \"faults\": [{\"effect\": {\"delay\": 1}},\n{\"effect\": {\"delay\": 1}}]}",
+            for (scenario, place) in [
+                ("{\"operations\": [{\"template\": \"login\"},\n{\"template\": \"login\"}]}", "operations[1]"),
+                (
+                    "{\"operations\": [{\"template\": \"login\"}], \"faults\": [{\"effect\": {\"delay\": 1}},\n{\"effect\": {\"delay\": 1}}]}",
+                    "faults[1]"
+                ),
             ] {
                 let refused = try await emulator.send("POST", "/_emulator/scenario", body: scenario)
                 #expect(refused.status == 507)
                 let message = try JSONValue(parsing: Array(refused.body))["responseObject"]?["message"]?.string
-                #expect(message?.hasPrefix("line 2: There is") == true)
+                #expect(message?.hasPrefix("line 2: '\(place)': There is") == true)
                 #expect(await emulator.operations().isEmpty)
                 #expect(await emulator.faults.rules.isEmpty)
             }
