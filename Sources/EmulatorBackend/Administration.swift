@@ -1,3 +1,4 @@
+import APIDescriptions
 import CloudCalls
 import EmulatorMessages
 package import Foundation
@@ -81,6 +82,20 @@ extension Backend {
         var format = Self.format
         var version = Self.version
         var state: BackendState
+
+        init(state: BackendState) { self.state = state }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            guard try container.decode(String.self, forKey: .format) == Self.format else {
+                throw Refusal.invalidDocument("its 'format' is not \(Self.format)")
+            }
+            let version = try container.decode(Int.self, forKey: .version)
+            guard version == Self.version else {
+                throw Refusal.invalidDocument("its 'version' is \(version), not \(Self.version)")
+            }
+            self.state = try container.decode(BackendState.self, forKey: .state)
+        }
     }
 
     /// The whole state, the application's keys included, as one JSON document.
@@ -97,9 +112,9 @@ extension Backend {
             var document = try JSONDecoder().decode(Document.self, from: Data(document))
             document.state.storedBytes = size
             _ = document.state.takeChanges()  // a state that is taken over is written whole
-            guard document.format == Document.format, document.version == Document.version,
-                document.state.applications[document.state.defaultApplicationID] != nil
-            else { throw Refusal.invalidDocument }
+            guard document.state.applications[document.state.defaultApplicationID] != nil else {
+                throw Refusal.invalidDocument("it lacks the application that 'state.defaultApplicationID' names")
+            }
             try self.init(state: document.state, configuration)
         } catch let refusal as Refusal {
             throw refusal
@@ -107,12 +122,26 @@ extension Backend {
             throw .invalidRequest(error.message)
         } catch Version4.SharedSecretError.unavailable(let error) {
             throw .invalidRequest("The document has activations of another suite: \(error)")
+        } catch DecodingError.keyNotFound(let key, let context) {
+            throw .invalidDocument("'\((context.codingPath + [key]).shown)' is missing")
+        } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+            DecodingError.dataCorrupted(let context)
+        {
+            let place = context.codingPath.shown
+            throw .invalidDocument(place.isEmpty ? "it is no JSON object" : "'\(place)' is of another form")
         } catch {
-            throw Refusal.invalidDocument
+            throw Refusal.invalidDocument("it cannot be taken over")
         }
     }
 }
 
+extension [any CodingKey] {
+    /// The way to a member, such as `state.applications`.
+    fileprivate var shown: String { self.map(\.stringValue).joined(separator: ".").beginning }
+}
+
 extension Refusal {
-    static let invalidDocument = Self.invalidRequest("Not a document of this server")
+    static func invalidDocument(_ reason: String) -> Self {
+        .invalidRequest("Not a document of this server: \(reason)")
+    }
 }

@@ -105,7 +105,9 @@ extension BackendState {
     /// Puts together what was written object by object.
     package init(records: [StateRecord]) throws {
         let decoder = JSONDecoder()
-        guard let root = records.first(where: { $0.key == .root }) else { throw Refusal.invalidDocument }
+        guard let root = records.first(where: { $0.key == .root }) else {
+            throw Refusal.invalidDocument("it has no beginning")
+        }
         self.init(root: try decoder.decode(StateRoot.self, from: Data(root.document)))
         for record in records {
             try Self.tables[record.key.kind]?.restore(&self, record, decoder)
@@ -114,7 +116,9 @@ extension BackendState {
         self.activations.restoreOrder()
         self.operations.restoreOrder()
         self.inbox.restoreOrder()
-        guard self.applications[self.defaultApplicationID] != nil else { throw Refusal.invalidDocument }
+        guard self.applications[self.defaultApplicationID] != nil else {
+            throw Refusal.invalidDocument("its application is missing")
+        }
     }
 
     private init(root: StateRoot) {

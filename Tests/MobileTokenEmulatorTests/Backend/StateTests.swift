@@ -37,11 +37,20 @@ import Testing
         #expect(fixture.send("/api/inbox/count", headers: [header], json: [:]).status == 401)
     }
 
-    @Test(arguments: ["", "{}", "[]", #"{"format":"mobile-token-emulator","version":1,"state":{}}"#])
-    func otherDocumentsAreRefused(text: String) {
-        #expect(throws: Refusal.self) {
+    @Test(arguments: [
+        ("", "it is no JSON object"), ("{}", "'format' is missing"), ("[]", "it is no JSON object"),
+        (#"{"format":"x","version":1,"state":{}}"#, "its 'format' is not mobile-token-emulator"),
+        (#"{"format":"mobile-token-emulator","version":99,"state":{}}"#, "its 'version' is 99, not 1"),
+        (
+            #"{"format":"mobile-token-emulator","version":1,"state":{"defaultApplicationID":3}}"#,
+            "'state.defaultApplicationID' is of another form"
+        ),
+    ])
+    func otherDocumentsAreRefusedWithWhatIsWrong(text: String, reason: String) {
+        let refusal = #expect(throws: Refusal.self) {
             try Backend(importing: Array(text.utf8), configuration: Self.configuration.backend)
         }
+        #expect(refusal?.message == "Not a document of this server: \(reason)")
     }
 
     @Test func equalSeedsGiveEqualServers() throws {
