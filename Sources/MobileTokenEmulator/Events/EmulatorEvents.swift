@@ -6,66 +6,45 @@ public import Foundation
 extension Emulator {
     /// Something that changed in the server.
     public struct Event: Sendable, Codable, Hashable {
-        /// The kind of a change. A struct, so that adding a kind breaks no `switch`.
-        public struct Kind: Sendable, Codable, Hashable, CustomStringConvertible {
-            private let name: String
-
-            private init(_ name: String) { self.name = name }
-            init(_ subject: BackendEvent.Subject) { self.name = subject.rawValue }
-
+        /// The kind of a change.
+        public enum Kind: String, Sendable, Codable, CaseIterable {
             /// An activation was made or changed.
-            public static let activation = Self(.activation)
+            case activation
             /// An operation was made, or its status changed.
-            public static let operation = Self(.operation)
+            case operation
             /// An inbox message was made or read.
-            public static let message = Self(.message)
+            case message
             /// A device was registered for push messages.
-            public static let device = Self(.device)
+            case device
             /// A request was handled; ``Event/id`` is the journal entry's number.
-            public static let request = Self("request")
+            case request
             /// A delivery to the bank was made, tried or ended; ``Event/id`` is its number, ``Event/status`` its state.
-            public static let delivery = Self("delivery")
+            case delivery
             /// A push message was made; ``Event/id`` is its number, ``Event/status`` what it tells of.
-            public static let push = Self("push")
+            case push
             /// A virtual device was made or removed, or has done something; ``Event/id`` is that of its activation,
             /// ``Event/status`` is `REMOVED` when it is gone.
-            public static let virtualDevice = Self("virtualDevice")
+            case virtualDevice
             /// The clock was set.
-            public static let clock = Self("clock")
+            case clock
             /// The fault rules were changed.
-            public static let faults = Self("faults")
+            case faults
             /// The templates of operations were changed.
-            public static let templates = Self("templates")
+            case templates
             /// Which versions of the protocol are accepted was set.
-            public static let protocolRules = Self("protocol")
+            case protocolRules = "protocol"
             /// All state was replaced, by a reset, an import or a restored snapshot.
-            public static let reset = Self("reset")
+            case reset
 
-            fileprivate static var form: Form<Self> {
-                let all = [
-                    Self.activation, .operation, .message, .device, .request, .delivery, .push, .virtualDevice, .clock,
-                    .faults, .templates, .protocolRules, .reset,
-                ]
-                return Form<String>.string(oneOf: all.map(\.name)).map {
-                    Self($0)
-                } from: {
-                    $0.name
-                }
+            init(_ subject: BackendEvent.Subject) {
+                self =
+                    switch subject {
+                    case .activation: .activation
+                    case .operation: .operation
+                    case .message: .message
+                    case .device: .device
+                    }
             }
-
-            /// Reads the kind's name.
-            public init(from decoder: any Decoder) throws {
-                self.name = try decoder.singleValueContainer().decode(String.self)
-            }
-
-            /// Writes the kind's name.
-            public func encode(to encoder: any Encoder) throws {
-                var container = encoder.singleValueContainer()
-                try container.encode(self.name)
-            }
-
-            /// The kind's name.
-            public var description: String { self.name }
         }
 
         /// The event's number, from 1.
@@ -86,7 +65,7 @@ extension Emulator.Event: Described {
         "Event",
         Self.init(number:kind:id:status:time:),
         .required("number", \.number, .count, "From 1.", unit: .number),
-        .required("kind", \.kind, Kind.form, "What has changed.", example: .operation),
+        .required("kind", \.kind, .cases(), "What has changed.", example: .operation),
         .optional(
             "id",
             \.id,

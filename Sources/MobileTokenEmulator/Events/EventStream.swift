@@ -14,7 +14,9 @@ extension ServerResponse {
                 group.addTask {
                     for await event in events where !stream.isClosed {
                         let data = event.json.serialized()
-                        stream.write(Array("id: \(event.number)\nevent: \(event.kind)\ndata: ".utf8) + data + [10, 10])
+                        stream.write(
+                            Array("id: \(event.number)\nevent: \(event.kind.rawValue)\ndata: ".utf8) + data + [10, 10]
+                        )
                     }
                 }
                 group.addTask {
