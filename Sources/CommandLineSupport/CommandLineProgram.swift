@@ -107,7 +107,7 @@ package struct CommandLineProgram: Sendable {
             Output.line("\(Self.name) \(self.version())")
             return .done
         }
-        guard let command = called, !command.path.isEmpty || !self.hasGroup(words.first) else {
+        guard let command = called, !command.path.isEmpty || !self.isCommand(words.first, for: command) else {
             guard let first = words.first, !first.isOption else {
                 let isHelp = words.contains { $0 == "--help" || $0 == "-h" }
                 guard isHelp || words.isEmpty else { throw UsageError(message: "the command comes first") }
@@ -141,8 +141,10 @@ package struct CommandLineProgram: Sendable {
         self.commands.filter { words.starts(with: $0.path) }.max { $0.path.count < $1.path.count }
     }
 
-    private func hasGroup(_ word: String?) -> Bool {
-        self.commands.contains { $0.path.count > 1 && $0.path.first == word }
+    /// Returns whether the first word can only be meant as the name of a command, or of a group of them.
+    private func isCommand(_ word: String?, for unnamed: Command) -> Bool {
+        guard let word, !word.isOption else { return false }
+        return unnamed.operands.isEmpty || self.commands.contains { $0.path.count > 1 && $0.path.first == word }
     }
 
     /// Returns whether help is among the options. As the value of one it is not: a value from elsewhere must not end a command as if it

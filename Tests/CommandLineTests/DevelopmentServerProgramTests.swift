@@ -54,6 +54,8 @@ import Testing
         let version = try await ChildProcess.run(program, ["--version"])
         #expect(version.exitCode == 0)
         #expect(version.output == "mobile-token-emulator \(MobileTokenClient.sdkVersion)\n", "\(version.errors)")
+        let misspelt = try await ChildProcess.run(program, ["creat"])
+        #expect(misspelt.exitCode == 2 && misspelt.errors.contains("unknown command 'creat'; did you mean 'create'?"))
         let mistake = try await ChildProcess.run(program, ["exec", "--prot", "1", "--", "true"])
         #expect(mistake.exitCode == 2)
         #expect(

@@ -247,6 +247,9 @@ actor EmulatorCore {
 
     func setProtocolRules(_ rules: EmulatorProtocolRules) throws(EmulatorError) {
         try rules.check(self.configuration.profile)
+        if let id = rules.upgradeOffers.sorted().first(where: { self.backend.state.applications[$0] == nil }) {
+            throw EmulatorError(.invalidConfiguration, "'upgradeOffers' names no application: there is no '\(id)'")
+        }
         self.backend.protocolRules = rules
         self.send(.protocolRules)
     }

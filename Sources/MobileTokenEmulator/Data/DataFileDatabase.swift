@@ -17,6 +17,8 @@ final class DataFileDatabase {
             try self.connection.run("PRAGMA synchronous = FULL")
             for table in Self.tables { try self.connection.run(table) }
             try self.connection.transaction {}  // takes the lock, which is kept
+        } catch let error as SQLiteError where error.kind == .busy {
+            throw EmulatorError(.storage, "Another server uses the data file")
         } catch {
             throw EmulatorError(.storage, "The data file cannot be used: \(error)")
         }

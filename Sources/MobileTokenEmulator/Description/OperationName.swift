@@ -69,7 +69,8 @@ struct OperationName {
 
     /// The verbs that paths end with.
     private static let verbs: Set = [
-        "add", "authorize", "block", "cancel", "change", "claim", "commit", "confirm", "create", "list", "read",
+        "add", "authorize", "block", "cancel", "change", "claim", "commit", "confirm", "create", "expire", "list",
+        "read",
         "remove", "rename", "replay", "restore", "send", "start", "unblock", "unlock", "validate", "verify",
     ]
 

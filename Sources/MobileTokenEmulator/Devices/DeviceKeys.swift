@@ -39,6 +39,10 @@ extension DeviceKeys.Model {
             // Without another wish the one that every libcrypto has.
             let suite = request.suite ?? (offered.contains(.p384) ? .p384 : offered.first)
             guard let suite else { throw .refused(reason: "the server offers no suite of version 4") }
+            guard offered.contains(suite) else {
+                let names = offered.map(\.rawValue).joined(separator: ", ")
+                throw .refused(reason: "the server does not offer \(suite.rawValue), but \(names)")
+            }
             self.suite = suite
         } else {
             self.suite = .p384

@@ -173,7 +173,10 @@ extension EmulatorCore {
                 at: now
             )
         }
-        guard isAccepted else { throw EmulatorError(.conflict, "The device is about to decide this operation") }
+        guard isAccepted else {
+            let message = "The device is deciding this operation at this moment, or has too many to decide"
+            throw EmulatorError(.conflict, message)
+        }
         var hasEnded = false
         while true {
             let device = try self.device(id)

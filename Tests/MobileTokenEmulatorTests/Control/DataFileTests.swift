@@ -66,7 +66,7 @@ import Testing
             await #expect {
                 try await Emulator.start(configuration: configuration)
             } throws: {
-                ($0 as? EmulatorError)?.code == .storage
+                ($0 as? EmulatorError)?.code == .storage && "\($0)".contains("Another server uses the data file")
             }
         }
     }

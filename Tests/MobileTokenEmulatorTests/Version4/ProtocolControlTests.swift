@@ -33,7 +33,7 @@ import Testing
         try await withEmulator { emulator async throws in
             for change in [
                 #"{"minimumVersion":5}"#, #"{"minimumVersion":2}"#, #"{"allowedSuites":["LEGACY_P256"]}"#,
-                #"{"suites":[]}"#, #"{"upgradeOffers":"all"}"#, "[]",
+                #"{"suites":[]}"#, #"{"upgradeOffers":"all"}"#, #"{"upgradeOffers":["none"]}"#, "[]",
             ] {
                 let response = try await emulator.send("PUT", "/_emulator/protocol", body: change)
                 #expect(response.status == 400, "\(change)")
