@@ -98,6 +98,10 @@ extension Form<String> {
     package static var base64: Self { Self(.base64) }
     /// A string that is not empty.
     package static var word: Self { Self(.word) }
+    /// A string that is not empty, of so many characters at most.
+    package static func word(upTo maximum: Int) -> Self {
+        Self(.string(.init(minimumLength: 1, maximumLength: maximum)))
+    }
     /// One of some strings.
     package static func string(oneOf values: [String]) -> Self { Self(.oneOf(values)) }
     /// A string of so many characters at most.

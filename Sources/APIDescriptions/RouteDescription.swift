@@ -60,7 +60,7 @@ package struct RouteDescription: Sendable {
         package static func required(_ schema: Schema) -> Self { Self(schema: schema, isRequired: true) }
         package static func optional(_ schema: Schema) -> Self { Self(schema: schema, isRequired: false) }
         /// A body that may be anything, also nothing, of any content type.
-        package static let ignored = Self(schema: .open(), isRequired: false, isRead: false)
+        package static let ignored = Self(schema: .anything, isRequired: false, isRead: false)
         package static func document(_ schema: Schema) -> Self {
             Self(schema: schema, isRequired: true, isWritten: true)
         }

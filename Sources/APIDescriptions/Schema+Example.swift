@@ -3,7 +3,7 @@ package import ExactJSON
 
 extension Schema {
     /// A value of this form for readers: what is required, and what has an example of its own.
-    package var example: JSONValue { self.example(named: "") }
+    package var example: JSONValue { if case .anything = self { [:] } else { self.example(named: "") } }
 
     /// - Parameter name: That of the member that has this form.
     package func example(named name: String) -> JSONValue {
@@ -61,6 +61,7 @@ extension Schema.MemberRule {
         case .either(let one, let other):
             if object[one] != nil { object[other] = nil } else if object[other] == nil { add(one) }
         case .needs(let one, let other): if object[one] != nil { add(other) }
+        case .excludes(let others, let one): if object[one] != nil { for other in others { object[other] = nil } }
         }
         return .object(object)
     }

@@ -119,10 +119,9 @@ extension Schema {
         if let closest = Suggestion.closest(to: name, among: names) {
             return place.objection("\(unknown); did you mean '\(closest)'?", value)
         }
-        return place.objection(
-            names.isEmpty ? unknown : "\(unknown): there are \(names.joined(separator: ", "))",
-            value
-        )
+        let are = names.count == 1 ? "there is only" : "there are"
+        let hint = names.isEmpty ? unknown : "\(unknown): \(are) \(names.joined(separator: ", "))"
+        return place.objection(hint, value)
     }
 }
 

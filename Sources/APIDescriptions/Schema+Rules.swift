@@ -7,6 +7,8 @@ extension Schema {
         case either(String, or: String)
         /// The other member is given whenever the first one is.
         case needs(String, with: String)
+        /// None of the other members is given beside the first one.
+        case excludes([String], beside: String)
     }
 }
 
@@ -22,6 +24,10 @@ extension Schema.MemberRule {
             form["else"] = ["required": [.string(other)]]
         case .needs(let one, let other):
             form["dependentRequired"] = .object(JSONObject([.init(key: one, value: [.string(other)])]))
+        case .excludes(let others, let one):
+            var schemas = form["dependentSchemas"]?.object ?? [:]
+            schemas[one] = ["not": ["anyOf": .array(others.map { ["required": [.string($0)]] })]]
+            form["dependentSchemas"] = .object(schemas)
         }
     }
 
@@ -32,6 +38,8 @@ extension Schema.MemberRule {
             isGiven(one) == isGiven(other) ? ("", "needs either '\(one)' or '\(other)'") : nil
         case .needs(let one, let other):
             isGiven(one) && !isGiven(other) ? (one, "needs '\(other)' beside it") : nil
+        case .excludes(let others, let one):
+            isGiven(one) ? others.first(where: isGiven).map { ($0, "is given beside '\(one)'") } : nil
         }
     }
 }

@@ -21,6 +21,7 @@ extension Schema {
     }
 
     private func droppingUnknown(from value: JSONValue) -> (known: JSONValue, unknown: [UnknownMember]) {
+        if case .ruled(let schema, _) = self { return schema.droppingUnknown(from: value) }
         guard case .object(let members, nil) = self, let object = value.object else { return (value, []) }
         let names = members.map(\.name)
         let isKnown = { (name: String) in names.contains(where: name.isExactly) }

@@ -45,7 +45,7 @@ extension CloudAPI {
         package static let fields = FieldTable(
             "Cancellation",
             Cancellation.init(reason:),
-            .optional("statusReason", \.reason, .string, "Why the operation is canceled.")
+            .optional("statusReason", \.reason, .string(upTo: 32), "Why the operation is canceled.")
         )
 
         package init(reason: String?) { self.reason = reason }
@@ -97,7 +97,7 @@ package struct NewCloudOperation: Described {
         .optional(
             "userId",
             \.userID,
-            .string,
+            .string(upTo: 255),
             "Who is to decide; without one, the first who claims the operation.",
             example: "alice"
         ),
@@ -149,6 +149,9 @@ package struct NewCloudOperation: Described {
             .string,
             "Where to tell of this operation, beside the callbacks that there are."
         ).ours
+    ).stating(
+        .excludes(["name", "data", "formData", "ui", "allowedSignatureType"], beside: "template"),
+        .excludes(["timestampExpires"], beside: "expiresIn")
     ).tolerant
 }
 

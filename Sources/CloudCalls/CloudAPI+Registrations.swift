@@ -4,6 +4,7 @@ extension CloudAPI {
     package static let listRegistrations = Self.endpoint(
         "GET",
         "/v2/registrations",
+        isOurs: true,
         "Lists registrations.",
         takes: Call.query(RegistrationFilter.fields),
         gives: CloudRegistrations.form
@@ -254,7 +255,7 @@ package struct NewCloudRegistration: Described {
     package static let fields = FieldTable(
         "NewRegistration",
         Self.init,
-        .required("userId", \.userID, .word, "Whose device it will be."),
+        .required("userId", \.userID, .word(upTo: 255), "Whose device it will be."),
         .optional("appId", \.applicationID, .string, "The application; the server's own if left out."),
         .optional("flags", \.flags, .list(of: .string)),
         .optional("otp", \.otp, .string, "A code that the user must know beside the activation code."),

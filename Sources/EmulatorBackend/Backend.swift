@@ -99,7 +99,11 @@ package struct Backend: Sendable {
         if route.caller == .cloud, context.caller == .network, !self.admits(context.request) {
             throw .wrongCloudCredentials
         }
-        if route.description.origin == .emulator { try context.request.checkQuery(route.description.query) }
+        if route.description.origin == .emulator || route.caller == .cloud && self.profile.isStrict {
+            try context.request.checkQuery(route.description.query)
+        } else if route.caller == .cloud {
+            context.inspection.noteIgnored(context.request.unknownParameters(beside: route.description.query))
+        }
         try Self.checkContentType(of: context.request, taking: route.description.request)
         if route.caller == .cloud, let body = route.description.request {
             try context.check(body, isStrict: self.profile.isStrict)
@@ -188,7 +192,7 @@ package struct Backend: Sendable {
     /// - Throws: When there is none, or when an operation that waits is made from it.
     package mutating func removeTemplate(_ name: String) throws(Refusal) {
         guard self.operationTemplates[name] != nil else {
-            throw Refusal(404, "TEMPLATE_NOT_FOUND", "There is no such template")
+            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such template")
         }
         if let operation = self.pendingOperations(from: name).first(where: { _ in true }) {
             throw Refusal(409, "INVALID_STATE", "The operation \(operation.id) waits and is made from it")

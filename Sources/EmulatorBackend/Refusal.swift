@@ -186,9 +186,10 @@ extension Refusal {
     static let notFound = Self(404, "ERROR_NOT_FOUND", "No such resource", because: "no such path")
 
     static func wrongMethod(allowed: [String]) -> Self {
-        var refusal = Self(405, "ERROR_METHOD_NOT_ALLOWED", "The resource has no such method")
+        let methods = allowed.joined(separator: ", ")
+        var refusal = Self(405, "ERROR_METHOD_NOT_ALLOWED", "Allowed here: \(methods)")
         refusal.isUnreadable = true
-        refusal.headers = [("Allow", allowed.joined(separator: ", "))]
+        refusal.headers = [("Allow", methods)]
         return refusal
     }
 

@@ -45,7 +45,7 @@ enum SecureConfiguration {
 
     private static func application(_ bank: Backend, _ id: String) throws(Refusal) -> ServerApplication {
         guard let application = bank.state.applications[id] else {
-            throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
+            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such application")
         }
         return application
     }

@@ -63,11 +63,11 @@ package struct CallbackMessage: Sendable, Equatable {
 
     /// Refuses an address that no request can be sent to.
     package static func check(url: String, named name: String) throws(Refusal) {
-        guard url.utf8.count <= 2048, let parsed = URL(string: url), ["http", "https"].contains(parsed.scheme),
-            parsed.host()?.isEmpty == false
-        else { throw .invalidRequest("'\(name)' is not an address of http or https") }
+        guard url.utf8.count <= 2048, let parsed = URL(string: url, encodingInvalidCharacters: false),
+            ["http", "https"].contains(parsed.scheme), parsed.host()?.isEmpty == false
+        else { throw .invalid(name, "is not an address of http or https", value: .string(url)) }
         // The journal shows addresses.
-        guard parsed.user() == nil else { throw .invalidRequest("'\(name)' holds credentials, which belong beside it") }
+        guard parsed.user() == nil else { throw .invalid(name, "holds credentials, which belong beside it") }
     }
 }
 

@@ -29,7 +29,7 @@ enum CallbackEndpoints {
 extension Backend {
     fileprivate func callback(_ id: String) throws(Refusal) -> Callback {
         guard let callback = self.state.callbacks[id] else {
-            throw Refusal(404, "CALLBACK_NOT_FOUND", "There is no such callback")
+            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such callback")
         }
         return callback
     }
@@ -44,7 +44,7 @@ extension Callback {
     fileprivate init(_ request: CloudAPI.NewCallback, id: String, of backend: Backend) throws(Refusal) {
         let applicationID = request.applicationID ?? backend.defaultApplicationID
         guard backend.state.applications[applicationID] != nil else {
-            throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
+            throw .unknownApplication("appId", applicationID)
         }
         try CallbackMessage.check(url: request.url, named: "callbackUrl")
         let authentication = try CallbackAuthentication(request.authentication, forCallbackTo: request.url)

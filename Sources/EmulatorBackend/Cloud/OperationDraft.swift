@@ -51,12 +51,15 @@ extension OperationDraft {
                 warnsOfFraud: template.warnsOfFraud
             )
         } catch {
-            throw .invalidRequest(error.message)
+            throw error.objection.map { Refusal.invalid($0) } ?? Refusal.invalidRequest(error.message)
         }
     }
 
     /// An operation with a body of its own in place of a template.
     private static func custom(_ request: NewCloudOperation) throws(Refusal) -> Self {
+        if request.operationType == nil, request.name == nil, request.data == nil, request.formData == nil {
+            throw .invalid("template", "is missing, and so are 'operationType', 'data' and 'formData' in its place")
+        }
         let type = try (request.operationType ?? request.name).required("operationType")
         let data = try request.data.required("data")
         guard let formData = request.formData else { throw .invalid("formData", "is missing") }

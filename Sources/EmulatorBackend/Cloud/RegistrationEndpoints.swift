@@ -128,7 +128,7 @@ enum RegistrationEndpoints {
         } catch {
             // A wrong code is counted, and the last one removes the activation.
             Self.keep(&bank, activation, &context)
-            throw .registrationChange("The registration cannot be committed", because: error.reason)
+            throw .registrationChange(error.message, because: error.reason)
         }
         bank.activateRecoveryCodes(of: activation.id)
         Self.keep(&bank, activation, &context)
@@ -148,7 +148,7 @@ enum RegistrationEndpoints {
             case .unblock: try activation.unblock()
             }
         } catch {
-            throw .registrationChange("The registration's state forbids it", because: error.reason)
+            throw .registrationChange(error.message, because: error.reason)
         }
         Self.keep(&bank, activation, &context)
         return CloudAPI.ChangedRegistration(activation)

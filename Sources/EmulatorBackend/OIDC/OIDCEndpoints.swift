@@ -121,7 +121,7 @@ extension Backend {
         at now: Milliseconds
     ) throws(Refusal) -> String {
         guard let provider = self.oidcProvider(providerID) else {
-            throw Refusal(404, "PROVIDER_NOT_FOUND", "There is no such provider, or it is switched off")
+            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such provider, or it is switched off")
         }
         let request: OIDCAuthorizationRequest
         switch try OIDCAuthorizationRequest.read(query, provider) {

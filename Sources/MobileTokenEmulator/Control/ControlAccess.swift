@@ -29,7 +29,7 @@ struct ControlAccess: Sendable {
     /// The refusal of a request that does not show the credentials, or `nil`.
     func refusalWithoutCredentials(of request: ReceivedRequest) -> ServerResponse? {
         guard !self.isAuthenticated(request) else { return nil }
-        var response = ServerResponse.error(401, code: "ERR_AUTHENTICATION", message: "Credentials are needed")
+        var response = ServerResponse.error(401, code: "ERROR_UNAUTHORIZED", message: "Credentials are needed")
         // On loopback the console asks for them itself: a browser would interrupt its user as soon as the page is opened.
         let isScript = request.header("Sec-Fetch-Mode").map { $0 != "navigate" } ?? false
         if !self.isLoopback || !isScript {

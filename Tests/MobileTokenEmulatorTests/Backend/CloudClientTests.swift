@@ -216,6 +216,9 @@ private struct CloudClient {
             reply.inspection.warnings.map(\.message)
                 == ["ignored: 'userID', did you mean 'userId'?", "ignored: 'zebra'", "ignored: 'zebra'"]
         )
+        let query = bank.call("POST", "/v2/registrations?incompleteStatusChek=true", ["userId": "alice"])
+        let warning = "ignored: 'incompleteStatusChek', did you mean 'incompleteStatusCheck'?"
+        #expect(query.status == 200 && query.inspection.warnings.map(\.message) == [warning])
         let both: JSONValue = ["userId": "a", "template": "login", "operationType": "x"]
         let operation = bank.call("POST", "/v2/operations", both)
         #expect(operation.json["operationType"] == "login")
@@ -231,6 +234,9 @@ private struct CloudClient {
             "fieldName": "userID", "invalidValue": "bob", "hint": "is not known here; did you mean 'userId'?",
         ]
         #expect(reply.object["violations"] == [violation])
+        let query = bank.call("POST", "/v2/registrations?zebra=true", ["userId": "alice"])
+        #expect(query.outcome == "400 ERROR_REQUEST")
+        #expect(query.object["violations"]?.array?.first?["fieldName"] == "zebra")
     }
 
     @Test(.wireFact("6.2")) func aMisspeltParameterIsNeverLost() throws {
@@ -245,6 +251,74 @@ private struct CloudClient {
         let far = bank.call("POST", "/v2/operations", ["template": "login", "parameters": ["zzzzzzzz": "3"]])
         #expect(far.object["message"]?.string?.contains("there are party.") == true)
         #expect(bank.fixture.backend.state.operations.count == 0)
+    }
+
+    /// What would be ignored in silence, or refused without a name, and what the refusal says.
+    private static let mistakes: [(path: String, body: JSONValue, member: String, hint: String)] = [
+        (
+            "/v2/operations", ["userId": "a"], "template",
+            "is missing, and so are 'operationType', 'data' and 'formData'"
+        ),
+        ("/v2/operations", ["template": "payment", "data": "A9"], "data", "is given beside 'template'"),
+        (
+            "/v2/operations", ["template": "payment", "formData": ["title": "t", "message": "m"]], "formData",
+            "is given beside 'template'"
+        ),
+        (
+            "/v2/operations", ["template": "login", "expiresIn": 5, "timestampExpires": 4_000_000_000_000],
+            "timestampExpires", "is given beside 'expiresIn'"
+        ),
+        (
+            "/v2/operations", ["template": "payment", "parameters": ["amount": "abc"]], "parameters.amount",
+            "is not a number"
+        ),
+        (
+            "/v2/operations", ["template": "payment", "parameters": ["note": ["a": 1]]], "parameters.note",
+            "is not a string"
+        ),
+        ("/v2/operations", ["template": "payment", "parameters": ["note": nil]], "parameters.note", "is missing"),
+        (
+            "/v2/operations", ["template": "login", "callbackUrl": "http://bank/a b"], "callbackUrl",
+            "is not an address of http or https"
+        ),
+        (
+            "/v2/operations", ["template": "login", "userId": .string(String(repeating: "ž", count: 256))], "userId",
+            "is longer than 255 characters"
+        ),
+        (
+            "/v2/registrations", ["userId": .string(String(repeating: "ž", count: 256))], "userId",
+            "is longer than 255 characters"
+        ),
+    ]
+
+    @Test(.wireFact("2.7", "6.1"), arguments: Self.mistakes)
+    func aRefusalNamesTheMember(path: String, body: JSONValue, member: String, hint: String) throws {
+        var bank = CloudClient(fixture: try BackendFixture())
+        let reply = bank.call("POST", path, body)
+        #expect(reply.outcome == "400 ERROR_REQUEST")
+        let violation = reply.object["violations"]?.array?.first
+        #expect(violation?["fieldName"]?.string == member, "\(reply.json)")
+        #expect(violation?["hint"]?.string?.hasPrefix(hint) == true, "\(reply.json)")
+        #expect(bank.fixture.backend.state.operations.count == 0)
+    }
+
+    @Test(.wireFact("2.7", "6.1")) func aRefusalNamesTheStateAndTheMethods() throws {
+        var bank = CloudClient(fixture: try BackendFixture())
+        let id = try #require(
+            bank.call("POST", "/v2/registrations", ["userId": "alice"]).json["registrationId"]?.string
+        )
+        for (method, path, body) in [("POST", "/commit", [:]), ("PUT", "", ["change": "BLOCK"])]
+            as [(String, String, JSONValue)]
+        {
+            let reply = bank.call(method, "/v2/registrations/\(id)\(path)", body)
+            #expect(reply.object["message"] == "The change is not possible: the activation is CREATED")
+        }
+        #expect(bank.call("PATCH", "/v2/operations").object["message"] == "Allowed here: GET, POST")
+        let operation = bank.call("POST", "/v2/operations", ["template": "login"]).json["operationId"]?.string ?? ""
+        let path = "/v2/operations/\(operation)"
+        let long = String(repeating: "x", count: 33)
+        #expect(bank.call("DELETE", "\(path)?statusReason=\(long)").outcome == "400 ERROR_REQUEST")
+        #expect(bank.call("GET", path).json["status"] == "PENDING")
     }
 
     @Test func applicationsAndUsersAreMadeByTheAdministrator() throws {
