@@ -3,7 +3,7 @@ import EmulatorMessages
 import ExactJSON
 
 extension Emulator {
-    /// One request in a log: no query, no header field, no value of a body, and no string longer than a
+    /// One request in a log: no value of a query or a body, no header field, and no string longer than a
     /// line.
     package struct LoggedRequest: Sendable {
         package let method: String

@@ -348,7 +348,7 @@ struct ConsoleDebuggerTests {
             try await emulator.createCallback("http://127.0.0.1:1/%3Cb%3E")
             let made = try await emulator.cloud.createOperation("hostile", userID: hostile)
             _ = try await OperationsService(activation: activation).operations()
-            try await emulator.cloud.cancelOperation(made.id, reason: hostile)
+            try await emulator.cloud.cancelOperation(made.id, reason: String(hostile.prefix(32)))
             try await emulator.send("POST", "/x", headers: ["X-Name: \(hostile)"], body: hostile)
             let last = try #require(await emulator.journal().last { $0.path == "/x" })
             let push = try #require(await emulator.pushes().last)

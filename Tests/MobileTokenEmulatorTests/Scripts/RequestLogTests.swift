@@ -17,8 +17,8 @@ import WireFacts
             logged.update { $0 = [] }
             let path = "/v2/registrations/\(registration.id)"
             let wrong = "Authorization: Basic c2VjcmV0OnNlY3JldA=="
-            try await emulator.send("GET", path + "?secret=1", headers: [emulator.authorization])
-            try await emulator.send("GET", path + "?secret=1", headers: [wrong])
+            try await emulator.send("GET", path + "?zebra=secret", headers: [emulator.authorization])
+            try await emulator.send("GET", path + "?zebra=secret", headers: [wrong])
             try await emulator.send("GET", "/_emulator/journal?since=0")
             try await emulator.send("GET", "/" + String(repeating: "x", count: 5000) + "%0A")
             await emulator.faults.add(FaultRule(effect: .init(reset: .before)))
