@@ -52,7 +52,7 @@ import Testing
         let refused = await (try Program.start(["emulator", "--scenario", scenario], home: folder.url)).outcome()
         #expect(
             refused.exitCode == 1
-                && refused.errors.contains("line 3: 'template' names no template: there is no 'order'")
+                && refused.errors.contains("line 3: 'operations[0].template' names no template: there is no 'order'")
         )
         try Data("{".utf8).write(to: URL(filePath: template))
         let broken = await (try Program.start(words + [template], home: folder.url)).outcome()

@@ -49,8 +49,8 @@ enum Defect: String, CaseIterable {
     /// The policy approves what it did not read.
     case approvesAll
 
-    /// Whether agents find out again what became of decisions, and so hide it. Its driver says that it loses no outcomes.
-    var isHealed: Bool { [.losesOutcomes, .unknownIsRefused, .heartbeatOfAnyServer].contains(self) }
+    /// Indicates that agents would hide it, since they find out again what became of decisions: its driver says that it loses no outcomes.
+    var isHealed: Bool { [.losesOutcomes, .unknownIsRefused].contains(self) }
 
     var rules: Database.Rules {
         Database.Rules(
