@@ -100,8 +100,6 @@ enum EmulatorCommands {
         var variables = environment(emulator)
         let shared = invocation.has("per-test") ? sharedVariables : []
         for name in shared { variables[name] = nil }
-        // The command ends in its own time, and what it leaves is exported.
-        TerminationSignals.mustFinish.store(true, ordering: .releasing)
         let status = try await ChildProcess.run(
             invocation.operands,
             environment: variables,
@@ -237,6 +235,9 @@ enum EmulatorCommands {
         let scenario = try file.map { try DriverCommands.contents(of: $0, invocation) }
         raiseDescriptorLimit()
         let emulator = try await Emulator.start(configuration: configuration)
+        // A signal ends it in its own time: a command that 'exec' runs ends first, and the state is exported, also on a machine that has
+        // no second for it. By force it would end in the middle.
+        TerminationSignals.mustFinish.store(true, ordering: .releasing)
         guard let scenario else { return (emulator, nil) }
         do {
             let made = try await emulator.play(scenario: Data(scenario))
@@ -279,8 +280,6 @@ enum EmulatorCommands {
     }
 
     private static func stop(_ emulator: Emulator, _ invocation: Invocation) async throws {
-        // A signal has led here, perhaps, after which a command is ended by force when it takes long: not in the middle of an export.
-        TerminationSignals.mustFinish.store(true, ordering: .releasing)
         if let file = invocation["export-on-exit"] {
             try await emulator.export(toFile: file)
         }

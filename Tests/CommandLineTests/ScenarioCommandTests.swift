@@ -46,13 +46,14 @@ import Testing
         let made = try JSONValue(parsing: try #require(await server.nextLine()))
         #expect(made["operations"]?[0]?["template"] == "order")
         server.send(signal: SIGTERM)
-        #expect(await server.outcome().exitCode == 0)
+        let ended = await server.outcome()
+        #expect(ended.exitCode == 0)
 
         // Without the template there is no such operation, and no server.
         let refused = await (try Program.start(["emulator", "--scenario", scenario], home: folder.url)).outcome()
         #expect(
             refused.exitCode == 1
-                && refused.errors.contains("line 3: 'operations[0].template' names no template: there is no 'order'")
+                && refused.errors.contains("line 3: 'operations[0]': 'template' names no template: there is no 'order'")
         )
         try Data("{".utf8).write(to: URL(filePath: template))
         let broken = await (try Program.start(words + [template], home: folder.url)).outcome()
