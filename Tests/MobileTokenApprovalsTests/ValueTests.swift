@@ -173,3 +173,47 @@ import Testing
         #expect(ApprovalState.allCases.filter { $0.successors.contains(.claimed) } == [.approved])
     }
 }
+
+/// Rows are written by hand, and read by the compiler's decoder.
+@Suite struct QuestionRowTests {
+    private static let row = """
+        {"terms":{"audience":"a","id":"i",\
+        "approvers":{"people":[{"id":"alice","users":["al","ali"]}],"needed":1,"isInOrder":true,\
+        "onRejection":"untilImpossible","excluded":[{"id":"bob","users":["bob"]}],"isAll":true},\
+        "template":{"name":"deploy","signs":"A1*N1","operationType":"login"},"parameters":{"b":"1","a":"é\\n"},"seconds":600,\
+        "actionDigest":"AAEC","validFor":1000,"factors":["possession_knowledge"],"devices":["d"],"minimumDeviceAge":5,\
+        "offlineRegistrations":{"al":"r"},"deviceKeys":{"al":["k"]},"acceptsUnverifiedData":true,"language":"cs"},\
+        "nonce":"AAECAwQFBgcICQoLDA0ODw==","asked":1,"revision":2,"state":"settled",\
+        "parts":[{"person":{"id":"alice","users":["al","ali"]},"sent":3,"attempts":4,"operationID":"o","operationType":"t",\
+        "created":5,"expires":6,"answer":"discounted","lastPending":7,"finalized":8,"signedData":"A1","registrationID":"r",\
+        "factors":"f","reason":"no","evidence":"offlineCode","deviceSignature":"s","isOver":true,"isSurplus":true,\
+        "strays":["x"]}],\
+        "approved":9,"ended":10,"reason":{"code":"c","message":"m"},"claim":{"token":11,"at":12},\
+        "settled":{"outcome":"wasNotDone","person":"carol","at":13}}
+        """
+
+    private static func names(_ value: Any) -> Set<String> {
+        Set(
+            Mirror(reflecting: value).children.compactMap {
+                $0.label.map { $0.hasPrefix("_") ? String($0.dropFirst()) : $0 }
+            }
+        )
+    }
+
+    private static func members(of value: JSONValue?) -> Set<String> { Set(value?.object?.members.map(\.key) ?? []) }
+
+    /// One that is forgotten would be lost with the process that knows it.
+    @Test func everyMemberIsWrittenAndReadAgain() throws {
+        let record = try JSONDecoder().decode(QuestionRecord.self, from: Data(Self.row.utf8))
+        #expect(try JSONDecoder().decode(QuestionRecord.self, from: Data(record.serialized)) == record)
+        let json = try JSONValue(parsing: record.serialized)
+        let (terms, part) = (json["terms"], json["parts"]?[0])
+        #expect(json == (try JSONValue(parsing: Self.row)))
+        #expect(Self.members(of: json) == Self.names(record).subtracting(["fixed"]).union(["terms", "nonce"]))
+        #expect(Self.members(of: terms) == Self.names(record.terms))
+        #expect(Self.members(of: terms?["approvers"]) == Self.names(record.terms.approvers))
+        #expect(Self.members(of: terms?["template"]) == Self.names(record.terms.template))
+        #expect(Self.members(of: part) == Self.names(record.parts[0]))
+        #expect(Self.members(of: part?["person"]) == Self.names(record.parts[0].person))
+    }
+}
