@@ -99,7 +99,7 @@ struct QuestionRecord: Sendable, Equatable {
 
     /// The people whose operation is to be created now.
     ///
-    /// - Parameter patience: After how long a creation without an answer cannot arrive any more, in milliseconds.
+    /// - Parameter patience: The time after which a creation without an answer cannot arrive any more, in milliseconds.
     func toSend(at now: Int64, patience: Int64) -> [Int] {
         guard self.state.isPending else { return [] }
         // Nobody is asked after the time in which the answer was wanted. One after the other, each has that time from the creation on.
@@ -222,7 +222,7 @@ struct QuestionRecord: Sendable, Equatable {
     /// Believes an approval by the device's signature, or lets it not count.
     private mutating func checkSignature(_ index: Int, or others: [String]) {
         guard self.terms.deviceKeys != nil else { return }
-        // A signature proves itself, whoever brings it.
+        // A valid signature counts, whoever delivers it.
         for signature in others where self.objectionToSignature(index) != nil {
             let shown = self.parts[index].deviceSignature
             self.parts[index].deviceSignature = signature
@@ -281,17 +281,23 @@ struct QuestionRecord: Sendable, Equatable {
         }
     }
 
-    /// Ends what is over by the desk's own clock: a question that nobody answered, an approval that nobody used, a creation that was lost.
+    /// Ends what has run out by the desk's own clock: a question without an answer, an approval that was not used, and the search for the
+    /// operation of a creation that was lost.
     ///
-    /// - Parameter patience: After how long a creation without an answer cannot arrive any more, in milliseconds.
+    /// - Parameter patience: The time after which a creation without an answer cannot arrive any more, in milliseconds.
     mutating func expire(at now: Int64, patience: Int64) {
+        // Not in the step that ends it, which still tells whom it certainly never asked.
+        if self.state.isFinal { self.forgetLostCreations(at: now, patience: patience) }
         if let approved, self.state == .approved, now.subtractingSaturated(approved) > self.terms.validFor {
             self.end(.lapsed, .lapsed, "The approval was not used in time", at: now)
         }
         if let givenUp, now >= givenUp {
             self.end(.expired, .expired, "The server gave no answer in time", at: now)
         }
-        guard self.state.isFinal else { return }
+    }
+
+    /// Looks no more for operations that lost creations made, once these would be over.
+    private mutating func forgetLostCreations(at now: Int64, patience: Int64) {
         let lifetime = patience.addingSaturated(self.terms.seconds * 1_000)
         for index in self.parts.indices where self.parts[index].mayHaveStrays {
             // None was sent after the end.
