@@ -7,7 +7,7 @@ extension Schema {
         case either(String, or: String)
         /// The other member is given whenever the first one is.
         case needs(String, with: String)
-        /// None of the other members is given beside the first one.
+        /// The other members may not be given beside this one.
         case excludes([String], beside: String)
     }
 }

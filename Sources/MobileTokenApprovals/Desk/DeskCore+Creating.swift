@@ -40,7 +40,7 @@ extension DeskCore {
             )
             let answer = try await self.server.unpaced.create(operation)
             guard try record.mayBeOurs(answer.value, index) else {
-                // Taken for ours, somebody else's operation would be canceled. The one that was asked for may exist all the same.
+                // Somebody else's operation must not be canceled as ours. Ours may exist all the same.
                 throw ServerFailure(
                     .unanswered(isOutcomeUnknown: true),
                     code: "invalidResponse",

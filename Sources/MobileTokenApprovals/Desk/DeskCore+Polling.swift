@@ -53,7 +53,7 @@ extension DeskCore {
         case .expired: end = .expired
         case .failed: end = .failed
         default:
-            // A word that nobody knows decides nothing.
+            // An unknown status decides nothing.
             look.failed = true
             self.report(.serverFailed, record, "The server says '\(operation.status)'")
             return

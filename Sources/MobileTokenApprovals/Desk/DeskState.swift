@@ -209,7 +209,7 @@ struct DeskState {
     mutating func note(_ signature: String, of operation: String) {
         let id = ExactString(operation)
         let known = self.signatures[id] ?? []
-        // A second one, should the first be somebody's who only knows the password.
+        // Two are kept: whoever knows the password for callbacks may have forged the first.
         guard self.keysByOperation[id] != nil, known.count < 2, !known.contains(where: { $0.isExactly(signature) }),
             !known.isEmpty || self.signatures.count < Self.signatureLimit
         else { return }
