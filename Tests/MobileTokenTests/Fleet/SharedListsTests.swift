@@ -92,7 +92,7 @@ struct SharedListsTests {
         _ = self.lists.finishedReading()
         _ = self.lists.recordPoll(Self.listing("1", ["a"]))
         #expect(self.wrote(self.take(), accepted: []) == [Self.listing("1", [])])
-        #expect(self.lists.last("1") == nil)
+        #expect(self.lists.last("1")?.operations == [])
         #expect(self.lists.recordPoll(Self.listing("1", ["a"])) == true)
     }
 
@@ -103,6 +103,19 @@ struct SharedListsTests {
         _ = self.lists.recordPoll(Self.listing("1", ["a"]))
         let refused = self.take()
         #expect(self.wrote(refused, accepted: []) == [Self.listing("1", ["b"])])
+    }
+
+    /// A process shows what it polled until it lets go of the activation, and the empty list of the next one would be no news to it.
+    @Test mutating func whereNothingIsSharedTheListIsEmpty() {
+        #expect(self.lists.last("1") == nil)  // not known yet
+        _ = self.lists.finishedReading()
+        _ = self.lists.recordPoll(Self.listing("1", ["a"]))
+        #expect(self.lists.last("1") == nil)  // it waits to be written
+        let refused = self.take()
+        #expect(self.lists.last("1") == nil)
+        _ = self.wrote(refused, accepted: [])
+        #expect(self.read(Self.listing("1", [])) == false)
+        #expect(self.lists.last("1")?.operations == [])
     }
 
     /// The process stood still before it knew that its list was written, has let go of the activation, and read the next list already.
@@ -149,7 +162,7 @@ struct SharedListsTests {
         self.lists.startOver()
         #expect(self.read(Self.listing("2", ["a"])) == false)
         #expect(self.lists.finishedReading().gone == [Self.listing("1", [])])
-        #expect(self.lists.last("1") == nil)
+        #expect(self.lists.last("1")?.operations == [])
         // Should it be this node's, the next poll writes it again.
         #expect(self.lists.recordPoll(Self.listing("1", ["a"])) == true)
     }

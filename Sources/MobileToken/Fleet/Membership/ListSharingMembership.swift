@@ -9,7 +9,7 @@ package protocol ListSharingMembership: FleetMembership {
     /// as before costs nothing. Must not block.
     func recordPoll(_ listing: FleetListing)
 
-    /// Returns the list of an activation that was shared last; `nil` when none is known.
+    /// Returns the list of an activation that is shared, an empty one where there is none; `nil` while that is not known.
     func lastListing(of activationID: String) -> FleetListing?
 
     /// Shows the lists that processes share until the calling task is canceled: first those that are not empty, then each that

@@ -1,4 +1,5 @@
 package import Basics
+import Foundation
 
 /// The lists that processes share as one of them knows them, and those that it has to write. It decides; the membership reads and
 /// writes.
@@ -30,7 +31,14 @@ package struct SharedLists: Sendable {
         (self.known, self.writing, self.unconfirmed, self.isComplete) = ([:], [:], nil, false)
     }
 
-    package func last(_ activationID: String) -> FleetListing? { self.known[ExactString(activationID)]?.listing }
+    /// The list that is shared, an empty one where there is none; `nil` while that is not known.
+    package func last(_ activationID: String) -> FleetListing? {
+        let id = ExactString(activationID)
+        if let known = self.known[id] { return known.listing }
+        guard self.isComplete, self.pending[id] == nil, self.writing[id] == nil else { return nil }
+        // The server's time is of no use to a list without operations.
+        return FleetListing(activationID: activationID, operations: [], serverDate: .distantPast)
+    }
 
     private mutating func learn(_ listing: FleetListing, version: Int64) {
         let id = ExactString(listing.activationID)
