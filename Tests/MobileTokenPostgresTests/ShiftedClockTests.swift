@@ -78,6 +78,31 @@ struct ShiftedClockTests {
         }
     }
 
+    /// The clock was ahead and is right again, so that the numbers are ahead of it; and the database went back, so that numbers which
+    /// it has given are given again.
+    @Test func aNumberThatTheDatabaseHasForgottenIsNotGivenAgain() async throws {
+        try await withNodes { nodes in
+            let store = nodes.node()
+            try await store.insert(ActivationStoreConformance.record("a"))
+            let lifetimes = PostgresStoreFixture.lifetimes
+            let database = try nodes.connect()
+            try database.run("UPDATE fence SET last = last + \(Self.shift)")
+            let last = try #require(try database.run("SELECT last FROM fence", [], .none).first?.integer(0))
+            var numbers: Set<Int64> = []
+            for _ in 0..<3 {
+                let lease = try await store.postgres.withConnection { connection in
+                    let epoch = try DatabaseEpoch.quarantine(lifetimes, connection).epoch
+                    return try NodeLease.take(name: "node", reading: .newest, in: epoch, lifetimes, connection)
+                }
+                let number = try #require(lease?.number)
+                #expect(number > last)
+                #expect(numbers.insert(number).inserted)
+                try database.run("DELETE FROM node")
+                try database.run("UPDATE fence SET last = \(last)")
+            }
+        }
+    }
+
     /// A node may stand still between its look at the quarantine and its lease.
     @Test func aLeaseIsTakenInTheEpochWhoseQuarantineIsOver() async throws {
         try await withNodes { nodes in

@@ -115,7 +115,8 @@ struct Database {
     /// - Returns: `nil` when another one has begun.
     mutating func takeLease(name: String, in epoch: Epoch.Identity?, at now: Int64) -> Int64? {
         guard epoch.map({ self.isCurrent($0.number) && $0 == self.epoch.identity }) ?? true else { return nil }
-        self.lastFence = max(self.lastFence + 1, now / 1_000)
+        let clock = now / 1_000
+        self.lastFence = self.lastFence < clock ? clock : self.lastFence + 1 + .random(in: 0..<1 << 32)
         self.nodes[self.lastFence] = Node(name: name, expires: now + Self.lifetime)
         return self.lastFence
     }

@@ -20,7 +20,8 @@ extension NodeLease {
     ///
     /// Numbers follow the database's clock, in microseconds, so that they grow even when the database was put back to a state in
     /// which the latest ones had not been given; and each is greater than the one before, so that they grow even when the
-    /// clock was put back.
+    /// clock was put back. Where both happened, nothing tells how far they had come: there, a number is drawn by chance, since two
+    /// nodes with one number would renew each other's lease, and sign beside each other.
     ///
     /// - Parameter epoch: The epoch whose quarantine is over. A node may have stood still since it looked.
     /// - Returns: `nil` when another epoch has begun.
@@ -32,13 +33,15 @@ extension NodeLease {
         _ connection: PostgresConnection
     ) throws -> NodeLease? {
         let sentAt = ContinuousClock.now
+        let clock = "(extract(epoch FROM clock_timestamp()) * 1000000)::int8"
         // No epoch begins between the look and the lease.
         let results = try connection.run([
             DatabaseEpoch.lock,
             PostgresStatement(
                 """
                 WITH next AS (
-                    UPDATE fence SET last = greatest(last + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::int8)
+                    UPDATE fence SET last = CASE WHEN last < \(clock) THEN \(clock)
+                        ELSE last + 1 + (random() * 4294967295)::int8 END
                     WHERE \(DatabaseEpoch.isCurrent("$4")) AND \(DatabaseEpoch.isSame("$4", "$5")) RETURNING last
                 )
                 INSERT INTO node (number, name, expires_at, newest_format)
