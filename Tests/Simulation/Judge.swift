@@ -39,6 +39,8 @@ struct Judge {
     /// The moves of the counter of which signatures have left since the activation's row last went back: in any order, where the clock of
     /// the database was set under a node that had committed one.
     private var sentByAnybody: Set<Signature> = []
+    /// The decisions of which a signature has left.
+    private var sentIntents: Set<DecisionReceipt.Intent> = []
     /// How often the row of an activation went back.
     private var returns: [String: Int] = [:]
     /// The last of one node and an activation: its marks outlive what the database forgets.
@@ -183,8 +185,8 @@ struct Judge {
         var time: Int64 = 0
         /// How often the activation's row had gone back before it.
         var returns = 0
-        /// The operation that it is about to decide.
-        var decides: String?
+        /// The decision that it is about to sign.
+        var intent: DecisionReceipt.Intent?
         /// When what it signs can arrive no more, by its receipt.
         var arrivesBy: Int64?
     }
@@ -211,6 +213,7 @@ struct Judge {
                 self.fail("one signature was sent twice with other content")
             }
         }
+        if let intent = flight.commit?.intent, flight.decision != nil { self.sentIntents.insert(intent) }
         if let decision = flight.decision, flight.isAutomatic {
             // Of one whose intent the database has lost, whichever leaves first, nobody can know; the bank carries out one of them.
             let other = self.flights.values.first {
@@ -400,7 +403,8 @@ struct Judge {
                     self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank knows nothing")
                 }
             case .refused, .notFollowed:
-                if isOf == true, isWhole || !accounted.contains(signature) {
+                // What the bank did by this value may be the decision of another node, whose receipt the database lost.
+                if isOf == true, isWhole || !accounted.contains(signature), self.sentIntents.contains(receipt.intent) {
                     self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank did it")
                 }
             case .unanswered, .followed, nil:

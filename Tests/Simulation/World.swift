@@ -942,13 +942,13 @@ final class World: @unchecked Sendable {
             guard let opened = try? self.sealing.openIntent(intent) else {
                 return self.judge.fail("an intent cannot be read")
             }
-            commit.decides = opened.personalData?.operationID
+            commit.intent = opened
             if let end = opened.arrivesBefore {
                 let length = end.timeIntervalSince(opened.localDate)
                 commit.arrivesBy = self.simulator.now + Int64(length * 1e9) + 2_000_000
             }
             self.simulator.note(
-                "the intent on \(self.judge.name(of: commit.decides)) is committed, move \(intent.moves)"
+                "the intent on \(self.judge.name(of: opened.personalData?.operationID)) is committed, move \(intent.moves)"
             )
             self.reached(.intent, process)
         }
