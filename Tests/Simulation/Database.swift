@@ -316,19 +316,23 @@ struct Database {
     // MARK: Receipts
 
     mutating func append(_ outcome: SealedOutcome) -> AppendAnswer {
-        var index = self.entries.lastIndex { entry in
-            entry.intent == nil && entry.sealed.moves == outcome.sealed.moves
+        let intents = self.entries.indices.filter { index in
+            let entry = self.entries[index]
+            return entry.intent == nil && entry.sealed.moves == outcome.sealed.moves
                 && entry.sealed.activationID == outcome.sealed.activationID
                 && (outcome.tag == nil || outcome.tag == entry.tag)
         }
-        if index == nil, let intent = outcome.intent, let tag = outcome.tag {
+        let isOpen = outcome.weight < DecisionOutcome.Result.decidedWeight
+        // Of a change that was made twice, since its row was put back between the two, there are two intents.
+        var index = intents.last {
+            let known = self.entries[$0].outcome?.weight ?? 0
+            return outcome.weight > known || outcome.weight == known && isOpen
+        }
+        if intents.isEmpty, let intent = outcome.intent, let tag = outcome.tag {
             self.append(intent, nil, tag, outcome.key)
             index = self.entries.indices.last
         }
         guard let index else { return .notBetter }
-        let known = self.entries[index].outcome?.weight ?? 0
-        let isOpen = outcome.weight < DecisionOutcome.Result.decidedWeight
-        guard outcome.weight > known || outcome.weight == known && isOpen else { return .notBetter }
         self.entries[index].outcome = outcome
         self.append(outcome.sealed, self.entries[index].number, self.entries[index].tag, outcome.key)
         return .written

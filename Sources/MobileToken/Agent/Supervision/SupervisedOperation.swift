@@ -45,6 +45,8 @@ struct SupervisedOperation: Sendable {
         /// When the operation's time is over, at the latest.
         let patience: Duration
         let error: MobileTokenError
+        /// Indicates whether the store told of it, so that another process or a person may have made it.
+        var isAdopted = false
         /// Indicates whether its fate was asked for, and the operation was pending.
         var isTraced = false
         /// Indicates whether it could not arrive any more when its fate was asked for last.
@@ -97,7 +99,12 @@ struct SupervisedOperation: Sendable {
 
     private mutating func findOut(about decision: OpenDecision, until end: Duration) {
         let error = MobileTokenError(.connectionLost, "An earlier process ended before the response came")
-        self.unanswered = UnansweredDecision(end: end, patience: end + self.operation.lifetime, error: error)
+        self.unanswered = UnansweredDecision(
+            end: end,
+            patience: end + self.operation.lifetime,
+            error: error,
+            isAdopted: true
+        )
         self.attempts = decision.intent.attempt
         (self.step, self.phase) = (.resolve(decision), .ready)
     }
@@ -396,7 +403,8 @@ struct SupervisedOperation: Sendable {
             self.phase = .settled
             return self.isUnknown ? .unknown : .gone
         }
-        self.step = .send(.init(decision.intent))
+        // What a person decided, or a process with another policy, is no verdict of this one's.
+        self.step = unanswered.isAdopted ? .review : .send(.init(decision.intent))
         let event = self.retry(unanswered.error, at: now, random: random)
         if self.hasChanged { self.reviewAnew() }
         return event
