@@ -737,6 +737,10 @@ import WireFacts
         #expect(desk.work == [])
         desk.adopt(self.lostApproval())
         #expect(desk.work == ["resolve 0 7"])
+        // So is an earlier one, of which nothing is known here.
+        desk.resolved(.unknown, by: "resolve 0 7")
+        desk.adopt(self.lostApproval(moves: 5))
+        #expect(desk.work == ["resolve 0 5"])
     }
 
     /// As when a database went back, and lost the outcome.

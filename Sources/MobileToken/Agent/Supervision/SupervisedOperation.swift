@@ -79,18 +79,18 @@ struct SupervisedOperation: Sendable {
         self.findOut(about: decision, until: end)
     }
 
-    /// Takes over a decision of another process whose fate nobody found out: when it was signed later than the one that is known here,
-    /// or when the store has lost that the fate is unknown, or the outcome of one that was made here. One that was signed earlier is
-    /// found out about later. While the operation is worked on, nothing is taken over.
+    /// Takes over a decision whose fate the store does not know: another process did not find it out, or the store has lost it.
+    ///
+    /// Of two, the one that was signed earlier is found out about after the other. While the operation is worked on otherwise, nothing
+    /// is taken over.
     mutating func adopt(_ decision: OpenDecision, until end: Duration) {
-        guard case .resolve(let known) = self.step else {
+        guard case .resolve(let known) = self.step, !self.isSettled else {
             if !self.isWorking { self.findOut(about: decision, until: end) }
             return
         }
-        let isOpenAgain = self.isUnknown && self.isSettled && known.moves == decision.moves
-        guard known.moves < decision.moves || isOpenAgain else {
+        guard known.moves < decision.moves else {
             let isKnown = ([known] + self.others.map(\.decision)).contains { $0.isSame(as: decision) }
-            if !isKnown, !self.isSettled { self.others.append((decision, end)) }
+            if !isKnown { self.others.append((decision, end)) }
             return
         }
         guard !self.isWorking else { return self.newer = (decision, end) }
