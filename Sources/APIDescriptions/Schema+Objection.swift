@@ -95,6 +95,9 @@ extension Schema {
             let inner = place.member(given.key, index)
             if let member = members.first(where: { $0.name.isExactly(given.key) }) {
                 if given.value.isNull, !member.isRequired { continue }
+                if !member.isRequired, member.schema.refusesEmptiness, given.value.string?.isEmpty == true {
+                    return inner.objection("is empty", given.value)
+                }
                 if let objection = member.schema.objection(to: given.value, at: inner) { return objection }
             } else if let others {
                 if let objection = others.objection(to: given.value, at: inner) { return objection }
@@ -123,6 +126,11 @@ extension Schema {
         let hint = names.isEmpty ? unknown : "\(unknown): \(are) \(names.joined(separator: ", "))"
         return place.objection(hint, value)
     }
+}
+
+extension Schema {
+    /// Indicates whether the form is that of strings that hold something.
+    private var refusesEmptiness: Bool { if case .string(let rule) = self { rule.minimumLength > 0 } else { false } }
 }
 
 extension String {

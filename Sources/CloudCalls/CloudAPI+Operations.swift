@@ -97,7 +97,7 @@ package struct NewCloudOperation: Described {
         .optional(
             "userId",
             \.userID,
-            .string(upTo: 255),
+            .word(upTo: 255),
             "Who is to decide; without one, the first who claims the operation.",
             example: "alice"
         ),

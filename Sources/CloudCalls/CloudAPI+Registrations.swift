@@ -93,7 +93,7 @@ extension CloudAPI {
         package static let fields = FieldTable(
             "RegistrationFilter",
             Self.init(userID:showsRemoved:),
-            .optional("userId", \.userID, .string, "Lists those of this user only."),
+            .optional("userId", \.userID, .word, "Lists those of this user only."),
             .preset(
                 "removed",
                 \.showsRemoved,

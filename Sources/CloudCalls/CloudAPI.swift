@@ -41,6 +41,6 @@ package struct UserFilter: Described {
     package static let fields = FieldTable(
         "UserFilter",
         UserFilter.init(userID:),
-        .optional("userId", \.userID, .string, "Lists those of this user only.")
+        .optional("userId", \.userID, .word, "Lists those of this user only.")
     )
 }

@@ -19,6 +19,9 @@ actor FailedSpaces {
         self.failed.append(space.summary)
         guard let folder = self.folder, self.names.count < Self.capacity else { return }
         let path = folder + "/" + self.freeName(for: space.summary)
+        if FileManager.default.fileExists(atPath: path) {
+            Output.note("'\(TextTable.printable(path))' of an earlier run is replaced")
+        }
         do {
             try FileManager.default.createDirectory(
                 atPath: path,

@@ -200,6 +200,8 @@ import Testing
         let scenario = home.url.appending(path: "scenario.json")
         try Data(#"{"registrations":[{"userId":"alice"}]}"#.utf8).write(to: scenario)
         let reports = home.url.appending(path: "reports").path
+        let earlier = reports + "/_..-failed"
+        try FileManager.default.createDirectory(atPath: earlier, withIntermediateDirectories: true)
         let options = ["--per-test", "--scenario", scenario.path, "--report", reports, "--keep-failed"]
         let script = "echo $MOBILE_TOKEN_SPACES_URL; read line; exit 3"
         let program = try Program.start(["emulator", "exec"] + options + ["--", "sh", "-c", script], home: home.url)
@@ -240,6 +242,7 @@ import Testing
         #expect(
             notes.contains { $0.hasPrefix("Failed: ../failed  \(url.dropLast(17))/spaces/") && $0.hasSuffix("  no") }
         )
+        #expect(notes.contains("'\(earlier)' of an earlier run is replaced"))
         program.send(signal: SIGTERM)
         #expect(await program.outcome().exitCode == 3)
     }

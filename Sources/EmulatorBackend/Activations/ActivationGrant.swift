@@ -80,9 +80,8 @@ extension Backend {
                 )
             }
             let first = identity.attributes.min { $0.key < $1.key }?.value
-            guard let userID = named ?? first, !userID.isEmpty else {
-                throw .activation("there are no identity attributes")
-            }
+            guard let userID = named ?? first else { throw .activation("there are no identity attributes") }
+            guard !userID.isEmpty else { throw .activation("the identity attribute that names the user is empty") }
             try self.requireRoomForActivation()
             return .credentials(userID: userID)
         case .recovery:

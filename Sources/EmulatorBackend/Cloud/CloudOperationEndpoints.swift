@@ -31,7 +31,7 @@ enum CloudOperationEndpoints {
         if let url = request.callbackURL { try CallbackMessage.check(url: url, named: "callbackUrl") }
         let operation = ServerOperation(
             id: bank.state.randomness.identifier(),
-            userID: request.userID.flatMap { $0.isEmpty ? nil : $0 } ?? activation?.userID,
+            userID: request.userID ?? activation?.userID,
             applicationID: application.id,
             activationID: activation?.id,
             activationFlag: request.flag ?? request.activationFlag,

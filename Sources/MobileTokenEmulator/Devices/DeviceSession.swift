@@ -188,7 +188,7 @@ actor DeviceSession {
         do {
             operation = try OfflineOperation.Unverified(parsing: content)
         } catch {
-            throw .refused(reason: "the QR code is none of an operation: \(error)")
+            throw .refused(reason: "the QR code is none of an operation: \(error.words)")
         }
         return try await self.asking { opened in
             try await opened.operations.authorize(offline: operation, with: self.password())
@@ -252,6 +252,15 @@ actor DeviceSession {
         let factor = try await self.open().activation.unlockKnowledge(password: Self.password)
         self.memory.withLock { $0.unlocked = factor }
         return .possessionAndKnowledge(unlocked: factor)
+    }
+}
+
+extension OfflineOperation.ParsingError {
+    /// The mistake for a person, who need not know the names of codes.
+    fileprivate var words: String {
+        guard let line = self.line else { return "it is no text" }
+        let place = "line \(line)" + (self.field.map { ", field \($0)," } ?? "")
+        return "\(place) \(self.code == .missingLine ? "is missing" : "cannot be read")"
     }
 }
 

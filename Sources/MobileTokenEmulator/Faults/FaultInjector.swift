@@ -10,15 +10,15 @@ struct FaultInjector: Sendable {
         var matches = 0
         var strikes = 0
 
-        init(_ rule: FaultRule, number: Int) {
+        init(_ rule: FaultRule, name: String) {
             self.rule = rule
-            self.name = rule.name ?? "fault \(number)"
+            self.name = name
             self.path = rule.match.path.map { PathPattern(ofRequests: $0) }
         }
     }
 
     private var armed: [ArmedRule] = []
-    /// The number in the default name of the rule that was added last; none is given twice, so that a name removes one rule.
+    /// The number in the default name of the rule that was added last; none is given twice, so that it removes one rule.
     private var lastNumber = 0
 
     /// In their order. Setting them starts all counts anew.
@@ -41,11 +41,15 @@ struct FaultInjector: Sendable {
 
     /// Adds a rule at the end; the counts of the others go on.
     mutating func append(_ rule: FaultRule) {
-        self.lastNumber += 1
-        self.armed.append(ArmedRule(rule, number: self.lastNumber))
+        var name: String
+        repeat {
+            self.lastNumber += 1
+            name = "fault \(self.lastNumber)"
+        } while self.armed.contains { $0.name == name }
+        self.armed.append(ArmedRule(rule, name: rule.name ?? name))
     }
 
-    /// Removes the rules of a name; the counts of the others go on.
+    /// Removes the rules of a name, which several may share; the counts of the others go on.
     mutating func remove(named name: String) {
         self.armed.removeAll { $0.name == name }
     }

@@ -114,7 +114,7 @@ public struct FaultRule: Sendable, Codable, Hashable {
         public var struck: Int
     }
 
-    /// The name in the journal.
+    /// The name in the journal. Rules that share one are removed together.
     public var name: String?
     /// Which requests are struck.
     public var match: Match
@@ -139,7 +139,7 @@ extension FaultRule: Described {
     package static let fields = FieldTable(
         "FaultRule",
         FaultRule.init(name:match:effect:),
-        .optional("name", \.name, .string(upTo: 1024), "What the journal calls it.", example: "outage"),
+        .optional("name", \.name, .string(upTo: 1024), "The name in the journal.", example: "outage"),
         .preset("match", \.match, .described, or: Match(), "Which requests are struck; all by default."),
         .required("effect", \.effect, .described)
     )

@@ -49,7 +49,7 @@ extension Emulator {
         /// Adds a rule after the others.
         public func add(_ rule: FaultRule) async { await self.core.addFault(rule) }
 
-        /// Removes the rules of this name; the counts of the others go on.
+        /// Removes all rules of this name, which several may share; the counts of the others go on.
         public func remove(named name: String) async { await self.core.removeFaults(named: name) }
 
         /// No more faults.

@@ -182,6 +182,16 @@ import WireFacts
         #expect(injector.rules.map(\.match.path) == ["/c"])
     }
 
+    @Test func aDefaultNameIsNoRulesOwnAndRulesThatShareANameAreRemovedTogether() {
+        var injector = FaultInjector()
+        for (name, path) in [("fault 2", "/a"), (nil, "/b"), ("outage", "/c"), ("outage", "/d"), (nil, "/e")] {
+            injector.append(FaultRule(name: name, match: .init(path: path), effect: .init(status: 500)))
+        }
+        #expect(injector.counts.map(\.name) == ["fault 2", "fault 3", "outage", "outage", "fault 6"])
+        injector.remove(named: "outage")
+        #expect(injector.rules.map(\.match.path) == ["/a", "/b", "/e"])
+    }
+
     @Test func aSkewedClockLetsNothingFallDue() async throws {
         try await withEmulator { emulator async throws in
             let operation = try await emulator.cloud.createOperation("login", userID: "alice")

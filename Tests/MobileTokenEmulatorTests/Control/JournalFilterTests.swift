@@ -75,11 +75,11 @@ import Testing
         ("status=4x", "'status' is no status, no class of them such as 4xx, and no range such as 400-404"),
         ("status=600", "'status' is no status"), ("status=6xx", "'status' is no status"),
         ("status=404-400", "'status' is no status"), ("status=99", "'status' is no status"),
-        ("status=", "'status' is missing"), ("status=-", "'status' is no status"),
+        ("status=", "'status' is empty"), ("status=-", "'status' is no status"),
         ("method=PSOT", "'method' is none of HTTP's; did you mean 'POST'?"),
         ("path=pa/v3", "'path' begins with neither a slash nor * nor **, as 'pa/v3' does not"),
         ("path=/_emulator/clock", "'path' is one of the control API, which is not in the journal"),
-        ("verdict=rejected", "'verdict' is none of accepted, refused"), ("user=", "'user' is missing"),
+        ("verdict=rejected", "'verdict' is none of accepted, refused"), ("user=", "'user' is empty"),
         ("delivery=x", "'delivery' is not a whole number"), ("user=a&user=b", "'user' is given twice"),
     ])
     func whatFindsNothingForSureIsRefusedByItsName(query: String, reason: String) async throws {

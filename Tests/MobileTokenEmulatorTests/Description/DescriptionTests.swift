@@ -340,6 +340,7 @@ import WireFacts
             let wrong = [
                 ("PUT", "/_emulator/clock", #"{"advnce":1}"#, "'advnce' is not known here; did you mean 'advance'?"),
                 ("PUT", "/_emulator/clock", #"{"mode":"fast"}"#, "'mode' is none of real, manual"),
+                ("PUT", "/_emulator/clock", "{}", "The body needs 'now', 'mode' or 'advance'"),
                 (
                     "POST", "/_emulator/faults", #"{"effect":{"reset":"now"}}"#,
                     "'effect.reset' is none of before, after"
@@ -355,6 +356,9 @@ import WireFacts
                 ("GET", "/openapi.json?version=3", "", "'version' is not known here"),
                 ("GET", "/v2/operations?userID=a", "", "'userID' is not known here; did you mean 'userId'?"),
                 ("GET", "/v2/callbacks?limit=1", "", "'limit' is not known here"),
+                ("GET", "/v2/operations?userId=", "", "'userId' is empty"),
+                ("GET", "/v2/registrations?userId=", "", "'userId' is empty"),
+                ("GET", "/_emulator/journal?user=", "", "'user' is empty"),
             ]
             for (method, path, body, message) in wrong {
                 let response = try await emulator.send(method, path, headers: [emulator.authorization], body: body)
@@ -398,6 +402,7 @@ import WireFacts
             "'type' is none of text, html"
         ),
         ("POST", "/admin/applications", ["id": ""], "'id' is missing"),
+        ("POST", "/v2/operations", ["template": "login", "userId": ""], "'userId' is empty"),
         (
             "POST", "/v2/messages/send", ["userId": "a", "extras": []], "'extras' is not an object"
         ),

@@ -73,7 +73,11 @@ import Testing
             let error = await #expect(throws: EmulatorError.self) {
                 try await emulator.offlineCode(for: "nothing", byDevice: device.id)
             }
-            #expect(error?.code == .refused && error?.message.contains("the QR code is none of an operation") == true)
+            #expect(
+                error?.code == .refused
+                    && error?.message.contains("the QR code is none of an operation: line 2 is missing") == true,
+                "\(error?.message ?? "")"
+            )
             #expect(await emulator.activations().map(\.counter) == counter)
         }
     }

@@ -42,7 +42,7 @@ import Testing
     private static let wrongDevices: [(String, String)] = [
         ("[]", "The body is not an object"), ("{", "not JSON"), ("{}", "either 'userId' or 'activationCode'"),
         (#"{"userId":"a","activationCode":"b"}"#, "either 'userId' or 'activationCode'"),
-        (#"{"userId":null}"#, "either 'userId' or 'activationCode'"), (#"{"userId":""}"#, "'userId' is missing"),
+        (#"{"userId":null}"#, "either 'userId' or 'activationCode'"), (#"{"userId":""}"#, "'userId' is empty"),
         (#"{"userId":1}"#, "'userId' is not a string"), (#"{"userID":"a"}"#, "did you mean 'userId'"),
         (#"{"userId":"a","userId":"b"}"#, "'userId'"),
         (#"{"userId":"a","version":"2.1"}"#, "none of 3.1, 3.2, 3.3, 4.0"),

@@ -90,7 +90,7 @@ import Testing
         let wrong = [
             ("colour", "red", "'colour' is not known here; did you mean 'color'?"),
             ("limit", "11", "'limit' is not 1 to 10"),
-            ("color", "", "'color' is missing"),
+            ("color", "", "'color' is empty"),
         ]
         for (name, value, message) in wrong {
             let mistake = #expect(throws: Schema.Objection.self) { try list.input(Call(query: [(name, value)])) }

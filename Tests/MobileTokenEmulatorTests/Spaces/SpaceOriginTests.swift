@@ -84,7 +84,7 @@ import Testing
         (#"{"from":{"scenario":{},"space":"server"}}"#, 400, "'from' needs one of scenario, state and space"),
         (#"{"from":{"spce":"server"}}"#, 400, "'from.spce' is not known here; did you mean 'space'?"),
         (#"{"from":"server"}"#, 400, "'from' is not an object"), (#"{"from":{"space":"none"}}"#, 404, "no such space"),
-        (#"{"from":{"space":""}}"#, 400, "'from.space' is missing"), (#"{"from":{"state":{}}}"#, 400, "'from.state."),
+        (#"{"from":{"space":""}}"#, 400, "'from.space' is empty"), (#"{"from":{"state":{}}}"#, 400, "'from.state."),
         (#"{"from":{"state":{"format":"x","version":1,"state":{}}}}"#, 400, "Not a document of this server"),
         (#"{"seed":1,"from":{"space":"server"}}"#, 400, "'seed' is for a space that begins empty or from a scenario"),
         (#"{"from":{"scenario":{"operatons":[]}}}"#, 400, "'from.scenario.operatons' is not known here"),
