@@ -88,6 +88,8 @@ package struct RouteDescription: Sendable {
     package var refusals: [Int]
     /// Whose call it is, where readers could take it for another's.
     package var origin: Origin?
+    /// The name of the call, where the one that follows from method and path would mislead.
+    package var name: String?
 
     package init(
         _ summary: String,
@@ -97,7 +99,8 @@ package struct RouteDescription: Sendable {
         status: Int? = 200,
         response: Content = .nothing,
         refusals: [Int],
-        origin: Origin? = nil
+        origin: Origin? = nil,
+        name: String? = nil
     ) {
         self.summary = summary
         self.access = access
@@ -107,6 +110,7 @@ package struct RouteDescription: Sendable {
         self.response = response
         self.refusals = refusals
         self.origin = origin
+        self.name = name
     }
 }
 

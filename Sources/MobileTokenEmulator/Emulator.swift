@@ -233,40 +233,7 @@ public final class Emulator: Sendable {
     /// Returns the templates of operations, by name.
     public func templates() async -> [TemplateSummary] { await self.core.snapshot.backend.templates }
 
-    // MARK: Administration
-
-    /// Blocks an active activation.
-    ///
-    /// - Parameters:
-    ///   - id: The activation.
-    ///   - duration: The time after which the block ends by itself, in version 4 of the protocol; `nil`, the default, for never.
-    /// - Throws: ``EmulatorError`` of code `notFound` or `conflict`.
-    public func blockActivation(_ id: String, for duration: Duration? = nil) async throws(EmulatorError) {
-        try await self.core.block(id, for: duration.map { $0 / .seconds(1) })
-    }
-
-    /// Unblocks a blocked activation.
-    ///
-    /// - Throws: ``EmulatorError`` of code `notFound` or `conflict`.
-    public func unblockActivation(_ id: String) async throws(EmulatorError) {
-        try await self.core.administer(.unblock(activationID: id))
-    }
-
-    /// Removes an activation for good.
-    ///
-    /// - Throws: ``EmulatorError`` of code `notFound` or `conflict`.
-    public func removeActivation(_ id: String) async throws(EmulatorError) {
-        try await self.core.administer(.remove(activationID: id))
-    }
-
-    /// Moves the server's counter of an activation ahead, so that the client is behind by so many signatures.
-    ///
-    /// To rehearse a client that is ahead, let some of its signed requests end in a fault that resets them `before`.
-    ///
-    /// - Throws: ``EmulatorError`` of code `notFound` or `conflict`.
-    public func advanceCounter(ofActivation id: String, by steps: UInt64) async throws(EmulatorError) {
-        try await self.core.administer(.advanceCounter(activationID: id, by: steps))
-    }
+    // MARK: Versions of the protocol
 
     /// Which versions of the protocol are accepted, and whom the newer one is offered.
     public func protocolRules() async -> ProtocolRules { await self.core.protocolRules }

@@ -100,6 +100,7 @@ extension ControlAPI {
             .control(
                 "PUT",
                 "/protocol",
+                named: "setProtocol",
                 "Changes which versions of the protocol are accepted.",
                 takes: Call.body(ProtocolChange.form),
                 gives: ProtocolState.form

@@ -39,6 +39,7 @@ extension ControlAPI {
             .control(
                 "POST",
                 "/oidc/codes",
+                named: "signIn",
                 "Signs a user in at an OpenID provider of the server, and tells where the browser would be led to.",
                 takes: Call.body(SignIn.form),
                 gives: SignInCallback.form,

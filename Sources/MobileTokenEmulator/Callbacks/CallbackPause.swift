@@ -40,7 +40,13 @@ struct CallbackStates: Described {
 extension ControlAPI {
     static let callbackRoutes: [Route] = [
         Route(
-            .control("GET", "/callbacks", "Lists callbacks, and whether they are paused.", gives: CallbackStates.form)
+            .control(
+                "GET",
+                "/callbacks",
+                named: "listCallbackSummaries",
+                "Lists callbacks, and whether they are paused.",
+                gives: CallbackStates.form
+            )
         ) { control, _ in
             let (backend, now) = await control.core.snapshot
             let outbox = control.core.mailroom.outbox
@@ -54,6 +60,7 @@ extension ControlAPI {
             .control(
                 "PUT",
                 "/callbacks/{id}",
+                named: "pauseCallback",
                 "Pauses a callback, whose deliveries then fail at once, or resumes it.",
                 takes: Call.segment("id"),
                 Call.body(CallbackPause.form),

@@ -8,11 +8,13 @@ extension Endpoint {
     /// A call of the control API.
     ///
     /// - Parameters:
+    ///   - name: Its name, where the one that follows from method and path would mislead.
     ///   - needsCredentials: Whether it asks for the credentials on loopback too: what is read there holds keys or passwords.
     ///   - refusals: Statuses beside those that every call of its kind may have.
     static func control<each Part: Sendable>(
         _ method: String,
         _ path: String,
+        named name: String? = nil,
         needsCredentials: Bool = false,
         _ summary: String,
         takes parts: repeat Call.Part<each Part>,
@@ -26,7 +28,8 @@ extension Endpoint {
             access: needsCredentials ? .credentials : .credentialsBeyondLoopback,
             response: .json(output.schema),
             refusals: ControlAPI.Route.refusals(path, takesBody: takesBody, refusals),
-            origin: .emulator
+            origin: .emulator,
+            name: name
         )
         return Self(method, "/_emulator" + path, takes: repeat each parts, gives: output, description)
     }

@@ -23,6 +23,7 @@ extension ControlAPI {
         init(
             _ method: String,
             _ path: String,
+            named name: String? = nil,
             needsCredentials: Bool = false,
             _ summary: String,
             asks query: [RouteDescription.Parameter] = [],
@@ -43,10 +44,14 @@ extension ControlAPI {
                 status: status,
                 response: response,
                 refusals: Self.refusals(path, takesBody: body != nil, refusals),
-                origin: .emulator
+                origin: .emulator,
+                name: name
             )
             self.handler = { [description = self.description] control, request, arguments in
                 try request.check(description)
+                var request = request
+                // A body that is not described is not read either.
+                if description.request == nil { request.body = [] }
                 return try await handler(control, request, arguments)
             }
         }

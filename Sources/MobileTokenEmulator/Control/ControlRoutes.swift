@@ -15,7 +15,15 @@ extension ControlAPI {
 
     private static let serverRoutes =
         [
-            Route(.control("POST", "/reset", "Goes back to the state at the start.", gives: Form.done)) { control, _ in
+            Route(
+                .control(
+                    "POST",
+                    "/reset",
+                    named: "resetState",
+                    "Goes back to the state at the start.",
+                    gives: Form.done
+                )
+            ) { control, _ in
                 try await control.core.reset()
             }
         ] + Self.clockRoutes + Self.settlingRoutes + Self.journalRoutes + Self.reportRoutes
@@ -24,6 +32,7 @@ extension ControlAPI {
         Route(
             "GET",
             "/events",
+            named: "followEvents",
             "Tells everything that changes, as server-sent events.",
             gives: .events(type: "text/event-stream", Emulator.Event.schema)
         ) { control, request, _ in
@@ -32,7 +41,13 @@ extension ControlAPI {
             return try control.eventStream()
         },
         Route(
-            .control("GET", "/access", "Tells whether the request showed the credentials.", gives: ShownAccess.form)
+            .control(
+                "GET",
+                "/access",
+                named: "checkAccess",
+                "Tells whether the request showed the credentials.",
+                gives: ShownAccess.form
+            )
         ) { control, _ in ShownAccess(isAuthenticated: control.isAuthenticated) },
         Route(
             .control(
@@ -43,7 +58,14 @@ extension ControlAPI {
                 gives: ServerConfiguration.form
             )
         ) { control, _ in ServerConfiguration(control.core, control.address, control.certificate) },
-        Route("GET", "/qr", "Draws a QR code.", asks: [.text], gives: .other(type: "image/svg+xml")) { _, request, _ in
+        Route(
+            "GET",
+            "/qr",
+            named: "drawQrCode",
+            "Draws a QR code.",
+            asks: [.text],
+            gives: .other(type: "image/svg+xml")
+        ) { _, request, _ in
             try QRCode.response(to: request)
         },
     ]
@@ -52,6 +74,7 @@ extension ControlAPI {
         Route(
             "GET",
             "/export",
+            named: "exportState",
             needsCredentials: true,
             "Exports the whole state, keys included.",
             gives: .json(.exportedState)
@@ -63,6 +86,7 @@ extension ControlAPI {
         Route(
             "POST",
             "/import",
+            named: "importState",
             "Replaces the whole state by an exported one.",
             takes: .document(.exportedState)
         ) { control, request, _ in

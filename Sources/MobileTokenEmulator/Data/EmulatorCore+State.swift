@@ -38,14 +38,6 @@ extension EmulatorCore {
         try await self.replaceState(with: imported, whole.devices)
     }
 
-    /// Blocks an activation.
-    ///
-    /// - Parameter seconds: After how many the block ends by itself; `nil` for never.
-    func block(_ activationID: String, for seconds: Double?) async throws(EmulatorError) {
-        let expiration = seconds.map { self.now.milliseconds + $0.inMilliseconds }
-        try await self.administer(.block(activationID: activationID, until: expiration))
-    }
-
     func administer(_ change: AdministrativeChange) async throws(EmulatorError) {
         let events: [BackendEvent]
         do { events = try self.backend.administer(change, at: self.now) } catch { throw EmulatorError(error) }

@@ -6,8 +6,13 @@ import APIDescriptions
 struct OperationName {
     private let method: String
     private let path: String
+    /// The name that the description of the call gives it.
+    private var given: String?
 
-    init(_ route: any DescribedRoute) { self.init(route.method, route.path) }
+    init(_ route: any DescribedRoute) {
+        self.init(route.method, route.path)
+        self.given = route.description.name
+    }
 
     private init(_ method: String, _ path: String) { (self.method, self.path) = (method, path) }
 
@@ -16,6 +21,7 @@ struct OperationName {
             let rest = String(Substring(self.path.utf8.dropFirst(Self.relayed.utf8.count)))
             return Self(self.method, "/v2/" + rest).text + "Relayed"
         }
+        if let given { return given }
         if let name = Self.ofOddCalls["\(self.method) \(self.path)"] { return name }
         for (prefix, suffix) in Self.areas where self.path.utf8.starts(with: prefix.utf8) {
             let rest = String(Substring(self.path.utf8.dropFirst(prefix.utf8.count)))
@@ -34,44 +40,35 @@ struct OperationName {
     ]
 
     private static let ofOddCalls = [
-        "GET /": "getIndex", "GET /console/": "openConsole", "GET /console": "redirectToConsole",
-        "GET /openapi.json": "getDescription", "GET /docs": "openDocumentation",
-        "GET /_emulator/events": "followEvents", "GET /_emulator/export": "exportState",
-        "POST /_emulator/import": "importState", "POST /_emulator/reset": "resetState",
-        "POST /_emulator/settle": "waitUntilSettled", "GET /_emulator/qr": "drawQrCode",
-        "POST /_emulator/scenario": "playScenario", "GET /_emulator/journal/count": "countJournalEntries",
-        "GET /_emulator/journal": "listJournalEntries", "GET /_emulator/journal/{id}": "getJournalEntry",
-        "GET /_emulator/operations": "listOperationSummaries", "GET /_emulator/operations/{id}": "getOperationSummary",
-        "GET /_emulator/access": "checkAccess", "PUT /_emulator/clock": "setClock",
-        "PUT /_emulator/protocol": "setProtocol", "POST /_emulator/activations/{id}/counter": "advanceCounter",
-        "POST /_emulator/activations/{id}/{action}": "refuseActivationChange",
-        "POST /_emulator/spaces/{id}/failure": "reportSpaceFailure", "POST /_emulator/oidc/codes": "signIn",
-        "POST /_emulator/devices/{id}/decisions": "decideByDevice",
-        "POST /_emulator/devices/{id}/claims": "claimByDevice",
-        "POST /_emulator/devices/{id}/inbox/{message}/read": "readMessageByDevice",
-        "POST /_emulator/devices/{id}/offline-codes": "approveOfflineByDevice",
-        "GET /_emulator/callbacks": "listCallbackSummaries", "PUT /_emulator/callbacks/{id}": "pauseCallback",
+        "GET /": "getIndex",
+        "GET /console/": "openConsole",
+        "GET /console": "redirectToConsole",
+        "GET /openapi.json": "getDescription",
+        "GET /docs": "openDocumentation",
         "PUT /v2/registrations/{id}": "changeRegistration",
         "DELETE /v2/registrations/{id}/flags": "removeRegistrationFlags",
-        "POST /v2/registrations/{id}/flags": "addRegistrationFlags", "DELETE /v2/operations/{id}": "cancelOperation",
+        "POST /v2/registrations/{id}/flags": "addRegistrationFlags",
+        "DELETE /v2/operations/{id}": "cancelOperation",
         "GET /v2/operations/{id}/offline/qr": "createOfflineQrCode",
-        "POST /v2/operations/{id}/offline/otp": "verifyOfflineCode", "POST /v2/inbox/messages": "createMessage",
-        "POST /v2/messages/send": "pushMessage", "POST /api/activation/code": "createTransferCodeOnDevice",
+        "POST /v2/operations/{id}/offline/otp": "verifyOfflineCode",
+        "POST /v2/inbox/messages": "createMessage",
+        "POST /v2/messages/send": "pushMessage",
+        "POST /api/activation/code": "createTransferCodeOnDevice",
         "POST /api/config/oidc": "getOpenIdConfigurationOnDevice",
         "GET /oidc/{provider}/authorize": "authorizeWithOpenId",
         "POST /api/auth/token/app/operation/detail/claim": "claimOperationOnDevice",
         "POST /api/push/device/register": "registerForPushOnDevice",
         "POST /api/push/device/register/token": "registerForPushWithTokenOnDevice",
         "POST /api/push/device/register/signature": "registerForPushWithSignatureOnDevice",
-        "POST /api/inbox/message/read-all": "readAllMessagesOnDevice", "POST /api/inbox/count": "countMessagesOnDevice",
-        "POST /_emulator/operations/preview": "previewOperation",
+        "POST /api/inbox/message/read-all": "readAllMessagesOnDevice",
+        "POST /api/inbox/count": "countMessagesOnDevice",
     ]
 
-    /// The verbs that paths end with.
+    /// The verbs that paths end with. What is done to a thing, as `/operations/{id}/expire` does it, need not be among them.
     private static let verbs: Set = [
-        "add", "authorize", "block", "cancel", "change", "claim", "commit", "confirm", "create", "expire", "list",
-        "read",
-        "remove", "rename", "replay", "restore", "send", "start", "unblock", "unlock", "validate", "verify",
+        "add", "authorize", "cancel", "change", "claim", "confirm", "create", "list", "read", "remove", "rename",
+        "send",
+        "start", "unlock", "validate", "verify",
     ]
 
     private static func name(_ method: String, _ path: String) -> String {
@@ -79,7 +76,8 @@ struct OperationName {
         let isArgument = { (segment: String) in segment.utf8.first == UInt8(ascii: "{") }
         var words = segments.filter { !isArgument($0) }
         let endsWithArgument = segments.last.map(isArgument) ?? false
-        if let verb = words.last, Self.verbs.contains(verb) {
+        let isDoneToOne = method == "POST" && segments.dropLast().last.map(isArgument) ?? false
+        if let verb = words.last, Self.verbs.contains(verb) || isDoneToOne && Self.singular(verb) == verb {
             words.removeLast()
             // Methods that do the same, such as GET and the like, need names of their own.
             let how = method == "POST" ? "" : "By" + method.prefix(1) + method.dropFirst().lowercased()

@@ -59,6 +59,7 @@ extension ControlAPI {
             .control(
                 "POST",
                 "/devices/{id}/decisions",
+                named: "decideByDevice",
                 "Lets a virtual device decide an operation now, whatever its rule says; answers when that is done.",
                 takes: Call.segment("id"),
                 Call.body(Emulator.DecisionRequest.form),
@@ -73,6 +74,7 @@ extension ControlAPI {
             .control(
                 "POST",
                 "/devices/{id}/claims",
+                named: "claimByDevice",
                 "Lets a virtual device take an operation that was made for no user; its rule decides it then.",
                 takes: Call.segment("id"),
                 Call.body(Emulator.OperationClaim.form),
@@ -87,6 +89,7 @@ extension ControlAPI {
             .control(
                 "POST",
                 "/devices/{id}/offline-codes",
+                named: "approveOfflineByDevice",
                 "Lets a virtual device approve an operation without a network.",
                 takes: Call.segment("id"),
                 Call.body(Emulator.ScannedOperation.form),
@@ -111,6 +114,7 @@ extension ControlAPI {
             .control(
                 "POST",
                 "/devices/{id}/inbox/{message}/read",
+                named: "readMessageByDevice",
                 "Lets a virtual device show a message, and mark it as read.",
                 takes: Call.segment("id"),
                 Call.segment("message"),

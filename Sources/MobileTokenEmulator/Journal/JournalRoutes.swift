@@ -69,6 +69,7 @@ extension ControlAPI {
             .control(
                 "GET",
                 "/journal",
+                named: "listJournalEntries",
                 "Tells what was received, and why it was refused: the newest first, or with since, run or wait the oldest first.",
                 takes: Call.query(Emulator.JournalFilter.fields, JournalBounds.fields),
                 gives: JournalPage.form
@@ -79,6 +80,7 @@ extension ControlAPI {
             .control(
                 "GET",
                 "/journal/count",
+                named: "countJournalEntries",
                 "Counts what was received.",
                 takes: Call.query(Emulator.JournalFilter.fields),
                 gives: JournalCount.form
@@ -88,6 +90,7 @@ extension ControlAPI {
             .control(
                 "GET",
                 "/journal/{id}",
+                named: "getJournalEntry",
                 "Tells of one request.",
                 takes: Call.segment("id"),
                 gives: Emulator.JournalEntry.form

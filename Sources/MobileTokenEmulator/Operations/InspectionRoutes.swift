@@ -39,6 +39,7 @@ extension ControlAPI {
         Route(
             "POST",
             "/operations/preview",
+            named: "previewOperation",
             "Shows an operation as a device would, without making it.",
             asks: PreviewLanguage.fields.members,
             takes: .required(NewCloudOperation.schema.strict),

@@ -1,4 +1,5 @@
 import APIDescriptions
+import CloudCalls
 import EmulatorBackend
 
 /// The wait for an operation: its length, and what it is for.
@@ -27,6 +28,7 @@ extension ControlAPI {
             .control(
                 "GET",
                 "/operations",
+                named: "listOperationSummaries",
                 "Lists operations.",
                 takes: Call.query(StatusPage<ServerOperation.Status>.fields),
                 gives: SummaryPage<Emulator.OperationSummary>.form("OperationSummaries")
@@ -39,6 +41,7 @@ extension ControlAPI {
             .control(
                 "GET",
                 "/operations/{id}",
+                named: "getOperationSummary",
                 "Shows an operation; with wait, once it is decided, or as it is when the wait is over.",
                 takes: Call.segment("id"),
                 Call.query(OperationWait.fields),
@@ -64,4 +67,78 @@ extension ControlAPI {
             )
         ) { control, id in try await control.core.expireOperation(id) },
     ]
+}
+
+extension Emulator.OperationSummary {
+    /// A moment in the life of an operation that a program waits for.
+    public enum Milestone: String, Sendable, CaseIterable {
+        /// The operation is approved, rejected, canceled or expired, or has failed.
+        case final
+        /// The status is another than when the wait began.
+        case changed
+    }
+}
+
+extension Emulator {
+    /// Returns an operation as soon as it has reached a milestone, and at the latest when the wait is over, as it is then.
+    ///
+    /// ```swift
+    /// let operation = try await emulator.operation(id, until: .final, within: .seconds(5))
+    /// #expect(operation.status == .approved)
+    /// ```
+    ///
+    /// - Throws: ``EmulatorError`` of code `notFound`.
+    public func operation(
+        _ id: OperationSummary.ID,
+        until milestone: OperationSummary.Milestone,
+        within duration: Duration
+    ) async throws(EmulatorError) -> OperationSummary {
+        do { return try await self.core.operation(id, until: milestone, within: duration) } catch {
+            throw EmulatorError(any: error)
+        }
+    }
+}
+
+extension Emulator {
+    /// Lets an operation expire now. To move the clock would let everything else expire, too.
+    ///
+    /// ```swift
+    /// let operation = try await emulator.cloud.createOperation("login", userID: "alice")
+    /// try await emulator.expireOperation(operation.id)  // and see what your bank does
+    /// ```
+    ///
+    /// - Throws: ``EmulatorError`` of code `notFound`, or `conflict` for one that is no longer pending.
+    public func expireOperation(_ id: OperationSummary.ID) async throws(EmulatorError) {
+        _ = try await self.core.expireOperation(id)
+    }
+}
+
+extension EmulatorCore {
+    func expireOperation(_ id: String) async throws(EmulatorError) -> Emulator.OperationSummary {
+        try await self.administer(.expire(operationID: id))
+        return try await self.operation(id)
+    }
+
+    /// - Parameter limit: How many may follow the server at a time.
+    func operation(
+        _ id: String,
+        until milestone: Emulator.OperationSummary.Milestone,
+        within duration: Duration,
+        unlessThereAre limit: Int = .max
+    ) async throws -> Emulator.OperationSummary {
+        let former = try await self.operation(id).status
+        let pending = CloudClient.OperationStatus.pending
+        return try await self.waiting(duration, for: [.operation], unlessThereAre: limit) {
+            let operation = try await self.operation(id)
+            return (operation, operation.status != (milestone == .final ? pending : former))
+        }
+    }
+
+    private func operation(_ id: String) async throws(EmulatorError) -> Emulator.OperationSummary {
+        await self.settle()  // One whose time is over has expired, even if nobody has noticed yet.
+        guard let operation = self.backend.operation(id, at: self.now) else {
+            throw EmulatorError(.notFound, "There is no such operation")
+        }
+        return operation
+    }
 }

@@ -9,6 +9,7 @@ extension ControlAPI {
         Route(
             "POST",
             "/scenario",
+            named: "playScenario",
             "Makes all that a scenario asks for, or nothing.",
             takes: .document(.scenario),
             gives: .json(.playedScenario),

@@ -61,6 +61,7 @@ extension ControlAPI {
         .control(
             "POST",
             "/spaces/{id}/failure",
+            named: "reportSpaceFailure",
             "Says that the test that uses a space has failed. A server that keeps failed spaces then removes it only at its end.",
             takes: Call.segment("id"),
             Call.body(NewSpaceFailure.form, or: NewSpaceFailure()),

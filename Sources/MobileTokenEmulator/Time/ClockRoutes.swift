@@ -60,6 +60,7 @@ extension ControlAPI {
             .control(
                 "PUT",
                 "/clock",
+                named: "setClock",
                 "Sets or moves the server's time.",
                 takes: Call.body(ClockChange.form),
                 gives: ClockState.form

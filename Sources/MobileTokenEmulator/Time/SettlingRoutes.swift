@@ -37,6 +37,7 @@ extension ControlAPI {
             .control(
                 "POST",
                 "/settle",
+                named: "waitUntilSettled",
                 "Waits until no virtual device and no delivery has anything due or under way; refuses if that takes too long.",
                 takes: Call.body(SettlingWait.form, or: SettlingWait()),
                 gives: SettledServer.form,
