@@ -57,6 +57,8 @@ package struct Backend: Sendable {
         case network
         /// A part of this process, trusted in the name of the cloud API's user. It shows nothing.
         case process
+        /// The control API: trusted in the same way. As in all of its calls, what PowerAuth Cloud would ignore is refused.
+        case controlAPI
     }
 
     /// Responds to a request below `/pa`, `/api` or `/v2`; to any other with 404 in the shape of the API's errors.
@@ -99,14 +101,15 @@ package struct Backend: Sendable {
         if route.caller == .cloud, context.caller == .network, !self.admits(context.request) {
             throw .wrongCloudCredentials
         }
-        if route.description.origin == .emulator || route.caller == .cloud && self.profile.isStrict {
+        let isStrict = self.profile.isStrict || context.caller == .controlAPI
+        if route.description.origin == .emulator || route.caller == .cloud && isStrict {
             try context.request.checkQuery(route.description.query)
         } else if route.caller == .cloud {
             context.inspection.noteIgnored(context.request.unknownParameters(beside: route.description.query))
         }
         try Self.checkContentType(of: context.request, taking: route.description.request)
         if route.caller == .cloud, let body = route.description.request {
-            try context.check(body, isStrict: self.profile.isStrict)
+            try context.check(body, isStrict: isStrict)
         }
         let added = try self.reserveCapacity(for: route.addition, context)
         let response = try route.perform(&self, &context)

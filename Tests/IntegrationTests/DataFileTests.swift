@@ -100,7 +100,8 @@ import Testing
             #expect(await emulator.summary(of: activation)?.fingerprint == activation.fingerprint)
             #expect(activation.fingerprint.utf8.count == 8)
             let path = "/v2/registrations/\(registration.id)"
-            let response = await emulator.core.relay(ReceivedRequest(method: "GET", path: path))
+            let request = ReceivedRequest(method: "GET", path: path)
+            let response = await emulator.core.respond(to: request, from: .process)
             let body = if case .bytes(let bytes) = response.body { bytes } else { [UInt8]() }
             #expect(try JSONValue(parsing: body)["activationFingerprint"]?.string == activation.fingerprint)
         }

@@ -197,7 +197,7 @@ extension Emulator {
             headers: [("Content-Type", "application/json")],
             body: JSONValue.object(body).serialized()
         )
-        guard case .bytes(let bytes) = await self.core.relay(request).body else {
+        guard case .bytes(let bytes) = await self.core.respond(to: request, from: .process).body else {
             throw EmulatorError(.refused, "no body")
         }
         return try #require(JSONValue(parsing: bytes)["operationId"]?.string)

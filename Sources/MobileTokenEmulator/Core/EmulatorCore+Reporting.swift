@@ -71,19 +71,16 @@ extension EmulatorCore {
         for announcement in announcements {
             let event = announcement.event
             self.send(.init(event.subject), id: event.id, status: event.status)
-            self.tellOthers(of: announcement)
+            // Activations report whatever changes in them; the bank and the devices are told of their status.
+            if event.subject == .activation,
+                self.toldStatuses.updateValue(event.status ?? "", forKey: event.id) == event.status
+            {
+                continue
+            }
+            self.wakeDevices(by: event)
+            for message in announcement.callbacks { self.deliver(message) }
+            self.send(announcement.pushes)
         }
-    }
-
-    /// Activations report whatever changes in them; the bank and the devices are told of their status.
-    private func tellOthers(of announcement: Announcement) {
-        let event = announcement.event
-        if event.subject == .activation {
-            guard self.toldStatuses.updateValue(event.status ?? "", forKey: event.id) != event.status else { return }
-        }
-        self.wakeDevices(by: event)
-        for message in announcement.callbacks { self.deliver(message) }
-        self.send(announcement.pushes)
     }
 
     /// Keeps what a push server would send, and delivers it to the address that takes its place.

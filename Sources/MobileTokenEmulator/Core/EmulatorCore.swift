@@ -182,11 +182,6 @@ actor EmulatorCore {
         )
     }
 
-    /// Makes a request of the cloud API in the name of its user, for callers of the control API.
-    func relay(_ request: ReceivedRequest) async -> ServerResponse {
-        await self.respond(to: request, from: .process)
-    }
-
     // MARK: Time
 
     var now: Date { self.time.now() }

@@ -12,13 +12,14 @@ extension Emulator {
             "userId": userID, "operationType": "custom", "data": "A1",
             "formData": ["title": title, "message": title, "attributes": []],
         ]
-        let response = await self.core.relay(
-            ReceivedRequest(
+        let response = await self.core.respond(
+            to: ReceivedRequest(
                 method: "POST",
                 path: "/v2/operations",
                 headers: [("Content-Type", "application/json")],
                 body: Array(try JSONSerialization.data(withJSONObject: body))
-            )
+            ),
+            from: .process
         )
         #expect(response.status == 200)
     }

@@ -61,6 +61,7 @@ import WireFacts
             let own = "/_emulator/cloud/registrations"
             let refused = try await emulator.send("POST", own, headers: [emulator.authorization], body: body)
             #expect(refused.status == 400 && refused.text.contains("did you mean 'userId'"))
+            #expect(await emulator.journal().last?.refusal?.contains("did you mean 'userId'") == true)
         }
     }
 
