@@ -14,7 +14,7 @@ import WireFacts
     @Test(.wireFact("A2"), arguments: MajorVersion.allCases, [SignatureType.possessionKnowledge, .possessionBiometry])
     func aDeviceSignsTheNameAndEncryptsItThen(version: MajorVersion, type: SignatureType) throws {
         var fixture = try BackendFixture()
-        var device = try EitherDevice(version, in: &fixture)
+        var device = try fixture.device(version)
         let path = device.path("activation/rename")
         let (reply, answer) = try device.signThenEncrypt(path, uriID: Self.uriID, Self.name, with: type, in: &fixture)
         let expected: JSONValue = ["activationId": .string(device.activationID), "activationName": "Müller"]
@@ -25,10 +25,10 @@ import WireFacts
 
     @Test(arguments: MajorVersion.allCases) func theOtherOrderIsAWrongCodeThatCounts(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try EitherDevice(version, in: &fixture)
+        var device = try fixture.device(version)
         let path = device.path("activation/rename")
         for attempt in 1...5 {
-            let reply = try device.encryptThenSign(path, uriID: Self.uriID, Self.name, in: &fixture)
+            let (reply, _) = try device.encryptThenSign(path, uriID: Self.uriID, Self.name, in: &fixture)
             #expect(reply.outcome == "401 ERR_AUTHENTICATION" && reply.counterAfter == reply.counterBefore)
             #expect(fixture.failures == attempt)
             #expect(reply.reason?.contains("right for the envelope as it was sent") == true, "\(reply.verdict)")
@@ -39,12 +39,12 @@ import WireFacts
     @Test(.wireFact("B6"), arguments: MajorVersion.allCases)
     func aStandardEndpointWantsTheOtherOrder(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try EitherDevice(version, in: &fixture)
+        var device = try fixture.device(version)
         let path = device.path("token/create")
         let purpose = "/pa/token/create"
-        let right = try device.encryptThenSign(path, uriID: purpose, [:], purpose: purpose, in: &fixture)
+        let (right, _) = try device.encryptThenSign(path, uriID: purpose, purpose: purpose, in: &fixture)
         #expect(right.status == 200, "\(right.verdict)")
-        let wrong = try device.signStandardContent(path, purpose, in: &fixture)
+        let (wrong, _) = try device.signThenEncrypt(path, uriID: purpose, [:], purpose: purpose, in: &fixture)
         #expect(wrong.outcome == "401 ERR_AUTHENTICATION" && fixture.failures == 1)
         #expect(wrong.reason?.contains("right for the content of the envelope") == true, "\(wrong.verdict)")
     }
@@ -52,7 +52,7 @@ import WireFacts
     @Test(.wireFact("A4", "4.2"), arguments: MajorVersion.allCases)
     func anEnvelopeThatDoesNotOpenIsAWrongCode(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try EitherDevice(version, in: &fixture)
+        var device = try fixture.device(version)
         let path = device.path("activation/rename")
         let damages: [(inout JSONObject) -> Void] = [
             { $0["temporaryKeyId"] = "00000000-0000-4000-8000-000000000000" },
@@ -77,7 +77,7 @@ import WireFacts
     @Test(.wireFact("A7", "4.2"), arguments: MajorVersion.allCases)
     func aMemberTooManyIsAsGoodAsABrokenEnvelope(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try EitherDevice(version, in: &fixture)
+        var device = try fixture.device(version)
         let path = device.path("activation/rename")
         let content: JSONValue = ["activationName": "x", "platform": "linux"]
         let (reply, _) = try device.signThenEncrypt(path, uriID: Self.uriID, content, in: &fixture)
@@ -88,7 +88,7 @@ import WireFacts
     @Test(.wireFact("B18"), arguments: MajorVersion.allCases)
     func aBlankNameIsRefusedAfterTheCode(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try EitherDevice(version, in: &fixture)
+        var device = try fixture.device(version)
         let path = device.path("activation/rename")
         for content in [["activationName": " "], ["activationName": .null], [:]] as [JSONValue] {
             let (reply, _) = try device.signThenEncrypt(path, uriID: Self.uriID, content, in: &fixture)
@@ -97,7 +97,7 @@ import WireFacts
             #expect(reply.counterAfter == reply.counterBefore.map { $0 + 1 } && fixture.failures == 0)
         }
         // Not encrypted at all: the code is right for the body as it was sent, and the endpoint sees no name.
-        let plain = try device.sign(path, uriID: Self.uriID, Self.name, in: &fixture)
+        let plain = try device.sendSigned(path, uriID: Self.uriID, .possessionKnowledge, Self.name, in: &fixture)
         #expect(plain.object["message"] == "POWER_AUTH_REQUEST_INVALID")
         #expect(plain.counterAfter == plain.counterBefore.map { $0 + 1 } && fixture.failures == 0)
     }
@@ -105,7 +105,7 @@ import WireFacts
     @Test(.wireFact("A2"), arguments: [EmulatorServerProfile.Release.v1_10, .v2_1])
     func olderServersCannotRenameInVersion3(release: EmulatorServerProfile.Release) throws {
         var fixture = try BackendFixture { $0.profile = .init(release) }
-        var device = try EitherDevice(.version3, in: &fixture)
+        var device = try fixture.device(.version3)
         let path = device.path("activation/rename")
         let (reply, _) = try device.signThenEncrypt(path, uriID: Self.uriID, Self.name, in: &fixture)
         #expect(reply.outcome == "400 ERR_ACTIVATION")
@@ -115,7 +115,7 @@ import WireFacts
     @Test(.wireFact("A3", "B2"), arguments: MajorVersion.allCases)
     func detailWantsATokenOfTwoFactors(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try EitherDevice(version, in: &fixture)
+        var device = try fixture.device(version)
         let path = device.path("activation/detail")
         try device.createToken(.possession, in: &fixture)
         let weak = try device.sendEnvelope(path, headers: [device.tokenHeader(in: fixture)], in: &fixture)
@@ -143,8 +143,8 @@ import WireFacts
 
     @Test(arguments: MajorVersion.allCases) func theHeaderOfTheCodeOpensTheEnvelope(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try EitherDevice(version, in: &fixture)
-        var other = try EitherDevice(version, in: &fixture)
+        var device = try fixture.device(version)
+        var other = try fixture.device(version)
         try other.createToken(.possessionKnowledge, in: &fixture)
         // Token and envelope are each right, and of two activations.
         let path = device.path("activation/detail")
@@ -155,48 +155,15 @@ import WireFacts
     @Test(.wireFact("B1"), arguments: MajorVersion.allCases)
     func theJournalNamesTheRightFactor(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        let device = try EitherDevice(version, in: &fixture)
-        let reply: Reply
-        switch device {
-        case .version3(var device):
-            device.wrongKnowledge = device.keys?.biometry
-            reply = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
-        case .version4(var device):
-            device.knowledge = device.keys?.biometry
-            reply = try device.validate(in: &fixture)
+        var device = try fixture.device(version)
+        if var older = device as? TestDevice {
+            older.wrongKnowledge = older.keys?.biometry
+            device = older
+        } else if var newer = device as? TestDevice4 {
+            newer.knowledge = newer.keys?.biometry
+            device = newer
         }
+        let reply = try device.validate(in: &fixture)
         #expect(reply.reason?.hasSuffix("; it is right for possession_biometry") == true, "\(reply.verdict)")
-    }
-}
-
-extension EitherDevice {
-    /// Signs the content of a standard call, in the order that such a call does not take.
-    fileprivate mutating func signStandardContent(
-        _ path: String,
-        _ purpose: String,
-        in fixture: inout BackendFixture
-    ) throws -> Reply {
-        let content = Array("{}".utf8)
-        switch self {
-        case .version3(var device):
-            defer { self = .version3(device) }
-            var encryptor = try device.encryptor(
-                #require(ECIESPurpose(rawValue: purpose)),
-                activationScope: true,
-                in: &fixture
-            )
-            let body = try TestDevice.encrypt([:], &encryptor, timestamp: fixture.milliseconds)
-            let header = try device.signatureHeader(.possessionKnowledge, uriID: purpose, body: content)
-            return fixture.send(path, headers: [header], json: body)
-        case .version4(var device):
-            defer { self = .version4(device) }
-            let envelope = try device.envelope(
-                #require(Version4.EncryptionPurpose(rawValue: purpose)),
-                [:],
-                in: &fixture
-            )
-            let header = try device.codeHeader(.possessionKnowledge, uriID: purpose, body: content)
-            return fixture.send("POST", path, headers: [header], body: envelope.body)
-        }
     }
 }

@@ -10,7 +10,7 @@ import Testing
     @Test(arguments: MajorVersion.allCases) func theServerLooksNineteenStepsAhead(version: MajorVersion) throws {
         for (steps, outcome) in [(19, "200 OK"), (20, "401 ERR_AUTHENTICATION")] {
             var fixture = try BackendFixture()
-            var device = try EitherDevice(version, in: &fixture)
+            var device = try fixture.device(version)
             device.loseRequests(steps)
             let reply = try device.validate(in: &fixture)
             #expect(reply.outcome == outcome)
@@ -20,7 +20,7 @@ import Testing
 
     @Test(arguments: MajorVersion.allCases) func aReplayedCodeIsRefusedAndCounts(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try EitherDevice(version, in: &fixture)
+        var device = try fixture.device(version)
         let (body, path) = (Array("{}".utf8), "/api/auth/token/app/operation/history")
         let header = try device.codeHeader(.possessionKnowledge, uriID: "/operation/history", body: body)
         #expect(fixture.send("POST", path, headers: [header], body: body).outcome == "200 OK")
@@ -31,22 +31,24 @@ import Testing
 
     @Test(arguments: MajorVersion.allCases) func aCodeForAnotherResourceIsRefused(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try EitherDevice(version, in: &fixture)
-        let reply = try device.sign(device.path("activation/remove"), uriID: device.validateURI, in: &fixture)
+        var device = try fixture.device(version)
+        let reply = try device.sendSigned(device.path("activation/remove"), uriID: device.validateURI, in: &fixture)
         #expect(reply.outcome == "401 ERR_AUTHENTICATION")
         #expect(fixture.status(ofActivation: device.activationID) == .active)
     }
 
     @Test(arguments: MajorVersion.allCases) func fiveWrongPasswordsBlock(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try EitherDevice(version, in: &fixture)
+        var device = try fixture.device(version)
         try device.createToken(.possession, in: &fixture)
+        device.isMistyping = true
         for attempt in 1...5 {
-            let reply = try device.mistyping { try $0.validate(in: &fixture) }
+            let reply = try device.validate(in: &fixture)
             #expect(reply.outcome == "401 ERR_AUTHENTICATION")
             #expect(fixture.failures == attempt)
             #expect(fixture.status(ofActivation: device.activationID) == (attempt < 5 ? .active : .blocked))
         }
+        device.isMistyping = false
         let state = try fixture.exportedStateBesidesReplays()
         #expect(try device.validate(in: &fixture).outcome == "401 ERR_AUTHENTICATION")
         let token = try device.tokenHeader(in: fixture)
@@ -56,8 +58,10 @@ import Testing
 
     @Test(arguments: MajorVersion.allCases) func possessionAloneNeitherCountsNorResets(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try EitherDevice(version, in: &fixture)
-        _ = try device.mistyping { try $0.validate(in: &fixture) }
+        var device = try fixture.device(version)
+        device.isMistyping = true
+        _ = try device.validate(in: &fixture)
+        device.isMistyping = false
         #expect(fixture.failures == 1)
         #expect(try device.validate(.possession, in: &fixture).outcome == "200 OK")
         #expect(fixture.failures == 1)
@@ -68,7 +72,7 @@ import Testing
     @Test(arguments: MajorVersion.allCases, ["GET", "POST", "PUT", "DELETE"])
     func codesAreValidatedWithEveryMethod(version: MajorVersion, method: String) throws {
         var fixture = try BackendFixture()
-        var device = try EitherDevice(version, in: &fixture)
+        var device = try fixture.device(version)
         let body = method == "GET" ? [] : Array("{}".utf8)
         let header = try device.codeHeader(.possession, uriID: device.validateURI, method: method, body: body)
         #expect(fixture.send(method, device.validatePath, headers: [header], body: body).outcome == "200 OK")

@@ -22,14 +22,17 @@ import WireFacts
     @Test func anApplicationReadsItsConfigurationAndAnActivationMore() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice4()
-        let (_, none) = try device.sendEnvelope("/pa/v4/config/application", [:], .genericApplication, in: &fixture)
+        let (_, none) = try device.sendEnvelope(
+            "/pa/v4/config/application",
+            purpose: "/pa/generic/application",
+            in: &fixture
+        )
         #expect(none == ["config": []])
         #expect(fixture.cloud("PUT", Self.path(fixture), Self.entries).json == Self.entries)
         #expect(fixture.cloud("GET", Self.path(fixture)).json == Self.entries)
         let (_, application) = try device.sendEnvelope(
             "/pa/v4/config/application",
-            [:],
-            .genericApplication,
+            purpose: "/pa/generic/application",
             in: &fixture
         )
         #expect(application?["config"]?.array?.compactMap { $0["key"]?.string } == ["limits"])
@@ -76,7 +79,7 @@ import WireFacts
     {
         var fixture = try BackendFixture()
         #expect(fixture.cloud("POST", "/admin/applications", ["id": "other", "roles": []]).status == 200)
-        var device = try EitherDevice(version, in: &fixture)
+        var device = try fixture.device(version)
         func ask(_ object: JSONValue) throws -> (reply: Reply, answer: JSONValue?) {
             let path = "/api/activation/code"
             return try device.signThenEncrypt(path, uriID: path, ["requestObject": object], in: &fixture)
@@ -94,7 +97,7 @@ import WireFacts
 
     @Test(.wireFact("4.2")) func aRequestForACodeThatDoesNotOpenCounts() throws {
         var fixture = try BackendFixture()
-        var device = try EitherDevice(.version4, in: &fixture)
+        var device = try fixture.device(.version4)
         let path = "/api/activation/code"
         let content: JSONValue = ["requestObject": ["applicationId": "other", "otp": "1"]]
         let (reply, _) = try device.signThenEncrypt(path, uriID: path, content, in: &fixture) { $0["nonce"] = nil }

@@ -1,3 +1,4 @@
+import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
@@ -19,6 +20,11 @@ import WireFacts
         return (try #require(json["registrationId"]?.string), ["code": try #require(json["activationCode"])])
     }
 
+    private func offer(_ fixture: inout BackendFixture, _ more: JSONObject = [:]) throws -> (id: String, code: String) {
+        let (id, identity) = try self.registration(&fixture, more)
+        return (id, try #require(identity["code"]?.string))
+    }
+
     private func device(_ fixture: BackendFixture, _ version: ProtocolVersion = .v3_3) -> TestDevice {
         TestDevice(application: fixture.backend.defaultApplication, version: version)
     }
@@ -32,18 +38,19 @@ import WireFacts
         #expect(json["registrationStatus"]?.string == "CREATED")
     }
 
-    @Test(.wireFact("B8")) func aCodeIsUsedOnce() throws {
+    @Test(.wireFact("B8"), arguments: MajorVersion.allCases) func aCodeIsUsedOnce(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        let registration = try self.registration(&fixture)
-        var first = self.device(fixture)
-        try first.activate(registration.identity, in: &fixture)
-        #expect(first.activationID == registration.id)
-        var second = self.device(fixture)
-        let attempt = try second.activationAttempt(registration.identity, in: &fixture)
-        let state = try fixture.exportedState()
-        let reply = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
-        #expect(reply.outcome == "400 ERR_ACTIVATION")
-        #expect(try fixture.exportedState() == state)
+        let (id, code) = try self.offer(&fixture)
+        var device = try fixture.newDevice(version)
+        #expect(try device.sendActivation(code, otp: nil, in: &fixture).reply.status == 200)
+        #expect(device.activationID == id && fixture.status(ofActivation: id) == .pendingCommit)
+        device = try fixture.newDevice(version)
+        for used in [code, "AAAAA-AAAAA-AAAAA-AAAAA"] {
+            let state = try fixture.exportedStateBesidesKeys()
+            let reply = try device.sendActivation(used, otp: nil, in: &fixture).reply
+            #expect(reply.outcome == "400 ERR_ACTIVATION")
+            #expect(try fixture.exportedStateBesidesKeys() == state)
+        }
     }
 
     @Test(.wireFact("B8", "4.2")) func aReplayedActivationIsRefused() throws {
@@ -57,15 +64,14 @@ import WireFacts
         #expect(try fixture.exportedState() == state)
     }
 
-    @Test func aCodeEndsAfterFiveMinutes() throws {
+    @Test(arguments: MajorVersion.allCases) func aCodeEndsAfterFiveMinutes(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        let registration = try self.registration(&fixture)
+        let (id, code) = try self.offer(&fixture)
         fixture.advance(seconds: 300)
-        var device = self.device(fixture)
-        let attempt = try device.activationAttempt(registration.identity, in: &fixture)
-        let reply = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
+        var device = try fixture.newDevice(version)
+        let reply = try device.sendActivation(code, otp: nil, in: &fixture).reply
         #expect(reply.outcome == "400 ERR_ACTIVATION")
-        #expect(fixture.status(ofActivation: registration.id) == .removed)
+        #expect(fixture.status(ofActivation: id) == .removed)
     }
 
     @Test func thePassageOfTimeAloneEndsACode() throws {
@@ -127,18 +133,29 @@ import WireFacts
         #expect(fixture.backend.activations[0].userID == "bob")
     }
 
-    @Test func aUsersOwnCodeIsAskedForWhileKeysAreExchanged() throws {
+    @Test(arguments: MajorVersion.allCases)
+    func aUsersOwnCodeIsAskedForWhileKeysAreExchanged(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        let options: JSONObject = ["activationOtp": "4711", "activationOtpValidation": "ON_KEY_EXCHANGE"]
-        let registration = try self.registration(&fixture, options)
-        for attemptNumber in 1...3 {
-            var device = self.device(fixture)
-            let otp = attemptNumber == 1 ? nil : attemptNumber == 2 ? "0815" : "4711"
-            let attempt = try device.activationAttempt(registration.identity, otp: otp, in: &fixture)
-            let reply = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
+        let (id, code) = try self.offer(
+            &fixture,
+            ["activationOtp": "4711", "activationOtpValidation": "ON_KEY_EXCHANGE"]
+        )
+        for otp in [nil, "0815", "4711"] {
+            var device = try fixture.newDevice(version)
+            let reply = try device.sendActivation(code, otp: otp, in: &fixture).reply
             #expect(reply.outcome == (otp == "4711" ? "200 " : "400 ERR_ACTIVATION"))
         }
-        #expect(fixture.status(ofActivation: registration.id) == .active)
+        #expect(fixture.status(ofActivation: id) == .active)
+    }
+
+    /// Recovery codes are gone, and the user is told.
+    @Test(arguments: MajorVersion.allCases) func theAnswerRepeatsTheCustomAttributes(version: MajorVersion) throws {
+        var fixture = try BackendFixture()
+        let (_, code) = try self.offer(&fixture)
+        var device = try fixture.newDevice(version)
+        let layer = try #require(try device.sendActivation(code, otp: nil, in: &fixture).answer)
+        #expect(layer["customAttributes"] == ["color": "blue"] && layer["userInfo"]?["sub"] == "alice")
+        #expect(layer.object?.keys.sorted() == ["activationData", "customAttributes", "userInfo"])
     }
 
     @Test func fiveWrongCodesOfTheUserRemoveTheRegistration() throws {

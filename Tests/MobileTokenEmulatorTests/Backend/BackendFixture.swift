@@ -81,6 +81,13 @@ struct BackendFixture {
         return .object(state)
     }
 
+    /// The state without what every request that opens leaves behind.
+    func exportedStateBesidesKeys() throws -> JSONValue {
+        guard var state = try self.exportedStateBesidesReplays().object else { return .null }
+        for name in ["temporaryKeys", "randomness"] { state[name] = nil }
+        return .object(state)
+    }
+
     // MARK: - Devices
 
     /// A device that has exchanged keys and was committed.

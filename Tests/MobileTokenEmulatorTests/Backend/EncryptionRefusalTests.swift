@@ -1,3 +1,4 @@
+import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
@@ -11,13 +12,11 @@ import WireFacts
     /// A signed and encrypted request whose envelope is damaged before it is signed.
     private static func createToken(
         _ device: inout TestDevice,
-        timestampOffset: Milliseconds = 0,
         _ fixture: inout BackendFixture,
         damaging damage: (inout JSONObject) -> Void = { _ in }
     ) throws -> Reply {
         var encryptor = try device.encryptor(.tokenCreate, activationScope: true, in: &fixture)
-        let timestamp = fixture.milliseconds + timestampOffset
-        var body = try #require(TestDevice.encrypt([:], &encryptor, timestamp: timestamp).object)
+        var body = try #require(TestDevice.encrypt([:], &encryptor, timestamp: fixture.milliseconds).object)
         damage(&body)
         return try device.sendSigned(
             "/pa/v3/token/create",
@@ -72,32 +71,41 @@ import WireFacts
         #expect(fixture.backend.activations[0].failedAttempts == 1)
     }
 
-    @Test func aReplayedEnvelopeIsRefusedUnderAFreshSignature() throws {
+    @Test(arguments: MajorVersion.allCases)
+    func aReplayedEnvelopeIsRefusedUnderAFreshSignature(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
-        var encryptor = try device.encryptor(.tokenCreate, activationScope: true, in: &fixture)
-        let body = try TestDevice.encrypt([:], &encryptor, timestamp: fixture.milliseconds)
+        var device = try fixture.device(version)
+        let envelope = JSONValue.object(try device.seal([:], for: "/pa/token/create", in: &fixture).body)
         func send(_ fixture: inout BackendFixture) throws -> Reply {
-            let path = "/pa/v3/token/create"
-            return try device.sendSigned(path, uriID: "/pa/token/create", .possession, body, in: &fixture)
+            let path = device.path("token/create")
+            return try device.sendSigned(path, uriID: "/pa/token/create", .possession, envelope, in: &fixture)
         }
         #expect(try send(&fixture).status == 200)
         let replay = try send(&fixture)
         #expect(replay.outcome == "401 ERR_AUTHENTICATION" && replay.reason == "the request was sent before")
+        #expect(replay.object["message"] == "POWER_AUTH_TOKEN_ERROR")
         #expect(fixture.backend.state.tokens.count == 1)
     }
 
-    @Test func temporaryKeysEndAfterFiveMinutes() throws {
+    @Test(.wireFact("A5", "4.2"), arguments: MajorVersion.allCases)
+    func temporaryKeysEndAfterFiveMinutes(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
-        _ = try device.temporaryKey(activationScope: true, in: &fixture)
-        fixture.advance(seconds: 299.999)
-        #expect(try Self.createToken(&device, &fixture).status == 200)
-        fixture.advance(seconds: 0.001)
-        let late = try Self.createToken(&device, &fixture)
-        #expect(late.outcome == "401 ERR_AUTHENTICATION" && late.object["message"] == "POWER_AUTH_TOKEN_ERROR")
+        var device = try fixture.device(version)
         device.forgetTemporaryKeys()
-        #expect(try Self.createToken(&device, &fixture).status == 200)
+        func createToken() throws -> Reply {
+            let (path, purpose) = (device.path("token/create"), "/pa/token/create")
+            let type = SignatureType.possession
+            return try device.encryptThenSign(path, uriID: purpose, with: type, purpose: purpose, in: &fixture).reply
+        }
+        #expect(try createToken().status == 200)
+        fixture.advance(seconds: 299.999)
+        #expect(try createToken().status == 200)
+        fixture.advance(seconds: 0.001)
+        let late = try createToken()
+        #expect(late.outcome == "401 ERR_AUTHENTICATION" && late.object["message"] == "POWER_AUTH_TOKEN_ERROR")
+        #expect(try device.sendEnvelope(device.path("user/info"), in: &fixture).reply.outcome == "400 ERR_ENCRYPTION")
+        device.forgetTemporaryKeys()
+        #expect(try createToken().status == 200)
     }
 
     @Test func anotherScopesTemporaryKeyIsUnknown() throws {
@@ -108,46 +116,25 @@ import WireFacts
         #expect(reply.outcome == "401 ERR_AUTHENTICATION" && reply.object["message"] == "POWER_AUTH_TOKEN_ERROR")
     }
 
-    @Test(.wireFact("B19")) func temporaryKeyRequestsAreChecked() throws {
+    @Test(.wireFact("B19"), arguments: MajorVersion.allCases)
+    func temporaryKeyRequestsAreChecked(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        let device = try fixture.activeDevice()
+        let device = try fixture.device(version)
         let state = try fixture.exportedState()
-        let challenge = SecureRandom.bytes(18)
-        let ofApplication = TemporaryKeyRequest(
-            applicationKey: device.application.key,
-            activationID: nil,
-            challenge: challenge
-        )
-        let otherSecret = try #require(ApplicationSecret(bytes: SecureRandom.secret(16)))
-        let ofActivation = TemporaryKeyRequest(
-            applicationKey: device.application.key,
-            activationID: device.activationID,
-            challenge: challenge
-        )
-        let unknown = TemporaryKeyRequest(
-            applicationKey: device.application.key,
-            activationID: "00000000-0000-4000-8000-000000000000",
-            challenge: challenge
-        )
-        let otherKey = TemporaryKeyRequest(
-            applicationKey: Base64.encode([UInt8](repeating: 1, count: 16)),
-            activationID: nil,
-            challenge: challenge
-        )
-        let tokens = [
-            "", "a.b", "a.b.c",
-            ofApplication.jwt(applicationSecret: otherSecret, transportKey: nil),
-            // Signed with the application's secret alone.
-            ofActivation.jwt(applicationSecret: device.applicationSecret, transportKey: nil),
-            unknown.jwt(applicationSecret: device.applicationSecret, transportKey: device.keys?.transport),
-            otherKey.jwt(applicationSecret: device.applicationSecret, transportKey: nil),
+        let (id, unknown) = (device.activationID, "00000000-0000-4000-8000-000000000000")
+        let otherKey = Base64.encode([UInt8](repeating: 1, count: 16))
+        let wrong: [(activationID: String?, applicationKey: String?, signer: RequestSigner)] = [
+            (nil, nil, .nobody), (nil, nil, .activation), (id, nil, .application), (unknown, nil, .application),
+            (unknown, nil, .activation), (nil, otherKey, .application), (nil, "AAAA", .application),
         ]
-        for token in tokens {
-            let reply = fixture.send("/pa/v3/keystore/create", json: ["requestObject": ["jwt": .string(token)]])
-            #expect(reply.outcome == "400 ERR_TEMPORARY_KEY")
+        let tokens = try wrong.map {
+            try device.temporaryKeyRequest($0.activationID, applicationKey: $0.applicationKey, signedWith: $0.signer)
         }
-        for body in [[:], ["requestObject": .null], ["requestObject": [:]]] as [JSONValue] {
-            #expect(fixture.send("/pa/v3/keystore/create", json: body).outcome == "400 ERR_TEMPORARY_KEY")
+        let requests = (["", "a.b", "a.b.c"] + tokens).map { JSONValue.object(["jwt": .string($0)]) } + [.null, [:]]
+        for body in requests.map({ .object(["requestObject": $0]) }) + [[:]] as [JSONValue] {
+            let reply = fixture.send(device.path("keystore/create"), json: body)
+            #expect(reply.outcome == "400 ERR_TEMPORARY_KEY", "\(body)")
+            #expect(reply.object["message"] == "POWER_AUTH_TEMPORARY_KEY_FAILURE", "\(body)")
         }
         #expect(try fixture.exportedState() == state)
     }
@@ -193,20 +180,17 @@ import WireFacts
         #expect(try fixture.exportedState() == state)
     }
 
-    @Test func userInfoIsToldToTheActivationAlone() throws {
+    @Test(arguments: MajorVersion.allCases) func userInfoIsToldToTheActivationAlone(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try fixture.activeDevice(user: "alice")
-        var encryptor = try device.encryptor(.genericActivation, activationScope: true, in: &fixture)
-        let body = try TestDevice.encrypt([:], &encryptor, timestamp: fixture.milliseconds)
-        let headers = [device.encryptionHeader(activationScope: true)]
-        let reply = fixture.send("/pa/v3/user/info", headers: headers, json: body)
-        let claims = try TestDevice.decrypt(reply.json, &encryptor)
-        #expect(claims["sub"]?.string == "alice")
-        #expect(fixture.send("/pa/v3/user/info", headers: headers, json: body).outcome == "400 ERR_ENCRYPTION")
+        var device = try fixture.device(version)
+        let path = device.path("user/info")
+        let sealed = try device.seal([:], for: "/pa/generic/activation", in: &fixture)
+        let reply = fixture.send(path, headers: [sealed.header], json: .object(sealed.body))
+        #expect(try sealed.answer(in: reply)?["sub"]?.string == "alice")
+        let replay = fixture.send(path, headers: [sealed.header], json: .object(sealed.body))
+        #expect(replay.outcome == "400 ERR_ENCRYPTION")
         _ = fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "BLOCK"])
-        var other = try device.encryptor(.genericActivation, activationScope: true, in: &fixture)
-        let again = try TestDevice.encrypt([:], &other, timestamp: fixture.milliseconds)
-        #expect(fixture.send("/pa/v3/user/info", headers: headers, json: again).outcome == "400 ERR_ENCRYPTION")
+        #expect(try device.sendEnvelope(path, in: &fixture).reply.outcome == "400 ERR_ENCRYPTION")
     }
 
     @Test(.wireFact("B7", "2.5", "4.2", "3.2")) func theVaultOpensForPasswordAndPossessionOnly() throws {

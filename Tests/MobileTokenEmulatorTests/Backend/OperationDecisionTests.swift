@@ -31,16 +31,28 @@ import WireFacts
         #expect(kept["additionalData"]?["authFactor"]?.string == "possession_knowledge")
     }
 
-    @Test func aWrongPasswordLeavesTheOperationPendingAndCounts() throws {
+    @Test(arguments: MajorVersion.allCases)
+    func aWrongPasswordLeavesTheOperationPendingAndCounts(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var device = try fixture.device(version)
         let operation = try fixture.operation()
-        device.wrongKnowledge = device.keys?.transport
-        #expect(try device.authorize(operation, in: &fixture).outcome == "401 POWERAUTH_AUTH_FAIL")
+        func authorize() throws -> String {
+            let body: JSONValue = ["requestObject": ["id": .string(operation.id), "data": .string(operation.data)]]
+            return try device.sendSigned(
+                Self.bodyless,
+                uriID: "/operation/authorize",
+                .possessionKnowledge,
+                body,
+                in: &fixture
+            )
+            .outcome
+        }
+        device.isMistyping = true
+        #expect(try authorize() == "401 POWERAUTH_AUTH_FAIL")
         #expect(fixture.status(ofOperation: operation.id) == .pending)
         #expect(self.failures(of: operation.id, fixture) == 1)
-        device.wrongKnowledge = nil
-        #expect(try device.authorize(operation, in: &fixture).outcome == "200 OK")
+        device.isMistyping = false
+        #expect(try authorize() == "200 OK")
     }
 
     @Test(.wireFact("2.6")) func theFifthFailureMakesTheOperationFail() throws {

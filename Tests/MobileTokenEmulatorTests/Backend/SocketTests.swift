@@ -65,7 +65,7 @@ import Testing
             var made = try fixture.activeDevice4(suite: suite)
             try made.createToken(in: &fixture)
             _ = try fixture.operation("payment")
-            let listed = try made.sendWithToken("/api/auth/token/app/operation/list", in: &fixture)
+            let listed = try made.sendToken(to: "/api/auth/token/app/operation/list", in: &fixture)
             #expect(listed.object.array?.count == 1)
             device.withLock { $0 = made }
         }
@@ -75,7 +75,7 @@ import Testing
             known.forgetTemporaryKeys()
             #expect(try known.validate(in: &fixture).outcome == "200 OK")
             #expect(try known.status(in: &fixture).blob.state == .active)
-            #expect(try known.sendWithToken("/api/inbox/count", in: &fixture).outcome == "200 OK")
+            #expect(try known.sendToken(to: "/api/inbox/count", in: &fixture).outcome == "200 OK")
         }
     }
 

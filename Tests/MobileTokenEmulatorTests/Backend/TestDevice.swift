@@ -224,18 +224,6 @@ struct TestDevice {
         return (SignatureHeader.name, header.value)
     }
 
-    mutating func sendSigned(
-        _ path: String,
-        uriID: String,
-        _ type: SignatureType = .possessionKnowledge,
-        _ json: JSONValue = [:],
-        in fixture: inout BackendFixture
-    ) throws -> Reply {
-        let body = json.serialized()
-        let header = try self.signatureHeader(type, uriID: uriID, body: body)
-        return fixture.send("POST", path, headers: [header], body: body)
-    }
-
     /// A request that is encrypted first and then signed.
     mutating func sendSignedAndEncrypted(
         _ path: String,
@@ -245,43 +233,7 @@ struct TestDevice {
         _ json: JSONValue,
         in fixture: inout BackendFixture
     ) throws -> (reply: Reply, answer: JSONValue?) {
-        var encryptor = try self.encryptor(purpose, activationScope: true, in: &fixture)
-        let body = try Self.encrypt(json, &encryptor, timestamp: fixture.milliseconds)
-        let reply = try self.sendSigned(path, uriID: uriID, type, body, in: &fixture)
-        guard reply.status == 200 else { return (reply, nil) }
-        return (reply, try Self.decrypt(reply.json, &encryptor))
-    }
-
-    /// A request to an annotated endpoint: the content is signed, and then encrypted.
-    mutating func sendAnnotated(
-        _ path: String,
-        uriID: String,
-        _ type: SignatureType = .possessionKnowledge,
-        _ json: JSONValue,
-        in fixture: inout BackendFixture,
-        changing change: (inout JSONObject) -> Void = { _ in }
-    ) throws -> (reply: Reply, answer: JSONValue?) {
-        var encryptor = try self.encryptor(.genericActivation, activationScope: true, in: &fixture)
-        var body = try #require(Self.encrypt(json, &encryptor, timestamp: fixture.milliseconds).object)
-        change(&body)
-        let header = try self.signatureHeader(type, uriID: uriID, body: json.serialized())
-        let reply = fixture.send(path, headers: [header], json: .object(body))
-        guard reply.status == 200 else { return (reply, nil) }
-        return (reply, try Self.decrypt(reply.json, &encryptor))
-    }
-
-    /// A request that is encrypted for the activation, and has no signature.
-    mutating func sendEnvelope(
-        _ path: String,
-        _ json: JSONValue = [:],
-        headers: [(name: String, value: String)] = [],
-        in fixture: inout BackendFixture
-    ) throws -> (reply: Reply, answer: JSONValue?) {
-        var encryptor = try self.encryptor(.genericActivation, activationScope: true, in: &fixture)
-        let body = try Self.encrypt(json, &encryptor, timestamp: fixture.milliseconds)
-        let reply = fixture.send(path, headers: headers + [self.encryptionHeader(activationScope: true)], json: body)
-        guard reply.status == 200 else { return (reply, nil) }
-        return (reply, try Self.decrypt(reply.json, &encryptor))
+        try self.encryptThenSign(path, uriID: uriID, json, with: type, purpose: purpose.rawValue, in: &fixture)
     }
 
     mutating func authorize(
@@ -379,4 +331,71 @@ struct TestDevice {
         let reply = self.sendWithToken("/api/auth/token/app/operation/list", language: language, in: &fixture)
         return reply.object.array ?? []
     }
+}
+
+extension TestDevice: ClientDevice {
+    var isVersion4: Bool { false }
+
+    var isMistyping: Bool {
+        get { self.wrongKnowledge != nil }
+        set { self.wrongKnowledge = newValue ? SecretBytes(copying: [UInt8](repeating: 7, count: 16)) : nil }
+    }
+
+    mutating func sendActivation(
+        _ code: String,
+        otp: String?,
+        in fixture: inout BackendFixture
+    ) throws -> (reply: Reply, answer: JSONValue?) {
+        let attempt = try self.activationAttempt(
+            ["code": .string(code)],
+            otp: otp,
+            customAttributes: ["color": "blue"],
+            in: &fixture
+        )
+        let reply = fixture.send("/pa/v3/activation/create", headers: attempt.headers, json: attempt.body)
+        return (reply, reply.status == 200 ? try self.finish(attempt, with: reply) : nil)
+    }
+
+    mutating func codeHeader(
+        _ type: SignatureType,
+        uriID: String,
+        method: String,
+        body: [UInt8]
+    ) throws -> (name: String, value: String) {
+        try self.signatureHeader(type, uriID: uriID, method: method, body: body)
+    }
+
+    mutating func seal(
+        _ content: JSONValue,
+        for purpose: String,
+        in fixture: inout BackendFixture
+    ) throws -> SealedRequest {
+        let purpose = try #require(ECIESPurpose(rawValue: purpose))
+        let isOfActivation = purpose != .genericApplication && purpose != .activation
+        var encryptor = try self.encryptor(purpose, activationScope: isOfActivation, in: &fixture)
+        let body = try Self.encrypt(content, &encryptor, timestamp: fixture.milliseconds)
+        let header = self.encryptionHeader(activationScope: isOfActivation)
+        return try SealedRequest(header: header, body: body) { [encryptor] reply in
+            var encryptor = encryptor
+            return try Self.decrypt(reply.json, &encryptor)
+        }
+    }
+
+    func temporaryKeyRequest(
+        _ activationID: String?,
+        applicationKey: String?,
+        signedWith signer: RequestSigner
+    ) throws -> String {
+        let request = TemporaryKeyRequest(
+            applicationKey: applicationKey ?? self.application.key,
+            activationID: activationID,
+            challenge: SecureRandom.bytes(TemporaryKeyRequest.challengeByteCount)
+        )
+        let secret =
+            signer == .nobody ? ApplicationSecret(bytes: SecureRandom.secret(16)) : self.applicationSecret
+        let key = signer == .activation ? self.keys?.transport : nil
+        return request.jwt(applicationSecret: try #require(secret), transportKey: key)
+    }
+
+    mutating func loseRequests(_ count: Int) { self.counter = self.counter.advanced(by: count) }
 }

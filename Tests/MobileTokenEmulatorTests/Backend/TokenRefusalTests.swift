@@ -10,10 +10,10 @@ import WireFacts
 @Suite struct TokenRefusalTests {
     private static let path = "/api/auth/token/app/operation/list"
 
-    @Test func aReplayIsRefused() throws {
+    @Test(arguments: MajorVersion.allCases) func aReplayIsRefused(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
-        let header = device.tokenHeader(timestamp: fixture.milliseconds)
+        let device = try fixture.deviceWithToken(of: version)
+        let header = try device.tokenHeader(in: fixture)
         #expect(fixture.send(Self.path, headers: [header], json: [:]).outcome == "200 OK")
         let state = try fixture.exportedState()
         #expect(fixture.send(Self.path, headers: [header], json: [:]).outcome == "401 POWERAUTH_AUTH_FAIL")
@@ -22,17 +22,19 @@ import WireFacts
         #expect(try fixture.exportedState() == state)
     }
 
-    @Test func aWrongSecretIsRefused() throws {
+    @Test(arguments: MajorVersion.allCases) func aWrongSecretIsRefused(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken()
-        device.tokenSecret = SecretBytes(copying: [UInt8](repeating: 0, count: 16))
+        var device = try fixture.deviceWithToken(of: version)
+        device.tokenSecret = SecretBytes(copying: [UInt8](repeating: 0, count: device.tokenSecret.count))
         try Self.expectRefusal(of: device, &fixture)
     }
 
-    @Test(.wireFact("B29")) func aWrongDigestUsesTheNonceUp() throws {
+    @Test(.wireFact("B29"), arguments: MajorVersion.allCases) func aWrongDigestUsesTheNonceUp(version: MajorVersion)
+        throws
+    {
         var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
-        let right = device.tokenHeader(timestamp: fixture.milliseconds)
+        let device = try fixture.deviceWithToken(of: version)
+        let right = try device.tokenHeader(in: fixture)
         let digest = try #require(HeaderFields(parsing: right.value)["token_digest"])
         let wrong = right.value.replacing(digest, with: Base64.encode([UInt8](repeating: 0, count: 32)))
         #expect(fixture.send(Self.path, headers: [(right.name, wrong)], json: [:]).status == 401)
@@ -40,19 +42,19 @@ import WireFacts
         #expect(reply.status == 401 && reply.reason == "the request was sent before")
     }
 
-    @Test func anUnknownTokenIsRefused() throws {
+    @Test(arguments: MajorVersion.allCases) func anUnknownTokenIsRefused(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken()
+        var device = try fixture.deviceWithToken(of: version)
         device.tokenID = "00000000-0000-4000-8000-000000000000"
         try Self.expectRefusal(of: device, &fixture)
     }
 
-    @Test func aRemovedTokenIsRefused() throws {
+    @Test(arguments: MajorVersion.allCases) func aRemovedTokenIsRefused(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken()
+        var device = try fixture.deviceWithToken(of: version)
         let request: JSONValue = ["requestObject": ["tokenId": .string(device.tokenID)]]
         let removal = try device.sendSigned(
-            "/pa/v3/token/remove",
+            device.path("token/remove"),
             uriID: "/pa/token/remove",
             .possession,
             request,
@@ -60,24 +62,34 @@ import WireFacts
         )
         #expect(removal.object["tokenId"]?.string == device.tokenID)
         try Self.expectRefusal(of: device, &fixture)
+        let nameless: JSONValue = ["requestObject": [:]]
+        let path = device.path("token/remove")
+        let unnamed = try device.sendSigned(path, uriID: "/pa/token/remove", .possession, nameless, in: &fixture)
+        #expect(unnamed.outcome == "400 ERR_VALIDATION")
     }
 
-    @Test func anotherActivationsTokenIsNotRemoved() throws {
+    @Test(arguments: MajorVersion.allCases) func anotherActivationsTokenIsNotRemoved(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        let victim = try fixture.deviceWithToken()
-        var other = try fixture.activeDevice(user: "mallory")
+        let victim = try fixture.deviceWithToken(of: version)
+        var other = try fixture.device(version, user: "mallory")
         let request: JSONValue = ["requestObject": ["tokenId": .string(victim.tokenID)]]
-        _ = try other.sendSigned("/pa/v3/token/remove", uriID: "/pa/token/remove", .possession, request, in: &fixture)
-        #expect(victim.sendWithToken(Self.path, in: &fixture).outcome == "200 OK")
+        _ = try other.sendSigned(
+            other.path("token/remove"),
+            uriID: "/pa/token/remove",
+            .possession,
+            request,
+            in: &fixture
+        )
+        #expect(try victim.sendToken(to: Self.path, in: &fixture).outcome == "200 OK")
     }
 
-    @Test func aTokenOfABlockedActivationIsRefused() throws {
+    @Test(arguments: MajorVersion.allCases) func aTokenOfABlockedActivationIsRefused(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        let device = try fixture.deviceWithToken(of: version)
         _ = fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "BLOCK"])
         try Self.expectRefusal(of: device, &fixture)
         _ = fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "UNBLOCK"])
-        #expect(device.sendWithToken(Self.path, in: &fixture).outcome == "200 OK")
+        #expect(try device.sendToken(to: Self.path, in: &fixture).outcome == "200 OK")
     }
 
     @Test(.wireFact("B29")) func aDigestOfAnotherVersionIsRefusedAndItsNonceUsedUp() throws {
@@ -91,17 +103,17 @@ import WireFacts
         #expect(fixture.send(Self.path, headers: [another], json: [:]).status == 200)
     }
 
-    @Test func aSignatureIsNoToken() throws {
+    @Test(arguments: MajorVersion.allCases) func aSignatureIsNoToken(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var device = try fixture.device(version)
         let reply = try device.sendSigned(Self.path, uriID: "/operation/list", in: &fixture)
         #expect(reply.outcome == "401 POWERAUTH_AUTH_FAIL")
     }
 
-    private static func expectRefusal(of device: TestDevice, _ fixture: inout BackendFixture) throws {
+    private static func expectRefusal(of device: any ClientDevice, _ fixture: inout BackendFixture) throws {
         let state = try fixture.exportedStateBesidesReplays()
-        #expect(device.sendWithToken(self.path, in: &fixture).outcome == "401 POWERAUTH_AUTH_FAIL")
-        #expect(device.sendWithToken("/api/inbox/count", in: &fixture).outcome == "401 ERR_AUTHENTICATION")
+        #expect(try device.sendToken(to: self.path, in: &fixture).outcome == "401 POWERAUTH_AUTH_FAIL")
+        #expect(try device.sendToken(to: "/api/inbox/count", in: &fixture).outcome == "401 ERR_AUTHENTICATION")
         #expect(try fixture.exportedStateBesidesReplays() == state)
     }
 }

@@ -98,7 +98,7 @@ import Testing
     @Test func dataSignedUnderAnotherNameIsRecognizedInVersion4() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice4()
-        let reply = try device.send("/pa/v4/auth/validate", uriID: "/operation/history", in: &fixture)
+        let reply = try device.sendSigned("/pa/v4/auth/validate", uriID: "/operation/history", in: &fixture)
         #expect(reply.reason?.hasSuffix("it is right for the URI identifier /operation/history") == true)
     }
 

@@ -47,9 +47,9 @@ import WireFacts
         }
         let works = isAllowed && release >= .v2_1
         for version in release >= .v2_1 ? MajorVersion.allCases : [.version3] {
-            var device = try EitherDevice(version, in: &fixture)
+            var device = try fixture.device(version)
             let path = device.path("activation/remove")
-            let reply = try device.sign(path, uriID: "/pa/activation/remove", with: .possession, in: &fixture)
+            let reply = try device.sendSigned(path, uriID: "/pa/activation/remove", .possession, in: &fixture)
             #expect(reply.outcome == (works ? "200 OK" : "401 ERR_AUTHENTICATION"), "\(reply.verdict)")
             #expect(fixture.status(ofActivation: device.activationID) == (works ? .removed : .active))
         }
@@ -80,15 +80,13 @@ import WireFacts
 
     @Test(.wireFact("2.2")) func whatReadsNoBodyTakesAny() throws {
         var fixture = try BackendFixture()
-        var device = try EitherDevice(.version4, in: &fixture)
+        var device = try fixture.device(.version4)
         let type = (name: "Content-Type", value: "text/plain")
         #expect(fixture.send("POST", "/pa/v3/status", headers: [type], body: Array("[".utf8)).outcome == "200 OK")
-        guard case .version4(var inner) = device else { return }
-        defer { device = .version4(inner) }
         for path in ["/pa/v4/auth/validate", "/pa/v4/activation/remove"] {
             let body = Array("nothing of it is read".utf8)
             let uriID = path.replacing("/v4", with: "")
-            let code = try inner.codeHeader(.possessionKnowledge, uriID: uriID, body: body)
+            let code = try device.codeHeader(.possessionKnowledge, uriID: uriID, body: body)
             #expect(fixture.send("POST", path, headers: [code, type], body: body).outcome == "200 OK")
         }
     }

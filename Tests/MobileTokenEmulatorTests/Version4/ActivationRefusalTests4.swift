@@ -11,56 +11,28 @@ import WireFacts
 @Suite struct ActivationRefusalTests4 {
     private static let path = Version4.Endpoint.activationCreate.path
 
-    private static func registration(
-        _ more: JSONObject = [:],
-        in fixture: inout BackendFixture
-    ) throws -> (id: String, code: String) {
-        var request: JSONObject = ["userId": "alice"]
-        request.members += more.members
-        let made = fixture.cloud("POST", "/v2/registrations", .object(request)).json
-        return (try #require(made["registrationId"]?.string), try #require(made["activationCode"]?.string))
+    private static func code(in fixture: inout BackendFixture) throws -> String {
+        let made = fixture.cloud("POST", "/v2/registrations", ["userId": "alice"]).json
+        return try #require(made["activationCode"]?.string)
     }
 
     /// Sends an activation whose inner layer was changed.
     private static func activate(
         _ code: String,
-        otp: String? = nil,
         suite: AlgorithmSuite = .p384,
         in fixture: inout BackendFixture,
         changing change: (inout JSONObject) -> Void = { _ in }
     ) throws -> Reply {
         var device = try TestDevice4(application: fixture.backend.defaultApplication, suite: suite)
-        let attempt = try device.activationAttempt(code, otp: otp, in: &fixture, changing: change)
+        let attempt = try device.activationAttempt(code, in: &fixture, changing: change)
         return fixture.send("POST", Self.path, headers: [attempt.outer.header], body: attempt.outer.body)
-    }
-
-    @Test func aCodeIsGoodForOneActivation() throws {
-        var fixture = try BackendFixture()
-        let (id, code) = try Self.registration(in: &fixture)
-        #expect(try Self.activate("AAAAA-AAAAA-AAAAA-AAAAA", in: &fixture).outcome == "400 ERR_ACTIVATION")
-        #expect(try Self.activate(code, in: &fixture).status == 200)
-        #expect(fixture.status(ofActivation: id) == .pendingCommit)
-        #expect(try Self.activate(code, in: &fixture).outcome == "400 ERR_ACTIVATION")
-        let (_, late) = try Self.registration(in: &fixture)
-        fixture.advance(seconds: 300)
-        #expect(try Self.activate(late, in: &fixture).outcome == "400 ERR_ACTIVATION")
-    }
-
-    @Test func theActivationOTPIsAskedFor() throws {
-        var fixture = try BackendFixture()
-        let more: JSONObject = ["activationOtp": "1234", "activationOtpValidation": "ON_KEY_EXCHANGE"]
-        let (id, code) = try Self.registration(more, in: &fixture)
-        #expect(try Self.activate(code, in: &fixture).outcome == "400 ERR_ACTIVATION")
-        #expect(try Self.activate(code, otp: "1235", in: &fixture).outcome == "400 ERR_ACTIVATION")
-        #expect(try Self.activate(code, otp: "1234", in: &fixture).status == 200)
-        #expect(fixture.status(ofActivation: id) == .active)
     }
 
     @Test(arguments: AlgorithmSuite.available)
     func badKeysAreRefusedWithTheCodeUnused(suite: AlgorithmSuite) throws {
         var fixture = try BackendFixture()
-        let (_, code) = try Self.registration(in: &fixture)
-        let state = try fixture.exportedStateBesidesReplaysAndKeys()
+        let code = try Self.code(in: &fixture)
+        let state = try fixture.exportedStateBesidesKeys()
         func change(_ name: String, _ member: String, _ value: @escaping (JSONValue?) -> JSONValue?)
             -> (inout JSONObject) -> Void
         {
@@ -100,14 +72,14 @@ import WireFacts
         for (number, change) in changes.enumerated() {
             let reply = try Self.activate(code, suite: suite, in: &fixture, changing: change)
             #expect(reply.outcome == "400 ERR_ACTIVATION", "change \(number)")
-            #expect(try fixture.exportedStateBesidesReplaysAndKeys() == state, "change \(number)")
+            #expect(try fixture.exportedStateBesidesKeys() == state, "change \(number)")
         }
         #expect(try Self.activate(code, suite: suite, in: &fixture).status == 200)
     }
 
     @Test(.wireFact("B8", "4.2")) func bothLayersAreOfOneKeyAndOfTheirPurpose() throws {
         var fixture = try BackendFixture()
-        let (_, code) = try Self.registration(in: &fixture)
+        let code = try Self.code(in: &fixture)
         var device = try TestDevice4(application: fixture.backend.defaultApplication)
         let keys = try TestDevice4.KeysAttempt(suite: .p384)
         let identity: JSONObject = ["type": "CODE", "identityAttributes": ["code": .string(code)]]
@@ -129,26 +101,5 @@ import WireFacts
         #expect(try send(recovery.body, "RECOVERY").outcome == "400 ERR_ACTIVATION")
         let right = try device.envelope(.activation, content, in: &fixture)
         #expect(try send(right.body).status == 200)
-    }
-
-    @Test func theResponseRepeatsTheCustomAttributesAndHasNoRecovery() throws {
-        var fixture = try BackendFixture()
-        let (_, code) = try Self.registration(in: &fixture)
-        var device = try TestDevice4(application: fixture.backend.defaultApplication)
-        let attempt = try device.activationAttempt(code, in: &fixture)
-        let headers = [attempt.outer.header]
-        let reply = fixture.send("POST", Self.path, headers: headers, body: attempt.outer.body)
-        let layer = try device.finish(attempt, with: reply)
-        #expect(layer["customAttributes"] == ["color": "blue"] && layer["userInfo"]?["sub"] == "alice")
-        #expect(layer.object?.keys.sorted() == ["activationData", "customAttributes", "userInfo"])
-    }
-}
-
-extension BackendFixture {
-    /// The state without what every request that opens leaves behind.
-    func exportedStateBesidesReplaysAndKeys() throws -> JSONValue {
-        guard var state = try self.exportedStateBesidesReplays().object else { return .null }
-        for name in ["temporaryKeys", "randomness"] { state[name] = nil }
-        return .object(state)
     }
 }

@@ -33,25 +33,19 @@ import Testing
         try newer.createToken(in: &fixture)
         let (first, second) = (try fixture.operation("login"), try fixture.operation("login"))
         #expect(older.operations(in: &fixture).count == 2)
-        let listed = try newer.sendWithToken("/api/auth/token/app/operation/list", in: &fixture)
+        let listed = try newer.sendToken(to: "/api/auth/token/app/operation/list", in: &fixture)
         #expect(listed.object.array?.count == 2)
         #expect(try older.authorize(first, in: &fixture).outcome == "200 OK")
         let approval: JSONValue = ["requestObject": ["id": .string(second.id), "data": .string(second.data)]]
         let path = "/api/auth/token/app/operation/authorize"
-        let reply = try newer.send(path, uriID: "/operation/authorize", .possessionKnowledge, approval, in: &fixture)
+        let reply = try newer.sendSigned(
+            path,
+            uriID: "/operation/authorize",
+            .possessionKnowledge,
+            approval,
+            in: &fixture
+        )
         #expect(reply.outcome == "200 OK")
-    }
-
-    @Test func theFailuresOfAnOperationAreCountedInVersionFourToo() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
-        let operation = try fixture.operation("login")
-        device.knowledge = SecretBytes(copying: [UInt8](repeating: 7, count: 32))
-        let approval: JSONValue = ["requestObject": ["id": .string(operation.id), "data": .string(operation.data)]]
-        let path = "/api/auth/token/app/operation/authorize"
-        let reply = try device.send(path, uriID: "/operation/authorize", .possessionKnowledge, approval, in: &fixture)
-        #expect(reply.outcome == "401 POWERAUTH_AUTH_FAIL")
-        #expect(fixture.backend.operation(operation.id, at: fixture.now)?.failureCount == 1)
     }
 
     @Test func temporaryBlocksGrowToAYear() {
@@ -161,7 +155,7 @@ import Testing
         let restored = try Backend(state: BackendState(records: records.shuffled()), configuration.backend)
         #expect(try restored.exported() == document)
         fixture.backend = restored
-        #expect(try device.sendWithToken("/api/inbox/count", in: &fixture).outcome == "200 OK")
+        #expect(try device.sendToken(to: "/api/inbox/count", in: &fixture).outcome == "200 OK")
         device.knowledge = pending
         #expect(try device.validate(in: &fixture).outcome == "200 OK")
         device.biometry = device.keys?.biometry

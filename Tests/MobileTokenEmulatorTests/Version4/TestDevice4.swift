@@ -9,7 +9,7 @@ import Testing
 
 /// The client half of version 4, computed from the protocol's values alone.
 struct TestDevice4 {
-    typealias CodeType = Version4.AuthenticationCodeType
+    typealias CodeType = SignatureType
 
     let application: ApplicationDescription
     let suite: AlgorithmSuite
@@ -22,7 +22,9 @@ struct TestDevice4 {
     /// The key of the password, and of biometry where it is on.
     var knowledge: SecretBytes?
     var biometry: SecretBytes?
-    var token: (id: String, secret: SecretBytes)?
+    var tokenID = ""
+    var tokenSecret = SecretBytes(copying: [UInt8]())
+    var isMistyping = false
     private var temporaryKeys: [EncryptionScope: (id: String, secret: SecretBytes)] = [:]
 
     init(application: ApplicationDescription, suite: AlgorithmSuite = .p384) throws {
@@ -220,14 +222,8 @@ struct TestDevice4 {
     }
 
     mutating func activate(_ code: String, in fixture: inout BackendFixture) throws {
-        let attempt = try self.activationAttempt(code, in: &fixture)
-        let reply = fixture.send(
-            "POST",
-            Version4.Endpoint.activationCreate.path,
-            headers: [attempt.outer.header],
-            body: attempt.outer.body
-        )
-        try self.finish(attempt, with: reply)
+        let (reply, answer) = try self.sendActivation(code, otp: nil, in: &fixture)
+        try #require(answer != nil, "\(reply.outcome) \(reply.verdict)")
     }
 
     /// Sends the first code of the activation.
@@ -244,13 +240,15 @@ struct TestDevice4 {
     mutating func codeHeader(
         _ type: CodeType,
         uriID: String,
-        method: String = "POST",
+        method: String,
         body: [UInt8]
     ) throws -> (name: String, value: String) {
+        let type = try #require(Version4.AuthenticationCodeType(rawValue: type.rawValue))
+        let wrong = self.isMistyping ? SecretBytes(copying: [UInt8](repeating: 7, count: 32)) : nil
         let keys = try type.factors.map { factor in
             switch factor {
             case .possession: try #require(self.keys).possession
-            case .knowledge: try #require(self.knowledge)
+            case .knowledge: try wrong ?? #require(self.knowledge)
             case .biometry: try #require(self.biometry)
             }
         }
@@ -284,22 +282,10 @@ struct TestDevice4 {
         in fixture: inout BackendFixture
     ) throws -> Reply {
         guard case .code(let uriID, _) = endpoint.authentication else { throw NoCode() }
-        return try self.send(endpoint.path, uriID: uriID, type, json, in: &fixture)
+        return try self.sendSigned(endpoint.path, uriID: uriID, type, json, in: &fixture)
     }
 
     struct NoCode: Error {}
-
-    mutating func send(
-        _ path: String,
-        uriID: String,
-        _ type: CodeType = .possessionKnowledge,
-        _ json: JSONValue = [:],
-        in fixture: inout BackendFixture
-    ) throws -> Reply {
-        let body = json.serialized()
-        let header = try self.codeHeader(type, uriID: uriID, body: body)
-        return fixture.send("POST", path, headers: [header], body: body)
-    }
 
     /// Sends a request that is encrypted first and then authenticated.
     mutating func sendEncrypted(
@@ -307,31 +293,18 @@ struct TestDevice4 {
         _ type: CodeType = .possessionKnowledge,
         _ content: JSONValue = [:],
         in fixture: inout BackendFixture
-    ) throws -> (reply: Reply, content: JSONValue?) {
-        guard case .code(let uriID, _) = endpoint.authentication, let purpose = endpoint.encryption else {
+    ) throws -> (reply: Reply, answer: JSONValue?) {
+        guard case .code(let uriID, _) = endpoint.authentication, let purpose = endpoint.encryption?.rawValue else {
             throw NoCode()
         }
-        var envelope = try self.envelope(purpose, content, in: &fixture)
-        let header = try self.codeHeader(type, uriID: uriID, body: envelope.body)
-        let reply = fixture.send("POST", endpoint.path, headers: [header], body: envelope.body)
-        return (reply, reply.status == 200 ? try envelope.open(reply) : nil)
-    }
-
-    /// A request to an annotated endpoint: the content is authenticated, and then encrypted.
-    mutating func sendAnnotated(
-        _ path: String,
-        uriID: String,
-        _ type: CodeType = .possessionKnowledge,
-        _ content: JSONValue,
-        in fixture: inout BackendFixture,
-        changing change: (inout JSONObject) -> Void = { _ in }
-    ) throws -> (reply: Reply, content: JSONValue?) {
-        var envelope = try self.envelope(.genericActivation, content, in: &fixture)
-        var body = try #require(JSONValue(parsing: envelope.body).object)
-        change(&body)
-        let header = try self.codeHeader(type, uriID: uriID, body: content.serialized())
-        let reply = fixture.send(path, headers: [header], json: .object(body))
-        return (reply, reply.status == 200 ? try envelope.open(reply) : nil)
+        return try self.encryptThenSign(
+            endpoint.path,
+            uriID: uriID,
+            content,
+            with: type,
+            purpose: purpose,
+            in: &fixture
+        )
     }
 
     /// Sends a request that is encrypted and not authenticated.
@@ -339,32 +312,13 @@ struct TestDevice4 {
         _ endpoint: Version4.Endpoint,
         _ content: JSONValue = [:],
         in fixture: inout BackendFixture
-    ) throws -> (reply: Reply, content: JSONValue?) {
-        guard let purpose = endpoint.encryption else { throw NoCode() }
-        return try self.sendEnvelope(endpoint.path, content, purpose, in: &fixture)
-    }
-
-    mutating func sendEnvelope(
-        _ path: String,
-        _ content: JSONValue = [:],
-        _ purpose: Version4.EncryptionPurpose = .genericActivation,
-        headers: [(name: String, value: String)] = [],
-        in fixture: inout BackendFixture
-    ) throws -> (reply: Reply, content: JSONValue?) {
-        var envelope = try self.envelope(purpose, content, in: &fixture)
-        let reply = fixture.send("POST", path, headers: headers + [envelope.header], body: envelope.body)
-        return (reply, reply.status == 200 ? try envelope.open(reply) : nil)
+    ) throws -> (reply: Reply, answer: JSONValue?) {
+        guard let purpose = endpoint.encryption?.rawValue else { throw NoCode() }
+        return try self.sendEnvelope(endpoint.path, content, purpose: purpose, in: &fixture)
     }
 
     func validateBody(_ reason: String = "VALIDATE_PASSWORD") -> JSONValue {
         ["requestObject": ["reason": .string(reason)]]
-    }
-
-    mutating func validate(
-        _ type: CodeType = .possessionKnowledge,
-        in fixture: inout BackendFixture
-    ) throws -> Reply {
-        try self.send(.validate, type, self.validateBody(), in: &fixture)
     }
 
     // MARK: - Status
@@ -398,24 +352,69 @@ struct TestDevice4 {
     mutating func createToken(_ type: CodeType = .possession, in fixture: inout BackendFixture) throws {
         let (reply, content) = try self.sendEncrypted(.tokenCreate, type, in: &fixture)
         let token: Version4.TokenResponse = try #require(content, "\(reply.outcome) \(reply.verdict)").decode()
-        self.token = (token.tokenID, token.tokenSecret)
+        (self.tokenID, self.tokenSecret) = (token.tokenID, token.tokenSecret)
     }
 
     func tokenHeader(timestamp: Milliseconds) throws -> (name: String, value: String) {
-        let token = try #require(self.token)
         let header = try TokenHeader(
-            version4TokenID: token.id,
-            secret: token.secret,
+            version4TokenID: self.tokenID,
+            secret: self.tokenSecret,
             nonce: SecureRandom.bytes(16),
             timestamp: timestamp
         )
         return (TokenHeader.name, header.value)
     }
+}
 
-    func sendWithToken(_ path: String, _ json: JSONValue = [:], in fixture: inout BackendFixture) throws -> Reply {
-        let header = try self.tokenHeader(timestamp: fixture.milliseconds)
-        return fixture.send(path, headers: [header], json: json)
+extension TestDevice4: ClientDevice {
+    var isVersion4: Bool { true }
+
+    mutating func sendActivation(
+        _ code: String,
+        otp: String?,
+        in fixture: inout BackendFixture
+    ) throws -> (reply: Reply, answer: JSONValue?) {
+        let attempt = try self.activationAttempt(code, otp: otp, in: &fixture)
+        let path = Version4.Endpoint.activationCreate.path
+        let reply = fixture.send("POST", path, headers: [attempt.outer.header], body: attempt.outer.body)
+        guard reply.status == 200 else { return (reply, nil) }
+        return (reply, try self.finish(attempt, with: reply))
     }
+
+    mutating func seal(
+        _ content: JSONValue,
+        for purpose: String,
+        in fixture: inout BackendFixture
+    ) throws -> SealedRequest {
+        let purpose = try #require(Version4.EncryptionPurpose(rawValue: purpose))
+        let envelope = try self.envelope(purpose, content, in: &fixture)
+        return try SealedRequest(header: envelope.header, body: JSONValue(parsing: envelope.body)) { reply in
+            var envelope = envelope
+            return try envelope.open(reply)
+        }
+    }
+
+    func temporaryKeyRequest(
+        _ activationID: String?,
+        applicationKey: String?,
+        signedWith signer: RequestSigner
+    ) throws -> String {
+        let request = Version4.TemporaryKeyRequest(
+            applicationKey: applicationKey ?? self.application.key,
+            activationID: activationID,
+            challenge: SecureRandom.bytes(32),
+            sharedSecretRequest: try Version4.SharedSecretAgreement(suite: self.suite).request
+        )
+        let key =
+            switch signer {
+            case .application: try Version4.KeyDerivation.temporaryKeyRequestKey(applicationSecret: self.secret)
+            case .activation: try #require(self.keys).utility.temporaryKeyRequest
+            case .nobody: SecretBytes(copying: [UInt8](repeating: 1, count: 32))
+            }
+        return request.jwt(key: key)
+    }
+
+    mutating func loseRequests(_ count: Int) { self.counter = self.counter.advanced(by: count) }
 }
 
 extension BackendFixture {

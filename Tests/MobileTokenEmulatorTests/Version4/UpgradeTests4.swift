@@ -50,7 +50,7 @@ import WireFacts
         #expect(try newer.validate(in: &fixture).outcome == "200 OK")
         #expect(try newer.validate(.possessionBiometry, in: &fixture).outcome == "200 OK")
         try newer.createToken(in: &fixture)
-        #expect(try newer.sendWithToken("/api/inbox/count", in: &fixture).outcome == "200 OK")
+        #expect(try newer.sendToken(to: "/api/inbox/count", in: &fixture).outcome == "200 OK")
         // Nothing of version 3 is left.
         #expect(device.sendWithToken("/api/inbox/count", in: &fixture).outcome == "401 ERR_AUTHENTICATION")
         let old = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)

@@ -17,10 +17,10 @@ import WireFacts
         let payment = try fixture.operation("payment")
         let login = try fixture.operation("login")
 
-        let listed = try device.sendWithToken("/api/auth/token/app/operation/list", in: &fixture)
+        let listed = try device.sendToken(to: "/api/auth/token/app/operation/list", in: &fixture)
         #expect(listed.object.array?.compactMap { $0["id"]?.string } == [login.id, payment.id])
         let approval: JSONValue = ["requestObject": ["id": .string(payment.id), "data": .string(payment.data)]]
-        let approved = try device.send(
+        let approved = try device.sendSigned(
             "/api/auth/token/app/operation/authorize",
             uriID: "/operation/authorize",
             .possessionBiometry,
@@ -29,7 +29,7 @@ import WireFacts
         )
         #expect(approved.outcome == "200 OK", "\(approved.verdict)")
         let rejection: JSONValue = ["requestObject": ["id": .string(login.id), "reason": "UNKNOWN"]]
-        let rejected = try device.send(
+        let rejected = try device.sendSigned(
             "/api/auth/token/app/operation/cancel",
             uriID: "/operation/cancel",
             .possession,
@@ -53,7 +53,7 @@ import WireFacts
 
         #expect(try device.send(.activationRemove, in: &fixture).object["activationId"]?.string == device.activationID)
         #expect(fixture.status(ofActivation: device.activationID) == .removed)
-        #expect(try device.sendWithToken("/api/inbox/count", in: &fixture).outcome == "401 ERR_AUTHENTICATION")
+        #expect(try device.sendToken(to: "/api/inbox/count", in: &fixture).outcome == "401 ERR_AUTHENTICATION")
         // A removed activation can still read that it is.
         device.forgetTemporaryKeys()
         #expect(try device.status(in: &fixture).blob.state == .removed)
@@ -140,19 +140,12 @@ import WireFacts
         #expect(unknown.outcome == "400 ERROR_REQUEST")
     }
 
-    @Test func aDeviceLearnsOfItsUser() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
-        let (_, claims) = try device.sendUnauthenticated(.userInfo, in: &fixture)
-        #expect(claims?["sub"]?.string == "alice")
-    }
-
     @Test(.wireFact("A9", "B7")) func theVaultHandsOutEachKeyForItsFactors() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice4(enableBiometry: true)
         let vault = try #require(device.keys).vault
         for identifier in Version4.VaultKeyIdentifier.allCases {
-            for type in [Version4.AuthenticationCodeType.possessionKnowledge, .possessionBiometry] {
+            for type in [SignatureType.possessionKnowledge, .possessionBiometry] {
                 let content: JSONValue = ["keyIdentifier": .string(identifier.rawValue), "reason": "TEST_a.b-1"]
                 let (reply, key) = try device.sendEncrypted(.vaultUnlock, type, content, in: &fixture)
                 guard identifier != .applicationKnowledge || type == .possessionKnowledge else {
@@ -178,16 +171,5 @@ import WireFacts
         _ = fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "BLOCK"])
         let (blocked, _) = try device.sendEncrypted(.vaultUnlock, .possessionKnowledge, weak, in: &fixture)
         #expect(blocked.outcome == "400 ERR_SECURE_VAULT")
-    }
-
-    @Test func aTokenIsRemovedAndThenIsNone() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
-        try device.createToken(in: &fixture)
-        let id = try #require(device.token).id
-        let removal: JSONValue = ["requestObject": ["tokenId": .string(id)]]
-        #expect(try device.send(.tokenRemove, .possession, removal, in: &fixture).object["tokenId"]?.string == id)
-        #expect(try device.sendWithToken("/api/inbox/count", in: &fixture).outcome == "401 ERR_AUTHENTICATION")
-        #expect(try device.send(.tokenRemove, .possession, in: &fixture).outcome == "400 ERR_VALIDATION")
     }
 }

@@ -1,0 +1,199 @@
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Testing
+
+@testable import EmulatorBackend
+@testable import MobileTokenEmulator
+
+/// The client half of version 3 or 4, for what both do alike.
+protocol ClientDevice {
+    var isVersion4: Bool { get }
+    var activationID: String { get set }
+    var tokenID: String { get set }
+    var tokenSecret: SecretBytes { get set }
+    /// Signs with the key of another password.
+    var isMistyping: Bool { get set }
+
+    /// Activates with a code, and takes over the keys if it is granted.
+    mutating func sendActivation(
+        _ code: String,
+        otp: String?,
+        in fixture: inout BackendFixture
+    ) throws -> (reply: Reply, answer: JSONValue?)
+
+    mutating func codeHeader(
+        _ type: SignatureType,
+        uriID: String,
+        method: String,
+        body: [UInt8]
+    ) throws -> (name: String, value: String)
+
+    /// Encrypts a content for a purpose, such as `/pa/token/create`.
+    mutating func seal(
+        _ content: JSONValue,
+        for purpose: String,
+        in fixture: inout BackendFixture
+    ) throws -> SealedRequest
+
+    /// - Parameters:
+    ///   - activationID: `nil` for a key of the application.
+    ///   - applicationKey: That of the device's application, unless it is to be another.
+    func temporaryKeyRequest(
+        _ activationID: String?,
+        applicationKey: String?,
+        signedWith signer: RequestSigner
+    ) throws -> String
+
+    mutating func forgetTemporaryKeys()
+    mutating func createToken(_ type: SignatureType, in fixture: inout BackendFixture) throws
+    func tokenHeader(timestamp: Milliseconds) throws -> (name: String, value: String)
+    /// Spends counter values on requests that never arrive.
+    mutating func loseRequests(_ count: Int)
+}
+
+/// An encrypted request that was not sent yet.
+struct SealedRequest {
+    let header: (name: String, value: String)
+    var body: JSONObject
+    fileprivate let open: (Reply) throws -> JSONValue
+
+    init(
+        header: (name: String, value: String),
+        body: JSONValue,
+        open: @escaping (Reply) throws -> JSONValue
+    ) throws {
+        (self.header, self.body, self.open) = (header, try #require(body.object), open)
+    }
+
+    /// `nil` for a refusal.
+    func answer(in reply: Reply) throws -> JSONValue? { reply.status == 200 ? try self.open(reply) : nil }
+}
+
+/// Whose key signs a request for a temporary key.
+enum RequestSigner {
+    case application, activation, nobody
+}
+
+extension ClientDevice {
+    /// The path of an endpoint that both versions have.
+    func path(_ name: String) -> String { (self.isVersion4 ? "/pa/v4/" : "/pa/v3/") + name }
+
+    var validatePath: String { self.path(self.isVersion4 ? "auth/validate" : "signature/validate") }
+    var validateURI: String { self.isVersion4 ? "/pa/auth/validate" : "/pa/signature/validate" }
+
+    mutating func codeHeader(
+        _ type: SignatureType,
+        uriID: String,
+        body: [UInt8]
+    ) throws -> (name: String, value: String) {
+        try self.codeHeader(type, uriID: uriID, method: "POST", body: body)
+    }
+
+    /// Signs a body and sends it as it is.
+    mutating func sendSigned(
+        _ path: String,
+        uriID: String,
+        _ type: SignatureType = .possessionKnowledge,
+        _ json: JSONValue = [:],
+        in fixture: inout BackendFixture
+    ) throws -> Reply {
+        let body = json.serialized()
+        let header = try self.codeHeader(type, uriID: uriID, body: body)
+        return fixture.send("POST", path, headers: [header], body: body)
+    }
+
+    /// Lets the server judge a code, and do nothing else.
+    mutating func validate(
+        _ type: SignatureType = .possessionKnowledge,
+        in fixture: inout BackendFixture
+    ) throws -> Reply {
+        let reason: JSONValue = ["requestObject": ["reason": "VALIDATE_PASSWORD"]]
+        return try self.sendSigned(
+            self.validatePath,
+            uriID: self.validateURI,
+            type,
+            self.isVersion4 ? reason : [:],
+            in: &fixture
+        )
+    }
+
+    /// Signs the content, and encrypts it then.
+    mutating func signThenEncrypt(
+        _ path: String,
+        uriID: String,
+        _ json: JSONValue,
+        with type: SignatureType = .possessionKnowledge,
+        purpose: String = "/pa/generic/activation",
+        in fixture: inout BackendFixture,
+        changing change: (inout JSONObject) -> Void = { _ in }
+    ) throws -> (reply: Reply, answer: JSONValue?) {
+        var sealed = try self.seal(json, for: purpose, in: &fixture)
+        change(&sealed.body)
+        let header = try self.codeHeader(type, uriID: uriID, body: json.serialized())
+        let reply = fixture.send(path, headers: [header], json: .object(sealed.body))
+        return (reply, try sealed.answer(in: reply))
+    }
+
+    /// Encrypts the content, and signs the envelope then.
+    mutating func encryptThenSign(
+        _ path: String,
+        uriID: String,
+        _ json: JSONValue = [:],
+        with type: SignatureType = .possessionKnowledge,
+        purpose: String = "/pa/generic/activation",
+        in fixture: inout BackendFixture
+    ) throws -> (reply: Reply, answer: JSONValue?) {
+        let sealed = try self.seal(json, for: purpose, in: &fixture)
+        let reply = try self.sendSigned(path, uriID: uriID, type, .object(sealed.body), in: &fixture)
+        return (reply, try sealed.answer(in: reply))
+    }
+
+    /// Sends an envelope without a signature.
+    mutating func sendEnvelope(
+        _ path: String,
+        _ json: JSONValue = [:],
+        purpose: String = "/pa/generic/activation",
+        headers: [(name: String, value: String)] = [],
+        in fixture: inout BackendFixture
+    ) throws -> (reply: Reply, answer: JSONValue?) {
+        let sealed = try self.seal(json, for: purpose, in: &fixture)
+        let reply = fixture.send(path, headers: headers + [sealed.header], json: .object(sealed.body))
+        return (reply, try sealed.answer(in: reply))
+    }
+
+    func tokenHeader(in fixture: BackendFixture) throws -> (name: String, value: String) {
+        try self.tokenHeader(timestamp: fixture.milliseconds)
+    }
+
+    func sendToken(to path: String, in fixture: inout BackendFixture) throws -> Reply {
+        fixture.send(path, headers: [try self.tokenHeader(in: fixture)], json: [:])
+    }
+}
+
+extension BackendFixture {
+    /// A device that may decide; of version 4, with biometry.
+    mutating func device(_ version: MajorVersion, user: String = "alice") throws -> any ClientDevice {
+        switch version {
+        case .version3: try self.activeDevice(user: user)
+        case .version4: try self.activeDevice4(user: user, enableBiometry: true)
+        }
+    }
+
+    mutating func deviceWithToken(of version: MajorVersion) throws -> any ClientDevice {
+        var device = try self.device(version)
+        try device.createToken(.possession, in: &self)
+        return device
+    }
+
+    /// A device that has no activation yet.
+    func newDevice(_ version: MajorVersion) throws -> any ClientDevice {
+        switch version {
+        case .version3: TestDevice(application: self.backend.defaultApplication, version: .v3_3)
+        case .version4: try TestDevice4(application: self.backend.defaultApplication)
+        }
+    }
+
+    /// The failed attempts of the newest activation.
+    var failures: Int { self.backend.activations[0].failedAttempts }
+}
