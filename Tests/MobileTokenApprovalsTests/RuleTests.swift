@@ -693,6 +693,16 @@ import Testing
         #expect(bench.server.operations.isEmpty)
     }
 
+    /// A database may take it for the name without what cannot be seen: one of these would be asked although she is excluded.
+    @Test(arguments: ["alice\u{FE0F}", "alice\u{AD}", "\u{E000}alice", "al\u{2800}ice"]) func rule11NamesAreVisible(
+        _ name: String
+    ) async throws {
+        let bench = try await Bench()
+        let request = Bench.request(from: .user(name).excluding("alice"))
+        #expect(await bench.code(of: request) == .invalidRequest)
+        #expect(bench.server.operations.isEmpty)
+    }
+
     @Test(arguments: ["Alice", "alice ", "bob", ""]) func rule11AnotherUsersOperationIsAMismatch(_ user: String)
         async throws
     {

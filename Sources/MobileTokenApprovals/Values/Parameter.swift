@@ -53,7 +53,8 @@ public enum Parameter: Sendable, Hashable, ExpressibleByStringLiteral {
         return nil
     }
 
-    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+    /// Returns whether a person sees the character, and nothing of what is around it otherwise.
+    static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
         guard !DisplayText.isUnsafe(scalar), !scalar.properties.isDefaultIgnorableCodePoint else { return false }
         switch scalar.properties.generalCategory {
         case .spaceSeparator: return scalar == " "

@@ -1,4 +1,3 @@
-import Basics
 import ExactJSON
 import Foundation
 
@@ -46,7 +45,7 @@ public struct Person: Sendable, Hashable, Codable, ExpressibleByStringLiteral, C
     func check() throws(ApprovalError) {
         for name in [self.id] + self.users {
             // An operation without a user could be decided by anybody.
-            guard (1...255).contains(name.utf8.count), !name.unicodeScalars.contains(where: DisplayText.isUnsafe) else {
+            guard (1...255).contains(name.utf8.count), name.unicodeScalars.allSatisfy(Parameter.isVisible) else {
                 throw ApprovalError(
                     .invalidRequest,
                     "A person's name and user ids have 1 to 255 bytes, all of them visible"
