@@ -23,6 +23,8 @@ package enum LedgerConformance: String, CaseIterable, Sendable {
     case returnsPages
     /// The lease of a claim is seen by other handles until it is released.
     case holdsLeases
+    /// What was begun is not begun again, though the row of before is put back.
+    case beginsOnceThoughTheRowIsPutBack
     /// A ledger that is adopted takes nothing that was open for its own.
     case beginsAnewWhenAdopted
     /// Another key opens nothing.
@@ -59,6 +61,7 @@ package enum LedgerConformance: String, CaseIterable, Sendable {
         case .countsOnlyWhomItMayHaveAsked: try await Self.countsOnlyWhomItMayHaveAsked(open)
         case .returnsPages: try await Self.returnsPages(open)
         case .holdsLeases: try await Self.holdsLeases(open)
+        case .beginsOnceThoughTheRowIsPutBack: try await Self.beginsOnceThoughTheRowIsPutBack(open)
         case .beginsAnewWhenAdopted: try await Self.beginsAnewWhenAdopted(open)
         case .refusesAnotherKey: try await Self.refusesAnotherKey(open)
         case .letsTwoDesksActOnce: try await Self.letsTwoDesksActOnce(open)
@@ -257,6 +260,44 @@ package enum LedgerConformance: String, CaseIterable, Sendable {
             await one.release(token)
             try self.expect(try await one.isHeld(token) == false, "it was released")
         }
+    }
+
+    private static func beginsOnceThoughTheRowIsPutBack(_ open: Open) async throws {
+        let ledger = try await open()
+        let bench = try await Bench(ledger: ledger)
+        let ticket = try await bench.desk.ask(Bench.request())
+        _ = try await bench.passing { try await ticket.decision() }
+        let (driver, key) = (ledger.driver, LedgerKey(audience: "test", id: "deploy-1"))
+        let approved = try await driver.load(key).unwrapped
+        try await bench.perform()
+        let done = try await driver.load(key).unwrapped
+        // A driver knows no rule, and writes what was there before.
+        func putBack(_ row: LedgerRow) async throws -> LedgerSwap {
+            try await driver.swap(
+                LedgerChange(
+                    key: key,
+                    tag: row.tag,
+                    state: try row.state.unwrapped,
+                    incarnation: row.incarnation,
+                    newTag: approved.tag,
+                    newState: .approved,
+                    needsAttention: true,
+                    content: approved.content
+                )
+            )
+        }
+        try self.expect(try await putBack(done) == .written, "the row is put back")
+        var claim = self.change(approved, to: .claimed)
+        try self.expect(try await driver.swap(claim) == .otherRow, "and not claimed again")
+        claim.newState = .withdrawn
+        try self.expect(try await driver.swap(claim) == .written, "all else may be written")
+        let withdrawn = try await driver.load(key).unwrapped
+        try self.expect(try await putBack(withdrawn) == .written, "the row is put back once more")
+        // A process that has seen none of it.
+        let other = try await Bench.desk(try await open(), bench.server)
+        try self.expect(try await other.tickets().map(\.state) == [.unknown], "nobody knows from it what was done")
+        let code = await bench.code(at: other)
+        try self.expect(code == .alreadyPerformed && bench.runs.count == 1, "\(code as Any), \(bench.runs.count)")
     }
 
     private static func beginsAnewWhenAdopted(_ open: Open) async throws {

@@ -173,6 +173,23 @@ private func copy(_ path: String, to target: String, _ suffixes: [String] = suff
         #expect(bench.runs.count == 0)
     }
 
+    /// Whoever writes the name of the ledger's life beside an earlier row makes it none of this life.
+    @Test func rule8ARowOfAnotherLifeStaysOne() async throws {
+        let memory = MemoryLedger()
+        let bench = try await Bench(ledger: .testing(memory))
+        let ticket = try await bench.desk.ask(Bench.request())
+        _ = try await bench.passing { try await ticket.decision() }
+        await memory.adopt(audience: [])
+        let facts = try await memory.open(audience: Ledger.digest(ofAudience: "test"))
+        let key = LedgerKey(audience: "test", id: "deploy-1")
+        var row = try #require(await memory.load(key))
+        row.incarnation = facts.incarnation
+        await memory.put(row, for: key)
+        let desk = try await Bench.desk(bench.ledger, bench.server)
+        #expect(await bench.code(at: desk) == .ledgerFailed)
+        #expect(bench.runs.count == 0)
+    }
+
     /// A row that is damaged, missing or an earlier one is told of, nothing is done with it, and the others are looked after.
     @Test(arguments: ["content", "state", "earlier", "gone"]) func rule8ADamagedRowKeepsNobodyFromTheOthers(
         _ damage: String

@@ -155,9 +155,7 @@ private struct Scene {
     func check(_ place: String) async throws {
         // Whoever comes next goes on, or is told that it is over.
         for _ in 0..<2 {
-            // Only a process that has seen the later row knows.
-            let isSame = self.trouble.kind == .rowGoesBack
-            let next = isSame ? self.troubled : try await Bench.desk(self.ledger, self.bench.server)
+            let next = try await Bench.desk(self.ledger, self.bench.server)
             try await self.bench.passing { _ = try? await self.perform(at: next) }
         }
         #expect(self.bench.runs.count <= 1, "\(place): done \(self.bench.runs.count) times")
@@ -170,8 +168,6 @@ private struct Scene {
             }
             #expect(Set(inTime.map(\.userID)).count >= self.request.approvers.needed, "\(place): no approval in time")
         }
-        // A row that went back stays so: only its desk does nothing with it.
-        guard self.trouble.kind != .rowGoesBack else { return }
         let state = try await Bench.desk(self.ledger, self.bench.server).tickets().first?.state
         if self.bench.runs.count == 1 {
             #expect(state == .done || state == .unknown || state == .threw, "\(place): \(state as Any)")

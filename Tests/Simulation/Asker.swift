@@ -1,6 +1,5 @@
 import Basics
 import MobileTokenApprovals
-import PowerAuthCrypto
 
 /// Who asks people for approvals, and acts by them, in one process after the other.
 final class Asker: @unchecked Sendable {  // used in the thread of its simulator alone
@@ -22,60 +21,19 @@ final class Asker: @unchecked Sendable {  // used in the thread of its simulator
 
 /// The ledger of who asks, as a value that outlives every process.
 struct QuestionLedger {
-    private(set) var rows: [LedgerKey: LedgerRow] = [:]
-    private var keyCheck: [UInt8]?
-    private var asked: [[UInt8]: [(at: Int64, key: LedgerKey)]] = [:]
-    /// The process that holds a claim.
-    var holders: [Int64: Simulator.Process] = [:]
     private static let incarnation = [UInt8](repeating: 1, count: 16)
 
-    var facts: LedgerFacts { LedgerFacts(keyCheck: self.keyCheck, incarnation: Self.incarnation) }
+    var table = LedgerTable()
+    /// The process that holds a claim.
+    var holders: [Int64: Simulator.Process] = [:]
 
-    func row(of id: String) -> LedgerRow? {
-        self.rows[LedgerKey(bytes: SHA256.hash(Array("mobile-token question\0simulation\0\(id)".utf8)))]
-    }
+    var facts: LedgerFacts { LedgerFacts(keyCheck: self.table.keyCheck, incarnation: Self.incarnation) }
+
+    func row(of id: String) -> LedgerRow? { self.table[LedgerKey(audience: "simulation", id: id)] }
 
     mutating func setKey(_ check: [UInt8]) -> LedgerFacts {
-        self.keyCheck = self.keyCheck ?? check
+        self.table.setKey(check)
         return self.facts
-    }
-
-    mutating func insert(_ row: LedgerRow, _ asking: LedgerAsking) -> LedgerInsertion {
-        if let held = self.rows[row.key] { return .held(held) }
-        for person in asking.people {
-            let earlier = self.asked[person] ?? []
-            let open = earlier.count { [.drafted, .open].contains(self.rows[$0.key]?.state) }
-            if open >= asking.maximumOpen { return .tooManyOpen }
-            if let objection = asking.objection(to: row.asked, after: earlier.map(\.at).max()) { return objection }
-        }
-        for person in asking.people { self.asked[person, default: []].append((row.asked, row.key)) }
-        self.rows[row.key] = row
-        return .written
-    }
-
-    mutating func swap(_ change: LedgerChange) -> LedgerSwap {
-        guard var row = self.rows[change.key], row.tag == change.tag, row.state == change.state,
-            row.incarnation == change.incarnation
-        else { return .otherRow }
-        (row.tag, row.state, row.needsAttention) = (change.newTag, change.newState, change.needsAttention)
-        row.content = change.content
-        self.rows[change.key] = row
-        return .written
-    }
-
-    mutating func unask(_ people: [[UInt8]], _ key: LedgerKey) {
-        for person in people { self.asked[person]?.removeAll { $0.key == key } }
-    }
-
-    func rows(_ filter: LedgerFilter, after key: LedgerKey?, limit: Int) -> [LedgerRow] {
-        let rows = self.rows.values.filter { row in
-            switch filter {
-            case .needingAttention: row.needsAttention
-            case .states(let states): row.state.map { states.contains($0) } ?? false
-            }
-        }
-        let rest = rows.filter { row in key.map { $0.bytes.lexicographicallyPrecedes(row.key.bytes) } ?? true }
-        return Array(rest.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }.prefix(limit))
     }
 }
 
@@ -105,11 +63,11 @@ final class SimulatedLedger: LedgerDriver, @unchecked Sendable {  // used in the
     func setKey(check: [UInt8]) async throws -> LedgerFacts { try await self.ask("set key") { $0.setKey(check) } }
     func adopt(audience: [UInt8]) async throws {}
     func load(_ key: LedgerKey) async throws -> LedgerRow? {
-        let row = try await self.ask("load") { $0.rows[key] }
+        let row = try await self.ask("load") { $0.table[key] }
         return self.unwritten[key].flatMap { change in row.map { $0.after(change) } } ?? row
     }
     func insert(_ row: LedgerRow, asking: LedgerAsking) async throws -> LedgerInsertion {
-        try await self.ask("insert", mayBeUnknown: true) { $0.insert(row, asking) }
+        try await self.ask("insert", mayBeUnknown: true) { $0.table.insert(row, asking) }
     }
 
     func swap(_ change: LedgerChange) async throws -> LedgerSwap {
@@ -119,17 +77,17 @@ final class SimulatedLedger: LedgerDriver, @unchecked Sendable {  // used in the
         }
         let former = self.unwritten.removeValue(forKey: change.key)
         return try await self.ask("swap", mayBeUnknown: true) { ledger in
-            if let former { _ = ledger.swap(former) }
-            return ledger.swap(change)
+            if let former { _ = ledger.table.swap(former) }
+            return ledger.table.swap(change)
         }
     }
 
     func unask(_ people: [[UInt8]], _ key: LedgerKey) async throws {
-        try await self.ask("unask", mayBeUnknown: true) { $0.unask(people, key) }
+        try await self.ask("unask", mayBeUnknown: true) { $0.table.unask(people, key) }
     }
 
     func rows(_ filter: LedgerFilter, after key: LedgerKey?, limit: Int) async throws -> [LedgerRow] {
-        try await self.ask("rows") { $0.rows(filter, after: key, limit: limit) }
+        try await self.ask("rows") { $0.table.rows(filter, after: key, limit: limit) }
     }
 
     func hold(_ token: Int64) async throws {

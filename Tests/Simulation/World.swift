@@ -1085,7 +1085,8 @@ final class World: @unchecked Sendable {
 
     /// What the ledger says of actions is so.
     private func checkQuestions() {
-        for row in self.questions.rows.values.sorted(by: { $0.asked < $1.asked }) {
+        let rows = self.questions.table.rows(.states(Set(ApprovalState.allCases)), after: nil, limit: .max)
+        for row in rows.sorted(by: { $0.asked < $1.asked }) {
             self.judge.count("question \(row.state?.rawValue ?? "unreadable")")
         }
         let actions = self.judge.actions

@@ -199,12 +199,13 @@ final class DeskCore: Sendable {
         }
     }
 
-    /// Draws the conclusions that need no answer: of another life of the ledger, of a holder that is gone, of time that is over.
+    /// Draws the conclusions that need no answer: of a ledger or a row that went back, of a holder that is gone, of time that is
+    /// over.
     func followed(_ stored: Stored) async throws -> Stored {
         if stored.isForeign {
             guard !stored.record.state.isFinal else { return stored }
             return try await self.ledger.change(stored) {
-                $0.loseTrack("The ledger went back since the question was drafted", at: self.now)
+                $0.loseTrack("The ledger, or this row of it, went back since the question was drafted", at: self.now)
             }
         }
         if stored.record.state == .claimed, let token = stored.record.claim?.token {

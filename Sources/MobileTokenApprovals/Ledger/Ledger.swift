@@ -11,7 +11,7 @@ struct Ledger: Sendable {
     struct Stored: Sendable {
         fileprivate(set) var row: LedgerRow
         fileprivate(set) var record: QuestionRecord
-        /// Drafted in another incarnation: the ledger went back since, or this is a copy.
+        /// Drafted in another incarnation, so that the ledger went back since, or this is a copy; or the row of before an action that was begun.
         fileprivate(set) var isForeign: Bool
     }
 
@@ -149,22 +149,25 @@ struct Ledger: Sendable {
     private func unsealed(_ row: LedgerRow) throws -> Stored {
         let damaged = ApprovalError(.ledgerFailed, "A row of the ledger is damaged, or of another audience")
         guard let state = row.state else { throw damaged }
+        let isPutBack = row.wasBegun && (state.isPending || state == .approved)
+        let isForeign = isPutBack || row.incarnation != self.life.incarnation
         // The same bytes were opened before, or written.
         if let record = self.lastOpened.record(of: row) {
-            return Stored(row: row, record: record, isForeign: row.incarnation != self.life.incarnation)
+            return Stored(row: row, record: record, isForeign: isForeign)
         }
-        // The state is part of what is sealed: who edits the column gets a row that does not open.
+        // State and incarnation are part of what is sealed: who edits a column gets a row that does not open.
         let bytes = try row.opened(as: state, with: [self.life.sealing] + self.keys)
         let record = try JSONValue.decode(QuestionRecord.self, from: bytes)
         guard record.state == state, record.key == row.key, record.terms.audience.isExactly(self.audience) else {
             throw damaged
         }
         self.lastOpened.note(row, record)
-        return Stored(row: row, record: record, isForeign: row.incarnation != self.life.incarnation)
+        return Stored(row: row, record: record, isForeign: isForeign)
     }
 
-    private func sealed(_ record: QuestionRecord) throws -> [UInt8] {
-        try self.life.sealing.seal(record.serialized, as: LedgerRow.name(record.state), of: record.key.description)
+    private func sealed(_ record: QuestionRecord, in incarnation: [UInt8]) throws -> [UInt8] {
+        let name = LedgerRow.name(record.state, incarnation)
+        return try self.life.sealing.seal(record.serialized, as: name, of: record.key.description)
     }
 
     // MARK: Writing
@@ -172,14 +175,15 @@ struct Ledger: Sendable {
     /// Writes a question down, unless there is one of its name.
     func draft(_ record: QuestionRecord, maximumOpen: Int, interval: Duration) async throws -> Drafting {
         try await Self.mappingErrors {
+            let incarnation = self.life.incarnation
             var row = LedgerRow(
                 key: record.key,
                 state: record.state,
-                incarnation: self.life.incarnation,
+                incarnation: incarnation,
                 tag: .random(in: .min ... .max),
                 needsAttention: record.needsAttention,
                 asked: record.asked,
-                content: try self.sealed(record)
+                content: try self.sealed(record, in: incarnation)
             )
             let people = self.digests(of: record.parts.map(\.person))
             let asking = LedgerAsking(people: people, maximumOpen: maximumOpen, interval: interval.milliseconds)
@@ -189,7 +193,7 @@ struct Ledger: Sendable {
                 if insertion == .otherIncarnation {
                     try await self.reopen()
                     row.incarnation = self.life.incarnation
-                    row.content = try self.sealed(record)
+                    row.content = try self.sealed(record, in: row.incarnation)
                     insertion = try await self.driver.insert(row, asking: asking)
                 }
             } catch {
@@ -238,7 +242,7 @@ struct Ledger: Sendable {
                 newTag: .random(in: .min ... .max),
                 newState: record.state,
                 needsAttention: record.needsAttention,
-                content: try self.sealed(record)
+                content: try self.sealed(record, in: stored.row.incarnation)
             )
             let answer: LedgerSwap
             do {
@@ -340,13 +344,16 @@ private final class OpenedRows: Sendable {
 }
 
 extension LedgerRow {
-    fileprivate static func name(_ state: ApprovalState) -> String { "question:\(state.rawValue)" }
+    fileprivate static func name(_ state: ApprovalState, _ incarnation: [UInt8]) -> String {
+        "question:\(state.rawValue):\(Hexadecimal.encode(incarnation))"
+    }
 
-    /// Opens what is sealed, by the first key that opens it. The state is part of it: one that was edited opens nothing.
+    /// Opens what is sealed, by the first key that opens it.
     fileprivate func opened(as state: ApprovalState, with keys: [Sealing]) throws -> [UInt8] {
         var failure: (any Error)?
+        let name = Self.name(state, self.incarnation)
         for key in keys {
-            do { return try key.open(self.content, as: Self.name(state), of: self.key.description) } catch {
+            do { return try key.open(self.content, as: name, of: self.key.description) } catch {
                 failure = failure ?? error
             }
         }
@@ -361,7 +368,7 @@ extension LedgerRow {
         guard let state else { throw MobileTokenError(.storeCorrupted, "A row of a ledger is damaged") }
         if (try? self.opened(as: state, with: [key])) != nil { return nil }
         let bytes = try self.opened(as: state, with: earlier)
-        return try key.seal(bytes, as: Self.name(state), of: self.key.description)
+        return try key.seal(bytes, as: Self.name(state, self.incarnation), of: self.key.description)
     }
 }
 

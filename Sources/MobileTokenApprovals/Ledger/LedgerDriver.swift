@@ -10,7 +10,8 @@ package protocol LedgerDriver: Sendable {
     func adopt(audience: [UInt8]) async throws
     func load(_ key: LedgerKey) async throws -> LedgerRow?
     func insert(_ row: LedgerRow, asking: LedgerAsking) async throws -> LedgerInsertion
-    /// Writes a change if the row still has the tag, the state and the incarnation of what was loaded.
+    /// Writes a change if the row still has the tag, the state and the incarnation of what was loaded. A claim is noted apart from the row in
+    /// the same transaction, and no second one of the same key is written.
     func swap(_ change: LedgerChange) async throws -> LedgerSwap
     /// Counts a question no longer among those that asked these people: it never reached them.
     func unask(_ people: [[UInt8]], _ key: LedgerKey) async throws
@@ -48,6 +49,8 @@ package struct LedgerRow: Sendable, Equatable {
     /// When it was asked, in milliseconds since 1970.
     package var asked: Int64
     package var content: [UInt8]
+    /// A claim of this key was noted, whatever the row says by now.
+    package var wasBegun: Bool
 
     package init(
         key: LedgerKey,
@@ -56,8 +59,10 @@ package struct LedgerRow: Sendable, Equatable {
         tag: Int64,
         needsAttention: Bool,
         asked: Int64,
-        content: [UInt8]
+        content: [UInt8],
+        wasBegun: Bool = false
     ) {
+        self.wasBegun = wasBegun
         self.key = key
         self.state = state
         self.incarnation = incarnation

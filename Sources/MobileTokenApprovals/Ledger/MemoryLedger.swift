@@ -3,33 +3,68 @@ import Basics
 /// Keeps questions as long as it lives.
 package actor MemoryLedger: LedgerDriver {
     private var audience: [UInt8]?
-    private var keyCheck: [UInt8]?
     private var incarnation = [UInt8](repeating: 1, count: 16)
-    private var rowsByKey: [LedgerKey: LedgerRow] = [:]
-    private var asked: [[UInt8]: [(at: Int64, key: LedgerKey)]] = [:]
+    private var table = LedgerTable()
     private var held: Set<Int64> = []
 
     package init() {}
 
+    private var facts: LedgerFacts { LedgerFacts(keyCheck: self.table.keyCheck, incarnation: self.incarnation) }
+
     package func open(audience: [UInt8]) throws -> LedgerFacts {
         guard self.audience == nil || self.audience == audience else { throw ApprovalError.otherAudience }
         self.audience = audience
-        return LedgerFacts(keyCheck: self.keyCheck, incarnation: self.incarnation)
+        return self.facts
     }
 
     package func setKey(check: [UInt8]) -> LedgerFacts {
-        self.keyCheck = self.keyCheck ?? check
-        return LedgerFacts(keyCheck: self.keyCheck, incarnation: self.incarnation)
+        self.table.setKey(check)
+        return self.facts
     }
 
     package func adopt(audience: [UInt8]) {
         self.incarnation = (0..<16).map { _ in .random(in: .min ... .max) }
     }
 
-    package func load(_ key: LedgerKey) -> LedgerRow? { self.rowsByKey[key] }
+    package func load(_ key: LedgerKey) -> LedgerRow? { self.table[key] }
+    package func insert(_ row: LedgerRow, asking: LedgerAsking) -> LedgerInsertion { self.table.insert(row, asking) }
+    package func swap(_ change: LedgerChange) -> LedgerSwap { self.table.swap(change) }
+    package func unask(_ people: [[UInt8]], _ key: LedgerKey) { self.table.unask(people, key) }
+    package func rows(_ filter: LedgerFilter, after key: LedgerKey?, limit: Int) -> [LedgerRow] {
+        self.table.rows(filter, after: key, limit: limit)
+    }
 
-    package func insert(_ row: LedgerRow, asking: LedgerAsking) -> LedgerInsertion {
-        if let held = self.rowsByKey[row.key] { return held.tag == row.tag ? .written : .held(held) }
+    /// Puts a row there, as somebody does who writes past the desk; for tests.
+    package func put(_ row: LedgerRow?, for key: LedgerKey) { self.table[key] = row }
+
+    package func hold(_ token: Int64) { self.held.insert(token) }
+    package func release(_ token: Int64) { self.held.remove(token) }
+    package func isHeld(_ token: Int64) -> Bool { self.held.contains(token) }
+    package func close() {}
+}
+
+/// The rows of a ledger in memory, as a value.
+package struct LedgerTable: Sendable {
+    package private(set) var keyCheck: [UInt8]?
+    private var rowsByKey: [LedgerKey: LedgerRow] = [:]
+    private var begun: Set<LedgerKey> = []
+    private var asked: [[UInt8]: [(at: Int64, key: LedgerKey)]] = [:]
+
+    package init() {}
+
+    package mutating func setKey(_ check: [UInt8]) { self.keyCheck = self.keyCheck ?? check }
+
+    package subscript(_ key: LedgerKey) -> LedgerRow? {
+        get {
+            var row = self.rowsByKey[key]
+            row?.wasBegun = self.begun.contains(key)
+            return row
+        }
+        set { self.rowsByKey[key] = newValue }
+    }
+
+    package mutating func insert(_ row: LedgerRow, _ asking: LedgerAsking) -> LedgerInsertion {
+        if let held = self[row.key] { return held.tag == row.tag ? .written : .held(held) }
         for person in asking.people {
             let earlier = self.asked[person] ?? []
             let open = earlier.count { self.rowsByKey[$0.key]?.state?.isPending == true }
@@ -41,10 +76,11 @@ package actor MemoryLedger: LedgerDriver {
         return .written
     }
 
-    package func swap(_ change: LedgerChange) -> LedgerSwap {
+    package mutating func swap(_ change: LedgerChange) -> LedgerSwap {
         guard var row = self.rowsByKey[change.key], row.tag == change.tag, row.state == change.state,
             row.incarnation == change.incarnation
         else { return .otherRow }
+        if change.newState == .claimed, !self.begun.insert(change.key).inserted { return .otherRow }
         row.tag = change.newTag
         row.state = change.newState
         row.needsAttention = change.needsAttention
@@ -53,7 +89,7 @@ package actor MemoryLedger: LedgerDriver {
         return .written
     }
 
-    package func unask(_ people: [[UInt8]], _ key: LedgerKey) {
+    package mutating func unask(_ people: [[UInt8]], _ key: LedgerKey) {
         for person in people { self.asked[person]?.removeAll { $0.key == key } }
     }
 
@@ -64,19 +100,11 @@ package actor MemoryLedger: LedgerDriver {
             case .states(let states): row.state.map { states.contains($0) } ?? false
             }
         }
-        return Array(
-            rows.filter { row in key.map { $0.bytes.lexicographicallyPrecedes(row.key.bytes) } ?? true }
-                .sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }.prefix(limit)
-        )
+        let keys = rows.map(\.key).filter { one in
+            key.map { $0.bytes.lexicographicallyPrecedes(one.bytes) } ?? true
+        }
+        return keys.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.prefix(limit).compactMap { self[$0] }
     }
-
-    /// Puts a row there, as somebody does who writes past the desk; for tests.
-    package func put(_ row: LedgerRow?, for key: LedgerKey) { self.rowsByKey[key] = row }
-
-    package func hold(_ token: Int64) { self.held.insert(token) }
-    package func release(_ token: Int64) { self.held.remove(token) }
-    package func isHeld(_ token: Int64) -> Bool { self.held.contains(token) }
-    package func close() {}
 }
 
 extension LedgerAsking {

@@ -47,7 +47,9 @@ package actor SQLiteLedger: LedgerDriver {
                     PRIMARY KEY (person, at, key)
                 ) STRICT, WITHOUT ROWID
                 """,
-            ]
+            ],
+            // The questions whose action was begun, apart from their rows: one that is put back is not begun again.
+            ["CREATE TABLE begun (key BLOB PRIMARY KEY) STRICT, WITHOUT ROWID"],
         ]
     )
 
@@ -326,6 +328,9 @@ package actor SQLiteLedger: LedgerDriver {
     // MARK: Questions
 
     private static let columns = "key, state, incarnation, tag, needs_attention, asked, content"
+    /// Begins a query of rows, with whether they were begun.
+    private static let selection =
+        "SELECT \(columns), EXISTS (SELECT 1 FROM begun WHERE begun.key = question.key) FROM question"
 
     private func row(_ row: borrowing SQLiteRow) throws -> LedgerRow {
         LedgerRow(
@@ -335,7 +340,8 @@ package actor SQLiteLedger: LedgerDriver {
             tag: row.integer(3),
             needsAttention: row.integer(4) != 0,
             asked: row.integer(5),
-            content: row.blob(6)
+            content: row.blob(6),
+            wasBegun: row.integer(7) != 0
         )
     }
 
@@ -344,7 +350,7 @@ package actor SQLiteLedger: LedgerDriver {
     }
 
     private func load(_ key: LedgerKey, _ connection: SQLiteConnection) throws -> LedgerRow? {
-        try connection.firstRow("SELECT \(Self.columns) FROM question WHERE key = ?", [.blob(key.bytes)]) {
+        try connection.firstRow("\(Self.selection) WHERE key = ?", [.blob(key.bytes)]) {
             try self.row($0)
         }
     }
@@ -391,11 +397,13 @@ package actor SQLiteLedger: LedgerDriver {
 
     package func swap(_ change: LedgerChange) async throws -> LedgerSwap {
         try await self.write { connection in
+            let isClaim = change.newState == .claimed
             let before = connection.changedRowCount
             try connection.run(
                 """
-                UPDATE question SET state = ?, tag = ?, needs_attention = ?, content = ?
-                WHERE key = ? AND state = ? AND incarnation = ? AND tag = ?
+                UPDATE question SET state = ?1, tag = ?2, needs_attention = ?3, content = ?4
+                WHERE key = ?5 AND state = ?6 AND incarnation = ?7 AND tag = ?8
+                    \(isClaim ? "AND NOT EXISTS (SELECT 1 FROM begun WHERE key = ?5)" : "")
                 """,
                 [
                     .text(change.newState.rawValue), .integer(change.newTag), .integer(change.needsAttention ? 1 : 0),
@@ -403,7 +411,9 @@ package actor SQLiteLedger: LedgerDriver {
                     .blob(change.incarnation), .integer(change.tag),
                 ]
             )
-            return connection.changedRowCount > before ? .written : .otherRow
+            guard connection.changedRowCount > before else { return .otherRow }
+            if isClaim { try connection.run("INSERT INTO begun (key) VALUES (?)", [.blob(change.key.bytes)]) }
+            return .written
         }
     }
 
@@ -425,13 +435,13 @@ package actor SQLiteLedger: LedgerDriver {
             switch filter {
             case .needingAttention:
                 return try connection.rows(
-                    "SELECT \(Self.columns) FROM question WHERE needs_attention = 1 AND key > ? ORDER BY key LIMIT ?",
+                    "\(Self.selection) WHERE needs_attention = 1 AND key > ? ORDER BY key LIMIT ?",
                     [after, limit]
                 ) { try self.row($0) }
             case .states(let states):
                 let names = states.map(\.rawValue).sorted().map { "'\($0)'" }.joined(separator: ", ")
                 return try connection.rows(
-                    "SELECT \(Self.columns) FROM question WHERE key > ? AND state IN (\(names)) ORDER BY key LIMIT ?",
+                    "\(Self.selection) WHERE key > ? AND state IN (\(names)) ORDER BY key LIMIT ?",
                     [after, limit]
                 ) { try self.row($0) }
             }

@@ -140,7 +140,7 @@ package struct LedgerKey: Sendable, Hashable, CustomStringConvertible {
 
     package init(bytes: [UInt8]) { self.bytes = bytes }
 
-    init(audience: String, id: String) {
+    package init(audience: String, id: String) {
         // A NUL stands in neither.
         self.bytes = SHA256.hash(Array("mobile-token question\0\(audience)\0\(id)".utf8))
     }

@@ -67,7 +67,7 @@ enum LedgerResealing {
             let rows = try await database.withConnection(isCancelable: true) { [last] connection in
                 try connection.run(
                     """
-                    SELECT \(PostgresLedger.columns) FROM question WHERE audience = $1 AND key > $2
+                    \(PostgresLedger.selection) WHERE audience = $1 AND key > $2
                     ORDER BY key LIMIT \(self.pageSize)
                     """,
                     [.bytes(audience), .bytes(last)],

@@ -110,7 +110,10 @@ package final class PostgresLedger: LedgerDriver {
 
     // MARK: Questions
 
-    static let columns = "key, state, incarnation, tag, needs_attention, asked, content"
+    private static let columns = "key, state, incarnation, tag, needs_attention, asked, content"
+    /// Begins a query of rows, with whether they were begun.
+    static let selection =
+        "SELECT \(columns), EXISTS (SELECT FROM begun WHERE begun.key = question.key) FROM question"
 
     static func row(_ row: PostgresRow) throws -> LedgerRow {
         LedgerRow(
@@ -120,7 +123,8 @@ package final class PostgresLedger: LedgerDriver {
             tag: try row.integer(3),
             needsAttention: try row.boolean(4),
             asked: try row.integer(5),
-            content: try row.bytes(6)
+            content: try row.bytes(6),
+            wasBegun: try row.boolean(7)
         )
     }
 
@@ -148,7 +152,7 @@ package final class PostgresLedger: LedgerDriver {
         _ = try self.life()
         return try await self.database.withConnection { connection in
             try connection.run(
-                "SELECT \(Self.columns) FROM question WHERE key = $1",
+                "\(Self.selection) WHERE key = $1",
                 [.bytes(key.bytes)],
                 .none
             ).first.map { try Self.row($0) }
@@ -173,7 +177,7 @@ package final class PostgresLedger: LedgerDriver {
                     PostgresStatement("SELECT 1 FROM ledger WHERE audience = $1 FOR SHARE", [.bytes(life.audience)]),
                     PostgresStatement("SELECT \(Self.isCurrent(1))", Self.values(life)),
                     PostgresStatement(
-                        "SELECT \(Self.columns) FROM question WHERE key = $1",
+                        "\(Self.selection) WHERE key = $1",
                         [.bytes(row.key.bytes)]
                     ),
                     PostgresStatement(
@@ -229,7 +233,7 @@ package final class PostgresLedger: LedgerDriver {
                         ]
                     ),
                     PostgresStatement(
-                        "SELECT \(Self.columns) FROM question WHERE key = $1",
+                        "\(Self.selection) WHERE key = $1",
                         [.bytes(row.key.bytes)]
                     ),
                 ])
@@ -244,13 +248,17 @@ package final class PostgresLedger: LedgerDriver {
 
     package func swap(_ change: LedgerChange) async throws -> LedgerSwap {
         let life = try self.life()
+        let update = """
+            UPDATE question SET state = $1, tag = $2, needs_attention = $3, content = $4
+            WHERE key = $5 AND state = $6 AND incarnation = $7 AND tag = $8 AND \(Self.isCurrent(9))
+            """
+        let claim = """
+            WITH claimed AS (\(update) AND NOT EXISTS (SELECT FROM begun WHERE key = $5) RETURNING key)
+            INSERT INTO begun (key) SELECT key FROM claimed RETURNING 1
+            """
         let statements = [
             PostgresStatement(
-                """
-                UPDATE question SET state = $1, tag = $2, needs_attention = $3, content = $4
-                WHERE key = $5 AND state = $6 AND incarnation = $7 AND tag = $8 AND \(Self.isCurrent(9))
-                RETURNING 1
-                """,
+                change.newState == .claimed ? claim : update + " RETURNING 1",
                 [
                     .text(change.newState.rawValue), .integer(change.newTag), .boolean(change.needsAttention),
                     .bytes(change.content), .bytes(change.key.bytes), .text(change.state.rawValue),
@@ -292,7 +300,7 @@ package final class PostgresLedger: LedgerDriver {
         return try await self.database.withConnection { [values] connection in
             try connection.run(
                 """
-                SELECT \(Self.columns) FROM question WHERE audience = $1 AND key > $2 AND \(condition)
+                \(Self.selection) WHERE audience = $1 AND key > $2 AND \(condition)
                 ORDER BY key LIMIT $3
                 """,
                 values,

@@ -344,5 +344,7 @@ extension PostgresSchema {
             ],
             oldestReader: Self.firstVersion
         ),
+        // The questions whose action was begun, apart from their rows: one that is put back is not begun again.
+        Step(statements: ["CREATE TABLE begun (key bytea PRIMARY KEY)"], oldestReader: Self.firstVersion),
     ]
 }
