@@ -320,6 +320,31 @@ import Testing
         }
     }
 
+    /// As `sudo` does: it closes what it inherits, and its command has an environment of its own. Standard input is left.
+    @Test func aProgramThatClosesDescriptorsHandsOnStandardInputAlone() async throws {
+        try await AskStage.with { stage in
+            for user in ["alice", "bob", "carol"] { try await stage.emulator.makeDevice(userID: user) }
+            try stage.write("manifest", "replicas: 2\n")
+            let closing = #"""
+                for path in /proc/self/fd/*; do [ "${path##*/}" -le 2 ] || eval "exec ${path##*/}<&-"; done
+                exec env -i "$@"
+                """#
+            let sudo = ["bash", "-c", closing, "sudo"]
+            let copy = try await stage.ask(["--bind", "m=file:\(stage.file("manifest"))"], sudo + ["cat", "{m}"])
+            #expect(copy.exitCode == 1 && copy.output.isEmpty && copy.errors.contains("No such file"), "\(copy.errors)")
+            let variable = try await stage.ask(
+                ["--id", "q2", "--bind", "token=env:TOKEN"],
+                sudo + ["printenv", "TOKEN"],
+                user: "bob",
+                environment: ["TOKEN": "t0ken"]
+            )
+            #expect(variable.exitCode == 1 && variable.output.isEmpty, "\(variable.errors)")
+            let words = ["--id", "q3", "--bind", "m=stdin:"]
+            let input = try await stage.ask(words, sudo + ["cat"], user: "carol", input: "replicas: 2\n")
+            #expect(input.exitCode == 0 && input.output == "replicas: 2\n", "\(input.errors)")
+        }
+    }
+
     @Test func aProgramThatIsGoneAtTheStartUsesTheApprovalUp() async throws {
         try await AskStage.with { stage in
             try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))

@@ -47,6 +47,9 @@ package struct AskCommands: Sendable {
                 before the start, but can still change before the command reads it; {NAME} rules that out. Nothing else is approved: not
                 the program itself, the environment, or standard input and files that are not bound.
 
+                Programs such as sudo close what they inherit and replace the environment: under them {NAME} leads to nothing. Bind
+                standard input instead, or call 'ask' as the other user.
+
                 The command does not get the credentials of the server. Its exit status becomes that of 'ask'. If it is 80 to 87,
                 --report tells whether it is the command's. Without a command, 0 means approved and used up.
                 SIGINT or SIGTERM withdraws the question, unless --keep is given; once the command runs, it gets the signal.
