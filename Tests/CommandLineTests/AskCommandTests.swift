@@ -539,6 +539,27 @@ import Testing
         }
     }
 
+    /// As on a full disk. The larger limit has room for the question, and none for its answer.
+    @Test(arguments: [33, 50]) func aLedgerThatCannotGrowRunsNothing(_ kibibytes: Int) async throws {
+        try await AskStage.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice")
+            #expect(try await stage.run("show").exitCode == 0)
+            let script = #"""
+                trap '' XFSZ; ulimit -f \#(kibibytes)
+                exec "$0" ask --template deploy --user alice -p service=a -p version=1 -- touch "$HOME/done"
+                """#
+            let outcome = try await ChildProcess.run(
+                "/bin/bash",
+                ["-c", script, ChildProcess.besideTests("mobile-token")],
+                environment: stage.environment.merging(
+                    ["HOME": stage.path, "MOBILE_TOKEN_HOME": stage.path, "PATH": "/usr/bin:/bin"]
+                ) { $1 }
+            )
+            #expect(outcome.exitCode == 5 && outcome.errors.contains("File too large"), "\(outcome.errors)")
+            #expect(!stage.exists("done"))
+        }
+    }
+
     // MARK: What is refused before anybody is asked
 
     @Test func whatCannotBeDoneIsRefusedBeforeAnybodyIsAsked() async throws {

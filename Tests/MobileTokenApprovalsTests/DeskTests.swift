@@ -206,6 +206,18 @@ import Testing
         for (earlier, later) in zip(arrivals, arrivals.dropFirst(20)) { #expect(later - earlier >= 1_000) }
     }
 
+    @Test func whatEndsSoonestIsLookedAtFirst() throws {
+        var state = DeskState()
+        let limits = ApprovalDesk.Configuration.Limits()
+        for (id, seconds) in [("later", 600), ("soon", 60), ("last", 3_600)] {
+            var request = Bench.request(id)
+            request.expires = .seconds(seconds)
+            state.takeUp(QuestionRecord(try request.terms(audience: "test"), at: 0), at: .zero, limits: limits)
+        }
+        let keys = ["soon", "later", "last"].map { LedgerKey(audience: "test", id: $0) }
+        #expect(state.takeDue(at: .zero, limits: limits) == keys)
+    }
+
     /// The claims of many wait for their turns, and none of them is too late because of it.
     @Test func whoWaitsForATurnIsNotTooLate() async throws {
         let bench = try await Bench { configuration in

@@ -173,6 +173,21 @@ private func copy(_ path: String, to target: String, _ suffixes: [String] = suff
         #expect(bench.runs.count == 0)
     }
 
+    /// Both ledgers may be sealed with one key, as those of one database are.
+    @Test func rule6ARowOfAnotherAudienceOpensNothing() async throws {
+        let (staging, production) = (MemoryLedger(), MemoryLedger())
+        let bench = try await Bench(ledger: .testing(staging))
+        let ticket = try await bench.desk.ask(Bench.request())
+        _ = try await bench.passing { try await ticket.decision() }
+        let ledger = ApprovalLedger(driver: production, sealing: bench.ledger.sealing)
+        let desk = try await Bench.desk(ledger, bench.server, audience: "production")
+        var row = try #require(await staging.load(LedgerKey(audience: "test", id: "deploy-1")))
+        row.key = LedgerKey(audience: "production", id: "deploy-1")
+        await production.put(row, for: row.key)
+        #expect(await bench.code(at: desk) == .ledgerFailed)
+        #expect(bench.runs.count == 0)
+    }
+
     /// Whoever writes the name of the ledger's life beside an earlier row makes it none of this life.
     @Test func rule8ARowOfAnotherLifeStaysOne() async throws {
         let memory = MemoryLedger()

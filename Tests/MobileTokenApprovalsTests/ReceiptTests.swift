@@ -57,6 +57,19 @@ import Testing
         #expect(question.contains(#""id":"rejected""#))
     }
 
+    /// With which the caller was content.
+    @Test func dataThatNobodyHasSeenAreSaidToBeSo() async throws {
+        let folder = try TemporaryFolder()
+        let archive = ReceiptArchive(folder: folder.file("questions"))
+        let bench = try await Bench(isDocumentedOnly: true)
+        var request = Bench.request()
+        request.accepting = .unverifiedData
+        try await bench.perform(request)
+        try await bench.desk.exportReceipts(to: archive)
+        let answer = try #require(try await archive.questionReceipts().first?.personal?["answers"]?.array?.first)
+        #expect(answer["evidence"]?.string == "unverifiedData" && answer["data"] == nil)
+    }
+
     @Test func aSettledQuestionHasASecondReceipt() async throws {
         let folder = try TemporaryFolder()
         let archive = ReceiptArchive(folder: folder.file("questions"))

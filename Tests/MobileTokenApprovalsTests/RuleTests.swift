@@ -837,6 +837,16 @@ import Testing
         #expect(bench.runs.count == 0)
     }
 
+    /// They still count as asked once the question is given up.
+    @Test func rule13WhomALostCreationMayHaveReachedIsNotAskedAtOnce() async throws {
+        let bench = try await Bench { $0.limits.questionInterval = .seconds(3_600) }
+        bench.server.with { state in
+            state.creationFailures = Array(repeating: (TestServer.unanswered(lost: true), isMade: false), count: 3)
+        }
+        #expect(await bench.code() == .expired)
+        #expect(await bench.code(of: Bench.request("deploy-2")) == .tooManyQuestions)
+    }
+
     @Test(arguments: servers) func rule13ARejectedQuestionStaysRejected(_ isDocumentedOnly: Bool) async throws {
         let bench = try await Bench(isDocumentedOnly: isDocumentedOnly)
         bench.server.with { $0.script["alice"] = .init(status: "REJECTED", reason: "no") }
