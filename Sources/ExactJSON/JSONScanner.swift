@@ -96,24 +96,24 @@ struct JSONScanner {
         let start = self.position
         var isEscaped = false
         while self.position < self.bytes.count {
+            // Patterns of ranges would be several times as slow in debug builds.
             let byte = self.bytes[self.position]
-            switch byte {
-            case UInt8(ascii: "\""):
+            if byte == UInt8(ascii: "\"") {
                 self.append(.string, from: start, to: self.position, isEscaped: isEscaped)
                 self.position += 1
                 return
-            case UInt8(ascii: "\\"):
+            } else if byte == UInt8(ascii: "\\") {
                 isEscaped = true
                 try self.skipEscape()
-            case 0x20..<0x80:
+            } else if byte < 0x20 {
+                throw JSONError(.controlCharacter, at: self.position)
+            } else if byte < 0x80 {
                 self.position += 1
-            case 0x80...:
+            } else {
                 guard let length = UTF8Sequence.length(in: self.bytes, at: self.position) else {
                     throw JSONError(.invalidUTF8, at: self.position)
                 }
                 self.position += length
-            default:
-                throw JSONError(.controlCharacter, at: self.position)
             }
         }
         throw JSONError(.unexpectedEnd, at: self.position)

@@ -190,6 +190,9 @@ actor DeviceSession {
         } catch {
             throw .refused(reason: "the QR code is none of an operation: \(error.words)")
         }
+        // The first look signs for a token, perhaps at this moment, since the operation is new. After the code, it would move the
+        // server's counter past it.
+        _ = try? await self.operations()
         return try await self.asking { opened in
             try await opened.operations.authorize(offline: operation, with: self.password())
         }
