@@ -86,7 +86,9 @@ struct ShiftedClockTests {
             try await store.insert(ActivationStoreConformance.record("a"))
             let lifetimes = PostgresStoreFixture.lifetimes
             let database = try nodes.connect()
-            try database.run("UPDATE fence SET last = last + \(Self.shift)")
+            try database.run(
+                "UPDATE fence SET last = (extract(epoch FROM clock_timestamp()) * 1000000)::int8 + \(Self.shift)"
+            )
             let last = try #require(try database.run("SELECT last FROM fence", [], .none).first?.integer(0))
             var numbers: Set<Int64> = []
             for _ in 0..<3 {

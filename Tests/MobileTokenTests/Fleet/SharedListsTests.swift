@@ -114,8 +114,8 @@ struct SharedListsTests {
         let refused = self.take()
         #expect(self.lists.last("1") == nil)
         _ = self.wrote(refused, accepted: [])
-        #expect(self.read(Self.listing("1", [])) == false)
         #expect(self.lists.last("1")?.operations == [])
+        #expect(self.read(Self.listing("1", [])) == false)
     }
 
     /// The process stood still before it knew that its list was written, has let go of the activation, and read the next list already.
