@@ -153,7 +153,7 @@ private final class Start: Sendable {
 
 /// Runs `body` with a bank of its own.
 ///
-/// - Parameter transport: What the client sends with; `nil` is its own.
+/// - Parameter transport: The transport of the client; `nil` is the client's own.
 func withBank<Result>(
     transport: (any HTTPTransport)? = nil,
     _ body: (Bank) async throws -> Result

@@ -8,7 +8,7 @@ final class BareCurl: @unchecked Sendable {  // the harness runs it once at a ti
     private var headers: UnsafeMutablePointer<curl_slist>?
     private var received = 0
 
-    /// - Parameter headers: What the client sends that is measured beside it, for the same bytes to be on the wire.
+    /// - Parameter headers: The headers of the client that is measured beside it, for the same bytes on the wire.
     init(url: String, headers: [String] = ["Content-Type: application/json"], body: [UInt8], inFlight: Int) {
         self.multi = curl_multi_init()
         for line in headers + ["Expect:"] { self.headers = curl_slist_append(self.headers, line) }

@@ -139,7 +139,8 @@ private struct PostgresNodes {
 
     /// Measures what the server and this process do for some polls or approvals.
     ///
-    /// - Parameter isOfNodes: Whether a node costs something, however much it does; else each poll or approval.
+    /// - Parameter isOfNodes: `true` if the cost is that of a node in a second, however much it does; else it is that
+    ///   of each poll or approval.
     private func use(_ detail: String, isOfNodes: Bool = false, _ body: () async throws -> Int) async throws -> [Row] {
         let before = try await ServerUse(of: self.server)
         let (processorTime, start) = (Measurement.processorNanoseconds, ContinuousClock.now)

@@ -21,8 +21,8 @@ struct Benchmark: Sendable {
     /// A case that repeats an operation and compares its time with that of baselines, in the same run.
     ///
     /// - Parameters:
-    ///   - unit: What the result is shown in.
-    ///   - goals: What should be reached.
+    ///   - unit: The unit in which the result is shown.
+    ///   - goals: The goals that the result should reach.
     ///   - prepare: Sets up, outside the timing.
     init(
         _ name: String,

@@ -11,7 +11,8 @@ struct PgBench {
 
     /// Returns how often the script runs in a second, on so many connections, each statement prepared.
     ///
-    /// - Parameter count: How often it is run. Not for how long: the alarm that would end it is blocked in our children.
+    /// - Parameter count: The number of runs of the script. A duration would not do: the alarm that would end it is
+    ///   blocked in our children.
     func rate(clients: Int, count: Int) throws -> Double {
         let file = FileManager.default.temporaryDirectory.appending(path: "pgbench-\(UUID().uuidString)")
         try Data(self.script.utf8).write(to: file)

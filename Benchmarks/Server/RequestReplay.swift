@@ -18,7 +18,7 @@ final class RequestReplay {
     ///
     /// - Parameters:
     ///   - lists: Requests to this machine. Those of one list follow each other; the lists are sent side by side.
-    ///   - port: Where to, whatever the requests say.
+    ///   - port: The port to connect to, whatever the requests say.
     init(_ lists: [[HTTPRequest]], port: UInt16) throws {
         for list in lists {
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -50,7 +50,7 @@ final class RequestReplay {
 
     /// Sends all, and returns when the last response has come.
     ///
-    /// - Throws: When one is no success.
+    /// - Throws: An error when a response is no success.
     func run() throws {
         for index in self.lanes.indices { try self.sendNext(on: index) }
         var polled = self.lanes.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
@@ -66,7 +66,7 @@ final class RequestReplay {
         }
     }
 
-    /// - Returns: Whether there was one more.
+    /// - Returns: `true` if there was one more.
     @discardableResult
     private func sendNext(on index: Int) throws -> Bool {
         guard let request = self.lanes[index].requests.popFirst() else { return false }
@@ -75,7 +75,7 @@ final class RequestReplay {
         return true
     }
 
-    /// - Returns: Whether the response is whole.
+    /// - Returns: `true` if the response is whole.
     private func receive(on index: Int) throws -> Bool {
         try withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { buffer in
             let count = recv(self.lanes[index].descriptor, buffer.baseAddress, buffer.count, 0)

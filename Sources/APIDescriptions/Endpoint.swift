@@ -21,8 +21,8 @@ package struct Endpoint<Input: Sendable, Output: Sendable>: Routable {
     }
 
     /// - Parameters:
-    ///   - parts: What it takes, in the order of `Input`.
-    ///   - description: What callers are told beside that.
+    ///   - parts: The parts of a request, in the order of `Input`.
+    ///   - description: The rest of the description for callers; the query and the body of `parts` are added to it.
     package init<each Part: Sendable>(
         _ method: String,
         _ path: String,
@@ -72,7 +72,7 @@ package struct Endpoint<Input: Sendable, Output: Sendable>: Routable {
         }
     }
 
-    /// - Parameter arguments: What stands in place of the segments in braces, in their order.
+    /// - Parameter arguments: The values of the segments in braces, in the order of the path.
     package func arguments(_ arguments: [String]) -> [String: String] {
         let names = self.segments.compactMap { if case .argument(let name) = $0 { name } else { nil } }
         return Dictionary(zip(names, arguments)) { first, _ in first }

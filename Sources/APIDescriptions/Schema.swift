@@ -13,7 +13,7 @@ package indirect enum Schema: Sendable {
     /// Milliseconds since 1970.
     case timestamp
     case list(of: Schema)
-    /// - Parameter others: What members of other names hold; `nil` when there may be none.
+    /// - Parameter others: The form of members of other names; `nil` when there may be none.
     case object([Member], others: Schema?)
     /// A form that the description shows once, under a name of its own.
     case named(String, Schema)

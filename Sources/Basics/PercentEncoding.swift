@@ -2,7 +2,7 @@
 public enum PercentEncoding {
     /// Returns `text` with all of its bytes encoded but ASCII letters, digits, and those of `plain`.
     ///
-    /// - Parameter plain: What RFC 3986 leaves unreserved, unless said otherwise.
+    /// - Parameter plain: The other characters that stay as they are; by default those that RFC 3986 leaves unreserved.
     public static func encode(_ text: String, leaving plain: String = "-._~") -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         let bytes = text.utf8.flatMap { byte -> [UInt8] in

@@ -8,8 +8,8 @@ package enum CloudAPI {
     /// Describes a call.
     ///
     /// - Parameters:
-    ///   - isOurs: Whether no real server has it.
-    ///   - fills: Whether it can be refused because the server is full.
+    ///   - isOurs: `true` if no real server has the call.
+    ///   - fills: `true` if the call can be refused because the server is full.
     static func endpoint<each Part: Sendable, Output>(
         _ method: String,
         _ path: String,

@@ -9,7 +9,7 @@ package enum ChildProcess {
     /// When the task is canceled, the command gets the signal that this program got, once, and the call waits for its end.
     ///
     /// - Parameters:
-    ///   - environment: What is added to this program's.
+    ///   - environment: Variables that are added to this program's environment.
     ///   - removed: The names of what the command gets none of, whatever this program has.
     ///   - input: Its standard input, if that is not this program's.
     ///   - descriptors: The descriptors of this program that it gets under the same numbers.

@@ -19,7 +19,7 @@ package struct CommandLineProgram: Sendable {
     /// - Parameters:
     ///   - commonOptions: Options of every command, beside `--json` and `--help`.
     ///   - environment: The environment variables that it reads.
-    ///   - version: What `--version` shows.
+    ///   - version: The text that `--version` shows.
     ///   - cleanUp: Runs before the process ends by force.
     package init(
         summary: String,

@@ -23,7 +23,7 @@ package struct SiblingProgram: Sendable {
     ///
     /// - Parameters:
     ///   - rest: The words of the caller.
-    ///   - isBare: Whether they are all, without those that select the command.
+    ///   - isBare: `true` if `rest` is passed on alone, without the words that select the command.
     func takeOver(with rest: [String], isBare: Bool = false) -> String {
         let words = ([self.shownName] + (isBare ? [] : self.words) + rest).map { strdup($0) }
         defer { for word in words { free(word) } }

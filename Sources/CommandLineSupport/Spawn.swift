@@ -18,7 +18,7 @@ package enum Spawn {
     ///
     /// - Parameters:
     ///   - removed: The names of variables that are left out.
-    ///   - added: What is there besides, or instead.
+    ///   - added: Variables that are added, or that replace those of the same name.
     package static func environment(
         removing removed: Set<String> = [],
         adding added: [String: String] = [:]
@@ -36,8 +36,8 @@ package enum Spawn {
     /// - Parameters:
     ///   - words: The program, which is looked for in `PATH`, and its arguments.
     ///   - environment: All that the program gets, as ``environment(removing:adding:)`` returns it.
-    ///   - descriptors: Which of this process's descriptors become which of the program's.
-    ///   - leadsGroup: Whether the program leads a group of its own, to be ended with all that it starts.
+    ///   - descriptors: Pairs of a descriptor of this process and the number under which the program gets it.
+    ///   - leadsGroup: `true` if the program leads a group of its own, to be ended with all that it starts.
     package static func start(
         _ words: [String],
         environment: [[CChar]],

@@ -17,7 +17,7 @@ public final class Coalescer<Value: Sendable>: Sendable {
     ///
     /// The work runs at the priority of its most urgent waiter.
     ///
-    /// - Throws: what the work throws, or `CancellationError` as soon as the calling task is canceled.
+    /// - Throws: The error of the work, or `CancellationError` as soon as the calling task is canceled.
     public func run(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try Task.checkCancellation()
         let (task, subscription) = self.current.withLock { current in

@@ -1,7 +1,7 @@
 /// Runs `body` until a deadline, and cancels it then.
 ///
-/// - Returns: What `body` returns, or `nil` when the deadline passed first.
-/// - Throws: What `body` throws; `CancellationError` when the calling task is canceled.
+/// - Returns: The value of `body`, or `nil` when the deadline passed first.
+/// - Throws: The error of `body`; `CancellationError` when the calling task is canceled.
 public func withDeadline<Result: Sendable>(
     _ deadline: Duration,
     on clock: ServiceClock,

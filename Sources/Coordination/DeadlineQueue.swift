@@ -72,7 +72,7 @@ public struct DeadlineQueue<Time: Comparable & Sendable, Key: Hashable & Sendabl
 
     /// Changes a value, which keeps its deadline.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: `true` if there was one.
     @discardableResult
     @inlinable public mutating func update(_ key: Key, _ change: (inout Value) -> Void) -> Bool {
         guard let index = self.entries.index(forKey: key) else { return false }

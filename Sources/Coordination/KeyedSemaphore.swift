@@ -20,7 +20,7 @@ public final class KeyedSemaphore: Sendable {
 
     /// Creates a semaphore.
     ///
-    /// - Parameter width: How many tasks of each key have a turn at once.
+    /// - Parameter width: The number of tasks of each key that have a turn at once.
     public init(width: Int = 1) {
         self.width = width
     }

@@ -121,7 +121,7 @@ public final class SharedTask<Value: Sendable>: Sendable {
 
     /// Waits for the work on a subscription from ``join()``.
     ///
-    /// - Throws: what the work throws, or `CancellationError` as soon as the calling task is canceled.
+    /// - Throws: The error of the work, or `CancellationError` as soon as the calling task is canceled.
     public func value(for subscription: Subscription) async throws -> Value {
         self.escalate(to: Task.currentPriority)
         return try await withTaskPriorityEscalationHandler {
@@ -135,7 +135,7 @@ public final class SharedTask<Value: Sendable>: Sendable {
         }
     }
 
-    /// - Returns: What the wait ends with at once.
+    /// - Returns: The result with which the wait ends at once; `nil` when the waiter was kept.
     private func register(_ waiter: Waiter<Value>, for subscription: Subscription) -> Result<Value, any Error>? {
         self.state.withLock { state in
             // A cancellation handler that ran before has given the subscription up.

@@ -23,7 +23,7 @@ public enum UncancellableTask {
 
     /// Runs `work` in a task of its own and waits for it, until the calling task is canceled.
     ///
-    /// - Throws: What `work` throws, or `CancellationError` at once when the caller is canceled; `work` then goes on.
+    /// - Throws: The error of `work`, or `CancellationError` at once when the caller is canceled; `work` then goes on.
     public static func run<Value: Sendable>(
         _ work: @escaping @Sendable (Caller) async throws -> Value
     ) async throws -> Value {
@@ -37,7 +37,7 @@ public enum UncancellableTask {
     ///
     /// Until it calls ``Caller/begin()``, such as while it waits for its turn, `work` is canceled with its caller.
     ///
-    /// - Throws: What `work` throws, or `CancellationError` at once when the caller is canceled.
+    /// - Throws: The error of `work`, or `CancellationError` at once when the caller is canceled.
     public static func runOnceBegun<Value: Sendable>(
         _ work: @escaping @Sendable (Caller) async throws -> Value
     ) async throws -> Value {

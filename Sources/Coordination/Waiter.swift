@@ -33,7 +33,7 @@ private let lastWaiterID = Atomic<UInt64>(0)
 ///   - enter: Keeps the waiter and returns `nil`, or returns what the wait ends with at once.
 ///   - leave: Called when the task is canceled. Takes the waiter of this number out of the state that keeps it; returns
 ///     `nil` when it is not there: it was resumed before, or has not come yet.
-/// - Throws: What the waiter is resumed with, or `CancellationError`.
+/// - Throws: The error that the waiter is resumed with, or `CancellationError`.
 public func withWaiter<Value: Sendable>(
     enter: (Waiter<Value>) -> Result<Value, any Error>?,
     leave: @Sendable (UInt64) -> Waiter<Value>?
@@ -68,7 +68,7 @@ extension Mutex {
     ///   - entered: Called afterwards, without the lock.
     ///   - leave: Called under the lock when the task is canceled. Takes the waiter of this number out of the state; returns
     ///     `nil` when it is not there.
-    /// - Throws: What the waiter is resumed with, or `CancellationError`.
+    /// - Throws: The error that the waiter is resumed with, or `CancellationError`.
     public func wait<Result: Sendable>(
         enter: (inout Value, Waiter<Result>) -> Swift.Result<Result, any Error>?,
         entered: () -> Void = {},

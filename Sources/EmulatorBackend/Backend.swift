@@ -63,8 +63,8 @@ package struct Backend: Sendable {
 
     /// Responds to a request below `/pa`, `/api` or `/v2`; to any other with 404 in the shape of the API's errors.
     ///
-    /// - Parameter clockSkew: How many seconds the clock that this request sees is fast. Nothing falls due by it: operations
-    ///   expire, codes lapse and replays are forgotten by `now` alone.
+    /// - Parameter clockSkew: The number of seconds by which the clock that this request sees is fast. Nothing falls
+    ///   due by it: operations expire, codes lapse and replays are forgotten by `now` alone.
     package mutating func reply(
         to request: ReceivedRequest,
         from caller: Caller = .network,
@@ -177,7 +177,7 @@ package struct Backend: Sendable {
 
     /// Adds a template, or replaces the one of its name, until the state is replaced.
     ///
-    /// - Throws: When there is no room for one more, or when an operation that waits could not be shown any more.
+    /// - Throws: A refusal when there is no room for one more, or when a waiting operation would not fit the template.
     package mutating func insert(_ template: OperationTemplate) throws(Refusal) {
         guard self.operationTemplates[template.name] != nil || self.operationTemplates.count < self.capacity.templates
         else {
@@ -192,7 +192,7 @@ package struct Backend: Sendable {
 
     /// Removes a template, until the state is replaced.
     ///
-    /// - Throws: When there is none, or when an operation that waits is made from it.
+    /// - Throws: A refusal when there is none, or when an operation that waits is made from it.
     package mutating func removeTemplate(_ name: String) throws(Refusal) {
         guard self.operationTemplates[name] != nil else {
             throw Refusal(404, "ERROR_NOT_FOUND", "There is no such template")

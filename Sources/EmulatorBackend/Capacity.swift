@@ -11,7 +11,7 @@ extension Backend {
 
     /// Throws `CAPACITY_EXCEEDED` when the state has no room for what a request may add.
     ///
-    /// - Returns: What the request adds to ``BackendState/storedBytes`` when it is granted.
+    /// - Returns: The number of bytes that the request adds to ``BackendState/storedBytes`` when it is granted.
     func reserveCapacity(for addition: Addition, _ context: RequestContext) throws(Refusal) -> Int {
         let sent = context.request.body.count + context.request.rawQuery.utf8.count
         let added: Int

@@ -55,7 +55,7 @@ extension Refusal {
 
     /// A member of the request that is not of its form.
     ///
-    /// - Parameter remarks: What else the caller should know.
+    /// - Parameter remarks: Further hints for the caller, which follow in the message.
     package static func invalid(_ objection: Schema.Objection, beside remarks: [String] = []) -> Self {
         var refusal = Self.invalidRequest(([objection.message] + remarks).joined(separator: "; "))
         refusal.violations = [objection]
@@ -64,7 +64,7 @@ extension Refusal {
 
     /// A member of the request that cannot be taken.
     ///
-    /// - Parameter hint: What is wrong, after the name of the member.
+    /// - Parameter hint: The mistake, in words that follow the name of the member.
     static func invalid(_ member: String, _ hint: String, value: JSONValue? = nil) -> Self {
         .invalid(Schema.Objection(member: member, hint: hint, value: value))
     }

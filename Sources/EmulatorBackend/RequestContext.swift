@@ -64,7 +64,7 @@ struct RequestContext {
 
     /// Refuses a body of another form.
     ///
-    /// - Parameter isStrict: Whether to refuse also what a real server would ignore.
+    /// - Parameter isStrict: `true` if members that a real server would ignore are refused too.
     mutating func check(_ body: RouteDescription.Body, isStrict: Bool) throws(Refusal) {
         guard body.isRequired || !self.request.body.isEmpty else { return }
         var content = JSONValue.object(try self.json())
@@ -181,7 +181,7 @@ extension JSONObject {
         Dictionary(self.members.map { ($0.key, $0.value) }) { _, last in last }
     }
 
-    /// - Throws: When the member is given twice: its meaning would depend on the reader.
+    /// - Throws: A refusal when the member is given twice: its meaning would depend on the reader.
     private func present(_ name: String) throws(Refusal) -> JSONValue? {
         var found: JSONValue?
         for member in self.members where member.key.isExactly(name) {

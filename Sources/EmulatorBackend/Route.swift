@@ -27,9 +27,9 @@ extension Backend {
         /// An endpoint that devices call.
         ///
         /// - Parameters:
-        ///   - access: What a request must show.
-        ///   - body: What it takes. Devices may send members that are not described, as real servers let them.
-        ///   - response: What it gives.
+        ///   - access: The proof that a request must show.
+        ///   - body: The body of a request. Devices may send members that are not described, as real servers let them.
+        ///   - response: The form of the response.
         static func device(
             _ method: String,
             _ path: String,

@@ -48,8 +48,8 @@ package final class HTTPServer: Sendable {
     /// Listens. Requests wait for ``run(_:)``.
     ///
     /// - Parameters:
-    ///   - certificate: What the server shows in TLS handshakes; `nil` serves plain HTTP.
-    ///   - clock: What the patience with clients is measured by.
+    ///   - certificate: The certificate that the server shows in TLS handshakes; `nil` serves plain HTTP.
+    ///   - clock: The clock that measures how long the server waits for clients.
     package init(
         host: String,
         port: UInt16,

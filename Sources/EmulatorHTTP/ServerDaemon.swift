@@ -19,7 +19,7 @@ final class ServerDaemon: Sendable {
     private let context: ServerContext
     private let handle: Mutex<Handle?>
 
-    /// - Parameter certificate: What the server shows in TLS handshakes; `nil` serves plain HTTP.
+    /// - Parameter certificate: The certificate that the server shows in TLS handshakes; `nil` serves plain HTTP.
     init(
         socket: ListeningSocket,
         certificate: SelfSignedCertificate?,

@@ -62,7 +62,7 @@ final class ServerExchange: Sendable {
         }
     }
 
-    /// - Parameter stream: Where the body is written to, when the response's body is one that is produced.
+    /// - Parameter stream: The stream that the body is written to, when the response produces its body piece by piece.
     func respond(with response: ServerResponse, stream: BodyStream? = nil) {
         self.state.withLock { state in
             guard case .awaitingResponse = state.phase else { return }

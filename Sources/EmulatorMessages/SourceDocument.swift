@@ -9,7 +9,7 @@ package struct SourceDocument: Sendable {
 
     /// Reads a document of a form.
     ///
-    /// - Throws: What is wrong first. No object may have a member twice, also where the form leaves members open.
+    /// - Throws: The first mistake. No object may have a member twice, also where the form leaves members open.
     package init(parsing bytes: [UInt8], as schema: Schema) throws(DocumentMistake) {
         do {
             self.document = try JSONDocument(parsing: bytes, limits: JSONLimits(maximumDepth: 64))

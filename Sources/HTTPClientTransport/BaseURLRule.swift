@@ -20,7 +20,7 @@ package struct BaseURLRule {
 
     /// Returns an address without slashes at its end.
     ///
-    /// - Parameter name: What the caller knows the address by, for the message.
+    /// - Parameter name: The caller's name for the address, such as `baseURL`, for the message.
     package func validated(_ baseURL: String, _ name: String) throws(Mistake) -> String {
         func mistake(_ what: String) -> Mistake { Mistake(message: "\(name): \(what)") }
         guard baseURL.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let url = URLComponents(string: baseURL) else {

@@ -64,8 +64,8 @@ package struct QuestionReceipt: Sendable, Hashable {
     /// Records a question, with a new salt.
     ///
     /// - Parameters:
-    ///   - questions: What each person was asked, in the form that is digested.
-    ///   - answers: What the server said of each person's operation.
+    ///   - questions: The question to each person, in the form that is digested.
+    ///   - answers: The server's answer about each person's operation.
     package init(
         _ facts: Facts,
         completes: UInt64? = nil,

@@ -1,7 +1,7 @@
 extension ReceiptChain {
     /// Adds all lines of a file, and hands each on.
     ///
-    /// - Returns: How many bytes follow the last whole line, in the last file.
+    /// - Returns: The number of bytes after the last whole line; 0 in any file but the last.
     /// - Throws: ``ReceiptFault``, or when the file cannot be read.
     mutating func add(
         _ file: inout ReceiptFile,

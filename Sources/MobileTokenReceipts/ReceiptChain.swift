@@ -40,7 +40,7 @@ package struct ReceiptChain: Sendable, Equatable {
 
     /// Adds a line.
     ///
-    /// - Throws: why it does not follow; nothing is added then.
+    /// - Throws: The reason why the line does not follow; nothing is added then.
     @discardableResult
     package mutating func add(_ bytes: [UInt8]) throws(ReceiptFault.Reason) -> ReceiptLine {
         let line = try ReceiptLine(parsing: bytes)

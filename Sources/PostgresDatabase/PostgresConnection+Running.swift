@@ -52,7 +52,7 @@ extension PostgresConnection {
     /// Runs `body` as one transaction of several round trips. The server undoes it when the next one does not come in time, as
     /// of a process that is frozen: others would wait for its locks.
     ///
-    /// - Throws: What `body` throws, and then nothing was changed; otherwise as ``run(_:_:)``.
+    /// - Throws: The error of `body`, and then nothing was changed; otherwise as ``run(_:_:)``.
     @discardableResult
     package func transaction<Result>(_ body: (borrowing PostgresTransaction) throws -> Result) throws -> Result {
         try self.exchange(
@@ -139,7 +139,7 @@ extension PostgresConnection {
 
     /// Sends statements, and reads all results up to the point at which the server says that it is done.
     ///
-    /// - Parameter deadline: When the connection counts as lost; `nil` goes by the options.
+    /// - Parameter deadline: The time at which the connection counts as lost; `nil` goes by the options.
     @discardableResult
     func exchange(
         _ statements: [PostgresStatement],

@@ -27,8 +27,8 @@ package final class PostgresPool: Sendable {
     private let idle: Mutex<[PostgresSession]>
 
     /// - Parameters:
-    ///   - listens: Whether the connections may have heard something while nobody used them. Otherwise that is the
-    ///   server's farewell, and another connection is made.
+    ///   - listens: `true` if a connection may have received something while nobody used it. Otherwise that is the
+    ///     server's farewell, and another connection is made.
     ///   - check: Makes sure of a new connection before anybody uses it.
     package init(
         size: Int,
@@ -47,9 +47,9 @@ package final class PostgresPool: Sendable {
 
     /// Runs `body` with a connection, on the connection's own queue, where it may block.
     ///
-    /// - Parameter isCancelable: Whether the statement under way is given up when the task is canceled. One that changes
-    ///   something is better waited for: it may be committed by then.
-    /// - Throws: What `body` throws, ``PostgresError/Kind/unreachable`` after the time that connecting may take, and
+    /// - Parameter isCancelable: `true` if the statement under way is given up when the task is canceled. One that
+    ///   changes something is better waited for: it may be committed by then.
+    /// - Throws: The error of `body`, ``PostgresError/Kind/unreachable`` after the time that connecting may take, and
     ///   `CancellationError` when the task is canceled before `body` begins.
     package func withConnection<Result: Sendable>(
         isCancelable: Bool = false,

@@ -5,7 +5,7 @@ enum NameRule {
 
     /// Refuses a name that could not be kept, or shown, as it is.
     ///
-    /// - Parameter kind: What is named, for the message.
+    /// - Parameter kind: The kind of thing that is named, for the message.
     /// - Throws: ``MobileTokenError/Code/invalidName``.
     static func check(_ name: String, of kind: StaticString) throws(MobileTokenError) {
         guard (1...Self.maximumByteCount).contains(name.utf8.count) else {

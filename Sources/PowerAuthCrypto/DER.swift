@@ -22,7 +22,7 @@ package enum DER {
 
     /// Returns `der` in PEM.
     ///
-    /// - Parameter label: What stands after `BEGIN` and `END`.
+    /// - Parameter label: The words after `BEGIN` and `END`, such as `PUBLIC KEY`.
     package static func pem(_ der: [UInt8], label: String) throws(CryptoError) -> String {
         guard let buffer = BIO_new(BIO_s_mem()) else { throw CryptoError.last(.libcrypto(operation: "BIO_new")) }
         defer { BIO_free(buffer) }

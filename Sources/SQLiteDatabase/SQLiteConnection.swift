@@ -35,9 +35,9 @@ package final class SQLiteConnection {
     ///
     /// - Parameters:
     ///   - path: The file. A relative path is resolved once, here.
-    ///   - access: What may be done with it.
-    ///   - lockTimeout: How long a statement waits while another connection holds the lock that it needs, approximately.
-    ///     Zero fails at once.
+    ///   - access: The permitted use of the file.
+    ///   - lockTimeout: The approximate time for which a statement waits while another connection holds the lock that
+    ///     it needs. Zero fails at once.
     ///   - vfs: The name of a registered SQLite VFS; `nil` is the usual one.
     /// - Throws: ``SQLiteError``. That the file is no database shows only when it is first read.
     package init(
@@ -118,7 +118,7 @@ package final class SQLiteConnection {
 
     /// Runs `body` as one transaction that holds the write lock from its first read to its end.
     ///
-    /// - Throws: What `body` throws, or the failure of the commit. Nothing was written then.
+    /// - Throws: The error of `body`, or the failure of the commit. Nothing was written then.
     package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
         try self.run("BEGIN IMMEDIATE")
         do {

@@ -11,7 +11,7 @@ actor FailedSpaces {
     private var failed: [Emulator.SpaceSummary] = []
     private var names: Set<String> = []
 
-    /// - Parameter folder: Where they are written to, if anywhere.
+    /// - Parameter folder: The path of the folder that they are written to; `nil` when they are not written.
     init(folder: String?) { self.folder = folder }
 
     /// Writes what is known of a space; what cannot be written is said, and ends nothing.

@@ -119,8 +119,8 @@ final class Certificate: Sendable {
     /// Makes a certificate that is valid for two days, and signed by itself.
     ///
     /// - Parameters:
-    ///   - authority: What signs it in place of itself.
-    ///   - days: For how long the authority's signature is valid; less than 0 when it is over.
+    ///   - authority: The certificate that signs it in place of itself.
+    ///   - days: The number of days for which the authority's signature is valid; less than 0 when it is over.
     init(
         names: String = "IP:127.0.0.1",
         password: String? = nil,

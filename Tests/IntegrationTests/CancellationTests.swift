@@ -204,7 +204,7 @@ import TestSupport
 
     /// Starts a call on a new activation, has it cancelled, and looks whether all is in order.
     ///
-    /// - Returns: Whether nothing of the SDK holds the activation and its service any more.
+    /// - Returns: A check that is `true` if nothing of the SDK holds the activation and its service any more.
     private func run(
         _ call: Call,
         on emulator: Emulator,

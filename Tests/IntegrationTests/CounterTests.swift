@@ -18,7 +18,7 @@ import TestSupport
         /// What the signature throws, which is sent once unless it throws.
         var error: MobileTokenError.Code?
 
-        /// - Parameter distance: How far the client is ahead; negative when the server is.
+        /// - Parameter distance: The number of steps by which the client is ahead; negative when the server is.
         static func afterAStatus(distance: Int) -> Self {
             switch distance {
             case -25 ... -20: Self(result: .rolledBack, distance: distance, error: .stateRolledBack)

@@ -19,7 +19,7 @@ import TestSupport
 
     /// Approves a payment, whose answer is lost, and then a login.
     ///
-    /// - Returns: What the receipts say of each.
+    /// - Returns: The result of each decision, as its receipt states it.
     private func decideTwice(
         _ accident: Accident,
         after pause: Duration = .zero,

@@ -20,7 +20,8 @@ package final class FaultProxy: Sendable {
 
     /// Opens a port for connections to another one.
     ///
-    /// - Parameter namespace: Where clients find it, at every address that there is; with none, on the loopback interface.
+    /// - Parameter namespace: The network namespace of the port, open there at every address; `nil` opens it on
+    ///   loopback alone.
     package init(to target: Int, in namespace: NetworkNamespace? = nil) throws {
         let listener =
             if let namespace {
@@ -152,7 +153,7 @@ private final class Core: Sendable {
 
 /// Sockets of the loopback interface.
 package enum LoopbackSocket {
-    /// - Parameter everywhere: Whether at all addresses, as a namespace that nobody else is in may have it.
+    /// - Parameter everywhere: `true` if it listens at all addresses, as is safe in a namespace that nobody else is in.
     package static func listening(everywhere: Bool = false) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         try self.withAddress(port: 0, everywhere ? INADDR_ANY : INADDR_LOOPBACK) { address, length in

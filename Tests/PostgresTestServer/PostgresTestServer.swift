@@ -93,7 +93,7 @@ package final class PostgresTestServer: Sendable {
 
     /// A connection string, as the superuser.
     ///
-    /// - Parameter overTCP: Whether through the loopback interface, not through a socket in the folder.
+    /// - Parameter overTCP: `true` to connect through the loopback interface, not through a socket in the folder.
     package func connectionString(overTCP: Bool = false) -> String {
         "host=\(overTCP ? "127.0.0.1" : self.folder) port=\(self.port) user=postgres dbname=postgres"
     }

@@ -154,7 +154,8 @@ struct Database {
         self.handoverRequests.removeAll { $0.node == number }
     }
 
-    /// - Returns: Whether the node may sign now, and whether it has its lease; `nil` when there is no such activation.
+    /// - Returns: The pair `isTaken` (the node may sign now) and `hasLease` (it has its lease); `nil` when there is no
+    ///   such activation.
     mutating func acquire(
         _ activationID: String,
         for number: Int64,

@@ -105,7 +105,7 @@ struct Judge {
 
     /// The row of an activation is an older one again.
     ///
-    /// - Parameter limit: Until when a change may be made from it of which a failed attempt comes; `nil` for whenever.
+    /// - Parameter limit: The end of the time in which a change from it may lead to a failed attempt; `nil` for no end.
     mutating func wentBack(_ activationID: String, to moves: UInt64, failsUntil limit: Int64?) {
         self.count("times that a row went back")
         self.returns[activationID, default: 0] += 1

@@ -169,7 +169,7 @@ final class World: @unchecked Sendable {
 
     /// Runs until a condition holds, for so long at most.
     ///
-    /// - Returns: Whether it holds.
+    /// - Returns: `true` if it holds at the end.
     @discardableResult
     private func runUntil(_ duration: Duration, _ isDone: @escaping () -> Bool) -> Bool {
         let end = self.simulator.now + duration.nanoseconds
@@ -313,7 +313,7 @@ final class World: @unchecked Sendable {
         self.rowWentBack(from: now, to: row)
     }
 
-    /// - Parameter limit: Until when somebody may have signed from the older state.
+    /// - Parameter limit: The end of the time in which somebody may have signed from the older state; `nil` for no end.
     private func rowWentBack(from now: LoadedRow?, to row: LoadedRow, failsUntil limit: Int64? = nil) {
         let id = row.sealed.activationID
         guard now?.tag != row.tag, let old = try? self.sealing.open(row.sealed) else { return }
@@ -863,7 +863,7 @@ final class World: @unchecked Sendable {
 
     /// Has the database do something, over a line with trouble.
     ///
-    /// - Parameter mayBeUnknown: Whether an answer that is lost leaves the outcome unknown.
+    /// - Parameter mayBeUnknown: `true` if the outcome is unknown when the answer is lost.
     func askDatabase<Answer: Sendable>(
         _ name: String,
         mayBeUnknown: Bool,

@@ -5,7 +5,7 @@ package import Glibc
 package struct SpawnAttributes: ~Copyable {
     package var raw = posix_spawnattr_t()
 
-    /// - Parameter leadsGroup: Whether the program leads a group of its own, to be ended with all that it starts.
+    /// - Parameter leadsGroup: `true` if the program leads a group of its own, to be ended with all that it starts.
     package init(leadsGroup: Bool = false) {
         posix_spawnattr_init(&self.raw)
         var (none, all) = (sigset_t(), sigset_t())

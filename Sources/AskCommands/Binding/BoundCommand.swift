@@ -113,7 +113,7 @@ struct BoundCommand: Sendable {
     ///
     /// - Parameters:
     ///   - action: The bytes that were approved: what is run stands in them.
-    ///   - notAfter: When the approval is too old to be used.
+    ///   - notAfter: The time after which the approval is too old to be used.
     ///   - variables: The environment variables that it does not inherit.
     ///   - willStart: Called right before the command starts.
     /// - Returns: Its exit status.

@@ -80,7 +80,7 @@ enum OperationDecision {
 
     /// Counts a failed authentication on the operation that the request names.
     ///
-    /// - Throws: When there is none that waits: then real servers say that, and not that the authentication failed.
+    /// - Throws: A refusal when no such operation waits: real servers then say that, not that authentication failed.
     private static func countingFailure(
         of refusal: Refusal,
         _ bank: inout Backend,
@@ -171,7 +171,7 @@ private struct ApprovalRequest {
     let proximityCode: String?
     let mobileTokenData: JSONObject?
 
-    /// - Parameter keepsDeviceData: Whether the server knows of what devices tell of themselves.
+    /// - Parameter keepsDeviceData: `true` if the server keeps the data that devices send about themselves.
     init(_ context: RequestContext, keepsDeviceData: Bool) throws(Refusal) {
         guard let object = try context.optionalRequestObject() else {
             throw OperationDecision.notAuthenticated("the request object is missing")

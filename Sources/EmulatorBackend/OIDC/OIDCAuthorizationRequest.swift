@@ -19,7 +19,7 @@ struct OIDCAuthorizationRequest {
 
     /// Reads a request.
     ///
-    /// - Throws: When it does not show who is asking, so that leading back might help an attacker.
+    /// - Throws: A refusal when the request does not show who is asking, so that leading back might help an attacker.
     static func read(_ query: [(name: String, value: String)], _ provider: EmulatorOIDCProvider) throws(Refusal)
         -> Reading
     {
@@ -52,7 +52,7 @@ struct OIDCAuthorizationRequest {
 struct OIDCParameters {
     private let values: [ExactString: String]
 
-    /// - Throws: When one is given twice: which would count depends on the reader.
+    /// - Throws: A refusal when a parameter is given twice: which one counts would depend on the reader.
     init(_ pairs: [(name: String, value: String)]) throws(Refusal) {
         var values: [ExactString: String] = [:]
         for (name, value) in pairs where values.updateValue(value, forKey: ExactString(name)) != nil {

@@ -109,7 +109,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
 
     /// Binds the device's keys after the key exchange.
     ///
-    /// - Parameter commits: Whether the server side has nothing left to confirm.
+    /// - Parameter commits: `true` if the server side has nothing left to confirm: the activation is active at once.
     mutating func bind(_ device: DeviceBinding, _ description: Description, commits: Bool) {
         self.device = device
         self.name = description.name
@@ -213,7 +213,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
 
     /// Blocks it.
     ///
-    /// - Parameter expiration: When the block ends by itself, in version 4; `nil` for never.
+    /// - Parameter expiration: The time at which the block ends by itself, in version 4; `nil` for never.
     package mutating func block(reason: String, until expiration: Milliseconds? = nil) throws(Refusal) {
         guard self.status == .active || self.status == .blocked else { throw self.wrongState }
         guard expiration == nil || self.device?.version == .version4 else {

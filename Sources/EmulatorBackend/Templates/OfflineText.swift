@@ -9,7 +9,7 @@ enum OfflineText {
     ///
     /// A line break becomes the escape `\n`, whether LF or CR LF. A lone CR stays: it ends no line.
     ///
-    /// - Parameter separator: What ends a field, in the data of an operation.
+    /// - Parameter separator: The character that ends a field in an operation's data; `nil` for text without fields.
     static func escaped(_ string: String, separator: Unicode.Scalar? = nil) -> String {
         var escaped = String.UnicodeScalarView()
         var rest = string.unicodeScalars[...]

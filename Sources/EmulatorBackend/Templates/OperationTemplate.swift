@@ -35,7 +35,7 @@ package struct OperationTemplate: Sendable {
 
     /// Reads a template and fills it once in every language, so that a mistake shows at once and not in a request.
     ///
-    /// - Throws: What is wrong, with its line.
+    /// - Throws: The first mistake, with its line.
     package init(parsing json: some Sequence<UInt8>) throws(DocumentMistake) {
         let source = try SourceDocument(parsing: Array(json), as: .template)
         do { try self.init(source.value) } catch { throw source.mistake(error.message, at: error.place) }
@@ -43,7 +43,7 @@ package struct OperationTemplate: Sendable {
 
     /// Reads a template whose form was checked.
     ///
-    /// - Throws: What is wrong, with the way to it.
+    /// - Throws: The first mistake, with the way to it.
     package init(_ document: JSONValue) throws(DocumentMistake) {
         let object = document.object ?? [:]
         guard let name = object["name"]?.string, Self.isName(name) else {

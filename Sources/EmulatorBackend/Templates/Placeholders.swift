@@ -33,7 +33,7 @@ package struct Placeholders {
         return parts
     }
 
-    /// - Throws: When a placeholder begins in a string and does not end.
+    /// - Throws: A mistake when a placeholder begins in a string and does not end.
     static func checkEnds(in value: JSONValue) throws(DocumentMistake) {
         switch value {
         case .string(let string):
@@ -113,7 +113,7 @@ package struct Placeholders {
 
     /// Fills a string.
     ///
-    /// - Parameter escape: What to do to a parameter's value before it goes in.
+    /// - Parameter escape: Changes a parameter's value before it goes in.
     func fill(_ template: String, escape: (String) -> String = { $0 }) throws(DocumentMistake) -> String {
         try self.fill(Self.parts(of: template), escape: escape)
     }

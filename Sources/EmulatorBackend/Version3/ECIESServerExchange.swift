@@ -23,7 +23,7 @@ package struct ECIESServerExchange: Sendable {
 
     /// Decrypts the request.
     ///
-    /// - Throws: When anything at all is not as the client made it.
+    /// - Throws: An error when anything at all is not as the client made it.
     package mutating func decryptRequest(_ request: ECIESRequest) throws(EncryptionError) -> [UInt8] {
         try self.checkMembers(of: request)
         let envelope = try self.envelope(of: request)

@@ -64,8 +64,8 @@ extension Backend.Route {
     /// Creates the route of an endpoint that the devices of activations call.
     ///
     /// - Parameters:
-    ///   - body: What it takes, unless bodies are encrypted.
-    ///   - response: What it gives, unless bodies are encrypted.
+    ///   - body: The body of a request, unless bodies are encrypted.
+    ///   - response: The form of the response, unless bodies are encrypted.
     ///   - refusal: Makes the refusal of an envelope that does not open.
     static func version4(
         _ endpoint: Version4.Endpoint,

@@ -14,7 +14,7 @@ extension Version4 {
 
         /// Decrypts the request.
         ///
-        /// - Throws: When anything at all is not as the client made it.
+        /// - Throws: An error when anything at all is not as the client made it.
         package mutating func decryptRequest(_ request: EncryptedRequest) throws(EncryptionError) -> [UInt8] {
             guard request.temporaryKeyID == self.parameters.temporaryKeyID else { throw .wrongTemporaryKey }
             let envelope = try Envelope(parameters: self.parameters, nonce: request.nonce)

@@ -39,10 +39,10 @@ package struct CodeDiagnosis: Sendable, Equatable {
     private let keyNames: [String]
 
     /// - Parameters:
-    ///   - noun: What the version calls it: a signature or a code.
+    ///   - noun: The version's word for the code: a signature or a code.
     ///   - counter: The counter that the server expects.
     ///   - past: The counters before that one.
-    ///   - beyond: How many counters are tried that are too far ahead to be right.
+    ///   - beyond: The number of counters to try that are too far ahead to be right.
     ///   - compare: Returns whether the component of each factor is right, for keys and a counter.
     init<Counter: ForwardCounter>(
         of noun: String,

@@ -5,7 +5,7 @@ extension Backend {
     /// Returns what a wrong code would be right for: a client may have signed its data under another name, with another
     /// factor, or in the other order of signing and encrypting.
     ///
-    /// - Parameter isNear: Whether a component of the code matches: the data are the right ones then.
+    /// - Parameter isNear: `true` if a component of the code matches: the data are the right ones then.
     func hint(
         from trial: CodeTrial,
         isNear: Bool,

@@ -6,8 +6,8 @@ import PowerAuth
 extension ApprovalAgent {
     /// Signs and sends a decision.
     ///
-    /// - Returns: Why it failed; `nil` when the server has carried it out. ``MobileTokenError/decision`` tells what is known of its
-    ///   signature.
+    /// - Returns: The error of a decision that failed; `nil` when the server has carried it out.
+    ///   ``MobileTokenError/decision`` tells what is known of its signature.
     @concurrent
     nonisolated func send(
         _ verdict: Verdict,

@@ -11,7 +11,8 @@ extension ApprovalAgent {
     /// - Parameters:
     ///   - operationID: The operation's identifier.
     ///   - activationID: The activation that it is left by, where several of a fleet's list it; `nil` for the first that tells.
-    /// - Returns: Why it was left; `nil` when it was decided or is over instead, and when the run ends or the task is canceled.
+    /// - Returns: The reason for which it was left; `nil` when it was decided or is over instead, and when the run ends
+    ///   or the task is canceled.
     public nonisolated func leaveReason(of operationID: String, by activationID: String? = nil) async -> LeaveReason? {
         for await event in self.events() where event.operation?.id.isExactly(operationID) == true {
             guard activationID.map({ event.activationID.isExactly($0) }) ?? true else { continue }

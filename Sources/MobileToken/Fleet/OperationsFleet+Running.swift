@@ -134,7 +134,7 @@ extension OperationsFleet {
 
     /// Begins what may begin now.
     ///
-    /// - Returns: When to look again, unless something happens before.
+    /// - Returns: The time at which to look again, unless something happens before.
     private func begin(_ start: (FleetJob) -> Void) -> Duration {
         let now = self.now
         while let (id, _) = self.due.removeFirst(dueAt: now) { self.enqueue(id) }

@@ -70,7 +70,7 @@ package struct InboxPaging: Sendable {
     private var unreadableCount = 0
     private var firstIssue: DecodingIssue?
 
-    /// - Parameter isCompletedFirst: Whether every page is fetched before the first message is passed on.
+    /// - Parameter isCompletedFirst: `true` if every page is fetched before the first message is passed on.
     package init(isCompletedFirst: Bool = false) { self.isCompletedFirst = isCompletedFirst }
 
     package mutating func next() -> Step {

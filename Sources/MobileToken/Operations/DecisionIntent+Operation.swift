@@ -4,7 +4,7 @@ import PowerAuthProtocol
 extension DecisionIntent {
     /// Creates what a decision on an operation leaves in the receipts. A call by hand has neither a policy nor a second attempt.
     ///
-    /// - Parameter isComplete: Whether the review found the operation complete, if there was one.
+    /// - Parameter isComplete: `true` if the review found the operation complete; `nil` when there was no review.
     init(
         _ verdict: Verdict,
         on operation: some AuthorizableOperation,

@@ -45,7 +45,7 @@ extension OperationsService {
     ///   - id: The operation. One that the server does not list when it is asked counts as decided elsewhere.
     ///   - limit: The longest time to wait, on the service's clock.
     ///   - interval: The time between polls where no other runner polls: 7 s by default, 5 s at least.
-    /// - Returns: Why it left the list.
+    /// - Returns: The reason for which the operation left the list.
     /// - Throws: as ``waitForList(within:pollingEvery:where:)``.
     @discardableResult
     public func waitUntilDecided(

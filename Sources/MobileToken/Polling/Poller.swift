@@ -26,7 +26,7 @@ package final class Poller: Sendable {
     /// - Parameters:
     ///   - alarms: Those of the caller that steps the schedule, so that both count time from the same moment.
     ///   - random: Returns numbers in 0..<1 that spread polls.
-    ///   - canAskStatus: Whether the activation's status can be asked for.
+    ///   - canAskStatus: `true` if the activation's status can be asked for.
     package init(alarms: Alarms, random: @escaping @Sendable () -> Double, canAskStatus: Bool) {
         self.alarms = alarms
         self.random = random

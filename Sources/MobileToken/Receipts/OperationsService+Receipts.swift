@@ -14,9 +14,9 @@ extension OperationsService {
     ///   - since: Decisions without a receipt count only of operations that began then or later, by the bank's clock; `nil` is any
     ///     time.
     ///   - archive: Exported receipts to take in, such as those that the store does not have any more.
-    ///   - isSettling: Whether what is proved of open and unknown decisions is written into the receipts: that a signature decided
-    ///     nothing when the operation ended otherwise, and that it did when the server had followed the counter. That the
-    ///     operation ended as it was decided proves nothing by itself, and is never written.
+    ///   - isSettling: `true` if what is proved of open and unknown decisions is written into the receipts: that a
+    ///     signature decided nothing when the operation ended otherwise, and that it did when the server had followed
+    ///     the counter. That the operation ended as it was decided proves nothing by itself, and is never written.
     /// - Throws: ``MobileTokenError/Code/decisionsOpen``, ``MobileTokenError/Code/receiptsNotKept``, `ReceiptFault` for a changed
     ///   line of the archive, and what ``history(with:)`` throws.
     public func reconcileReceipts(

@@ -9,7 +9,7 @@ extension ReceiptReconciliation {
     ///   - receipts: All receipts that are kept where this activation decides, also of other activations: they may be the same
     ///     user's.
     ///   - activationID: The activation that fetched the history.
-    ///   - history: What the bank lists, whatever the order.
+    ///   - history: The operations that the bank lists, in any order.
     ///   - since: Decisions without a receipt count only of operations that began then or later, by the bank's clock; `nil` is any
     ///     time.
     ///   - earlier: The same receipts as they were before the history was asked for. What is not among them is not compared.

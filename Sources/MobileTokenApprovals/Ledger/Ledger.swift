@@ -226,7 +226,7 @@ struct Ledger: Sendable {
 
     /// Changes a question, if it still is as it was loaded.
     ///
-    /// - Returns: What is stored then, or `nil` when somebody else was quicker.
+    /// - Returns: The question as it is stored now; `nil` when somebody else changed it first.
     func swap(_ stored: Stored, to record: QuestionRecord) async throws -> Stored? {
         guard !stored.isForeign || record.state == .unknown || record.state == .settled else {
             throw ApprovalError(.ledgerWentBack, "The question was drafted in another life of the ledger")

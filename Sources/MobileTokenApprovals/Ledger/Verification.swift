@@ -100,8 +100,8 @@ enum ApprovalAge {
     ///
     /// - Parameters:
     ///   - answered: The server's time in the answer that was looked at last; without one, the desk's.
-    ///   - finalized: When the server says that it was approved.
-    ///   - lastPending: When the server last said that it was not.
+    ///   - finalized: The time of the approval, as the server states it.
+    ///   - lastPending: The latest time at which it was not approved, as the server states it.
     static func age(answered: Int64, finalized: Int64?, lastPending: Int64?) -> Int64? {
         guard let since = finalized ?? lastPending else { return nil }
         let age = answered.subtractingSaturated(since)

@@ -150,7 +150,7 @@ extension ApprovalDesk {
     ///   - audience: The name of what the approvals are for, such as `billing/production`; 1 to 255 printable characters of ASCII. One audience
     ///     has one ledger.
     ///   - cloud: The server that asks people. Give it pins, and credentials that cannot register devices.
-    ///   - ledger: What was asked, and how far it came.
+    ///   - ledger: The store of the questions that were asked, and of how far each came.
     ///   - configuration: Everything else.
     /// - Throws: ``ApprovalError/Code/ledgerFailed``, ``ApprovalError/Code/ledgerWentBack``, ``ApprovalError/Code/invalidRequest``.
     public convenience init(

@@ -125,9 +125,9 @@ public struct Approvers: Sendable, Hashable, Codable {
     /// Counts a vote.
     ///
     /// - Parameters:
-    ///   - approved: How many people approved.
-    ///   - lost: How many people cannot approve any more.
-    ///   - rejected: How many of these rejected.
+    ///   - approved: The number of people who approved.
+    ///   - lost: The number of people who cannot approve any more.
+    ///   - rejected: The number of people among the lost who rejected.
     func tally(approved: Int, lost: Int, rejected: Int) -> Tally {
         if rejected > 0, self.onRejection == .ends { return .impossible }
         if self.people.count - lost < self.needed { return .impossible }

@@ -10,7 +10,7 @@ extension CloudError {
     ///
     /// - Parameters:
     ///   - json: The body, where it can be read.
-    ///   - isRead: Whether the call changes nothing.
+    ///   - isRead: `true` if the call changes nothing.
     init?(_ response: HTTPResponse, _ json: JSONValue?, date: Date?, isRead: Bool) {
         let envelope = Envelope(json)
         guard envelope != nil || !(200..<300).contains(response.status) else { return nil }

@@ -3,7 +3,7 @@ import HTTPClientTransport
 extension CloudError {
     /// Returns the error for what a transport threw; a cancellation stays what it is.
     ///
-    /// - Parameter isRead: Whether the call changes nothing.
+    /// - Parameter isRead: `true` if the call changes nothing.
     static func transport(_ error: any Error, isRead: Bool) -> any Error {
         if error is CancellationError { return error }
         let failure = error as? HTTPTransportError

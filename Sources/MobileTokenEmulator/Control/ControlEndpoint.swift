@@ -9,7 +9,7 @@ extension Endpoint {
     ///
     /// - Parameters:
     ///   - name: Its name, where the one that follows from method and path would mislead.
-    ///   - needsCredentials: Whether it asks for the credentials on loopback too: what is read there holds keys or passwords.
+    ///   - needsCredentials: `true` if it asks for the credentials on loopback too: the answer holds keys or passwords.
     ///   - refusals: Statuses beside those that every call of its kind may have.
     static func control<each Part: Sendable>(
         _ method: String,

@@ -50,7 +50,7 @@ actor EmulatorCore {
     /// - Parameters:
     ///   - configuration: With a password.
     ///   - copied: The state of another server.
-    ///   - retention: How much of what has passed is kept.
+    ///   - retention: The part of the past that is kept.
     init(
         configuration: Emulator.Configuration,
         copying copied: WholeState? = nil,

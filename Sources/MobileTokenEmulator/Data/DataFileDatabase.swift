@@ -76,7 +76,7 @@ final class DataFileDatabase {
         }
     }
 
-    /// - Returns: How many bytes the documents have.
+    /// - Returns: The number of bytes of the documents that were written.
     private func apply(_ changes: DataFile.Changes) throws -> Int {
         var bytes = 0
         if let initial = changes.initial {

@@ -11,7 +11,7 @@ struct UnwrittenChanges: Sendable {
     private(set) var version: UInt64
     private var extent: Extent
 
-    /// - Parameter isWritten: Whether the file holds the state as it is.
+    /// - Parameter isWritten: `true` if the file holds the state as it is.
     init(isWritten: Bool) {
         self.version = isWritten ? 0 : 1
         self.extent = isWritten ? .objects([]) : .everything
@@ -19,7 +19,7 @@ struct UnwrittenChanges: Sendable {
 
     /// Notes which objects have changed.
     ///
-    /// - Parameter isKept: Whether there is a file that lacks them.
+    /// - Parameter isKept: `true` if there is a data file, which lacks these changes.
     mutating func note(_ changes: Set<StateKey>, isKept: Bool) {
         guard !changes.isEmpty else { return }
         self.version += 1

@@ -52,7 +52,7 @@ extension EmulatorCore {
 
     /// Puts a whole state back, as one change: what is under way for those of before is not noted afterwards.
     ///
-    /// - Parameter effects: What else follows, before anybody is told.
+    /// - Parameter effects: Further effects of the change, carried out before anybody is told of it.
     func restore(_ whole: WholeState, _ effects: @escaping Effects = { _ in }) async throws(EmulatorError) {
         let former = (self.time, self.faults, self.faultRandomness)
         (self.time, self.faults, self.faultRandomness) = (whole.time, whole.faults, whole.faultRandomness)

@@ -31,7 +31,7 @@ struct DeviceKeys: Sendable {
 extension DeviceKeys.Model {
     /// Creates the model of a new device.
     ///
-    /// - Throws: When the server speaks no such version, or does not offer the suite.
+    /// - Throws: An error when the server offers no suite of version 4, or not the requested one.
     init(_ request: Emulator.NewDevice, _ backend: Backend) throws(DeviceFailure) {
         let offered = backend.protocolRules.offeredSuites
         self.version = request.version

@@ -14,7 +14,8 @@ enum RequestPattern {
         return .init(member: "method", hint: "is none of HTTP's" + (hint.map { "; did you mean '\($0)'?" } ?? ""))
     }
 
-    /// - Parameter ofControlAPI: What is not done to the requests of the control API and of pages.
+    /// - Parameter ofControlAPI: The end of the objection to a path of the control API or of a page, such as
+    ///   `is never struck`.
     static func objection(toPath path: String, _ ofControlAPI: String) -> Schema.Objection? {
         guard ["/", "*", "?", "http://", "https://"].contains(where: { path.utf8.starts(with: $0.utf8) }) else {
             return .init(member: "path", hint: "begins with neither a slash nor * nor **, as '\(path)' does not")

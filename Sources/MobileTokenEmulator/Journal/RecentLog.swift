@@ -27,7 +27,7 @@ struct RecentLog<Element: Sendable>: Sendable {
 
     /// Appends what has the number ``nextID``.
     ///
-    /// - Parameter size: How many bytes it takes, about.
+    /// - Parameter size: The approximate size of the element, in bytes.
     mutating func append(_ element: Element, size: Int) {
         self.kept[self.nextID] = (element, size)
         self.lastID += 1

@@ -7,9 +7,9 @@ extension EmulatorCore {
     ///
     /// - Parameters:
     ///   - duration: The longest wait, by the clock that delays wait on.
-    ///   - limit: How many may follow the server at a time.
-    /// - Returns: What it finds at last, news or not.
-    /// - Throws: When too many wait already, or what `look` throws.
+    ///   - limit: The number of clients that may follow the server at a time.
+    /// - Returns: The last finding of `look`, news or not.
+    /// - Throws: A refusal when too many clients follow already, or the error of `look`.
     nonisolated func waiting<Found: Sendable>(
         _ duration: Duration,
         for kinds: Set<Emulator.Event.Kind>,

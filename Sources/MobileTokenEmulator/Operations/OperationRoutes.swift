@@ -119,7 +119,7 @@ extension EmulatorCore {
         return try await self.operation(id)
     }
 
-    /// - Parameter limit: How many may follow the server at a time.
+    /// - Parameter limit: The number of clients that may follow the server at a time.
     func operation(
         _ id: String,
         until milestone: Emulator.OperationSummary.Milestone,

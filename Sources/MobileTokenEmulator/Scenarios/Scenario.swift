@@ -13,7 +13,7 @@ struct Scenario: Sendable {
     /// The member of a request that it stands in; `nil` for a document of its own, whose mistakes are found by their lines.
     private var member: String?
 
-    /// - Throws: What is wrong first, with its line.
+    /// - Throws: A refusal that names the first mistake, with its line.
     init(parsing bytes: [UInt8]) throws(Refusal) {
         do { self.source = try SourceDocument(parsing: bytes, as: .scenario) } catch {
             throw .invalidRequest("\(error)")
@@ -22,7 +22,7 @@ struct Scenario: Sendable {
 
     /// - Parameters:
     ///   - value: A scenario within a request.
-    ///   - member: Where it stands there.
+    ///   - member: The member of the request that holds it.
     init(_ value: JSONValue, in member: String) throws(Refusal) {
         try self.init(parsing: value.serialized())
         self.member = member
@@ -31,8 +31,9 @@ struct Scenario: Sendable {
     /// Carries it out.
     ///
     /// - Parameter clock: Paces devices.
-    /// - Returns: What was made, as the cloud API shows it.
-    /// - Throws: What cannot be done, with its line; the trial is then half done, and must be dropped.
+    /// - Returns: The objects that were made, as the cloud API shows them.
+    /// - Throws: A refusal that names the step that cannot be done, with its line. The trial is then half done, and
+    ///   must be dropped.
     func apply(
         to trial: Trial,
         _ configuration: Emulator.Configuration,

@@ -64,7 +64,7 @@ extension ControlAPI {
 }
 
 extension EmulatorCore {
-    /// - Parameter document: What is wrong in it is refused with its line.
+    /// - Parameter document: The template as JSON. A mistake in it is refused, with its line.
     func addTemplate(_ document: [UInt8]) async throws -> OperationTemplate {
         let template: OperationTemplate
         do { template = try OperationTemplate(parsing: document) } catch { throw Refusal.invalidRequest(error.message) }

@@ -59,8 +59,8 @@ final class SpaceDirectory: Sendable {
     ///
     /// - Parameters:
     ///   - seed: Fixes what is random in it; of a server with a seed, each space has one anyway.
-    ///   - beginning: What it begins with; `nil` for what the configuration says, or nothing.
-    ///   - origin: Where the server is found.
+    ///   - beginning: The contents that the space begins with; `nil` for those that the configuration names, or none.
+    ///   - origin: The address of the server.
     func make(
         named name: String?,
         seed: UInt64?,

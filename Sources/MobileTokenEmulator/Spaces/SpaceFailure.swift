@@ -13,7 +13,7 @@ extension Emulator {
     ///
     /// A server of ``Configuration/keepsFailedSpaces`` then keeps the space: ``stop()`` leaves it as it is.
     ///
-    /// - Parameter reason: Why, for a person.
+    /// - Parameter reason: The reason for the failure, for a person to read.
     /// - Returns: `true` when the space stays.
     /// - Throws: ``EmulatorError`` of code `notFound` when the space is gone, or `refused` when this is none.
     @discardableResult

@@ -64,7 +64,7 @@ extension Emulator.PendingWork: Described {
 extension EmulatorCore {
     /// Waits until nothing is under way or due beside requests.
     ///
-    /// - Parameter limit: How many may follow the server at a time.
+    /// - Parameter limit: The number of clients that may follow the server at a time.
     /// - Returns: The work that waits for a later time.
     func waitUntilIdle(
         within duration: Duration,

@@ -167,7 +167,7 @@ extension PostgresFleetMembership: ListSharingMembership {
 enum FleetTables {
     /// Makes known that a node polls, which it does while it reads every activation that is stored.
     ///
-    /// - Returns: What it owns, how many nodes poll, and whether it is one of them.
+    /// - Returns: The buckets that the node owns, the number of nodes that poll, and `true` if it is one of them.
     static func look(
         as lease: NodeLease,
         reading newestFormat: RecordFormat,

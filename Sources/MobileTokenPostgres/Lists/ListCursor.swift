@@ -48,7 +48,7 @@ struct ListCursor: Sendable, Equatable {
 
     /// Takes in a page.
     ///
-    /// - Parameter isFull: Whether there may be another one.
+    /// - Parameter isFull: `true` if the page is full, so that another one may follow.
     mutating func apply(_ places: [ListPlace], at now: ListHorizon, isFull: Bool) -> Step {
         if let before = self.horizon ?? self.last, before.incarnation != now.incarnation || before.next > now.next {
             self = ListCursor()

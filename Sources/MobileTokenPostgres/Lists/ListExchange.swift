@@ -104,7 +104,7 @@ final class ListExchange: Sendable {
         }
     }
 
-    /// - Returns: Whether something was written, and the lists that are shared by now.
+    /// - Returns: `true` if anything was written, and the lists that are shared by now.
     private func write(
         _ listings: [FleetListing],
         as lease: NodeLease

@@ -96,7 +96,7 @@ enum ListTable {
     /// late statement of that node finds that the bucket is not its own any more. The fence of the list that is there tells nothing: a node
     /// that has been alive for longer takes buckets over from a younger one.
     ///
-    /// - Returns: What was written, and where it can be read.
+    /// - Returns: The activations whose lists were written, each with the place where its list can be read.
     static func write(
         _ changes: [Change],
         as lease: NodeLease,

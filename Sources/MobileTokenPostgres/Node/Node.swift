@@ -32,7 +32,7 @@ final class Node: Sendable {
     private let clock: ServiceClock
 
     /// - Parameters:
-    ///   - pool: For what callers wait for.
+    ///   - pool: The connections for all that callers wait for.
     ///   - newestFormat: The latest form of activations that this node reads.
     ///   - keeperPool: Of one connection, so that a heartbeat waits for nobody.
     ///   - notifications: About handover requests; `nil` where sessions cannot listen.
@@ -102,7 +102,7 @@ final class Node: Sendable {
 
     /// Returns the lease, and takes one when there is none.
     ///
-    /// - Throws: What keeps the database from being reached; `CancellationError`.
+    /// - Throws: The error that keeps the database from being reached; `CancellationError`.
     func lease() async throws -> NodeLease {
         if let lease = self.reliableLease { return lease }
         try await self.joining.enter("")

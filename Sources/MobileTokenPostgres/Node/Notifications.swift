@@ -30,7 +30,7 @@ struct Notifications: Sendable {
     ///
     /// Returns at once when listening has only just begun.
     ///
-    /// - Throws: What keeps this node from listening; `CancellationError`.
+    /// - Throws: The error that keeps this node from listening; `CancellationError`.
     func wait(atMost duration: Duration) async throws {
         // The interrupt that the deadline raises leaves the connection as it is.
         _ = try await withDeadline(self.clock.now + duration, on: self.clock) { [pool, channel] in

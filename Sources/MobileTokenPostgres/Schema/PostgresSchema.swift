@@ -49,7 +49,7 @@ struct PostgresSchema: Sendable {
 
     /// Checks the tables, and brings them to the current version when they are older.
     ///
-    /// - Parameter migrates: Whether the role may make and change tables.
+    /// - Parameter migrates: `true` if the role may make and change tables.
     /// - Throws: Of kind `timeout` when somebody else uses a table for longer than a moment; to be tried again.
     func prepare(_ connection: PostgresConnection, migrates: Bool) throws {
         guard try self.needsWork(connection, migrates: migrates) else { return }

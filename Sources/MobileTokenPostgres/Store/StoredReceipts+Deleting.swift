@@ -16,9 +16,9 @@ extension StoredReceipts {
     /// outcomes, and these outcomes.
     ///
     /// - Parameters:
-    ///   - number: What was looked at before.
+    ///   - number: The number of the last entry that was looked at before.
     ///   - last: The last entry that is kept elsewhere, which stays: it shows the next export where it goes on.
-    ///   - milliseconds: Decided before that time.
+    ///   - milliseconds: The time before which an intent counts as old, in milliseconds since 1970.
     static func delete(
         after number: UInt64,
         before last: UInt64,

@@ -53,7 +53,7 @@ extension Activation {
 extension ActivationStatus {
     /// Indicates whether the activation may sign.
     ///
-    /// - Throws: when it never will, or only after an administrator's decision.
+    /// - Throws: An error when it never will, or only after an administrator's decision.
     fileprivate var isCommitted: Bool {
         get throws(MobileTokenError) {
             switch self.state {

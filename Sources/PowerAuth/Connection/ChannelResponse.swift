@@ -24,7 +24,7 @@ public struct ChannelResponse: Sendable {
     /// Reads the body. Errors about an unreadable body name the status: a page of some proxy comes under 200 as often as
     /// not.
     ///
-    /// - Throws: What `body` throws. A ``MobileTokenError/Code/invalidResponse`` gets the status if it has none.
+    /// - Throws: The error of `body`. A ``MobileTokenError/Code/invalidResponse`` gets the status if it has none.
     package func read<Value>(_ body: ([UInt8]) throws -> Value) throws -> Value {
         try self.mappingErrors { try body(self.bytes) }
     }

@@ -7,7 +7,7 @@ import Synchronization
 package protocol RequestLimiter: AnyObject, Sendable {
     /// Waits until a request may be sent. Then ``leave(_:_:)`` has to follow.
     ///
-    /// - Parameter limit: How long the permit lasts at most: afterwards it is another's, whatever became of the request.
+    /// - Parameter limit: The longest life of the permit: afterwards it is another's, whatever became of the request.
     /// - Returns: The number of the permit.
     /// - Throws: `CancellationError` alone.
     func enter(for limit: Duration) async throws -> UInt64

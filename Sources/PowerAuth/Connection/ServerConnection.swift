@@ -69,8 +69,8 @@ final class ServerConnection: Sendable {
     ///
     /// - Parameters:
     ///   - activationID: The activation that asks, for the observer; `nil` where there is none.
-    ///   - isRepeatable: Whether the server may see the request twice without harm, for the transport to know what to do
-    ///     when a kept connection breaks.
+    ///   - isRepeatable: `true` if the server may see the request twice without harm, for the transport to know what to
+    ///     do when a kept connection breaks.
     func post(
         _ path: String,
         for activationID: String?,

@@ -8,7 +8,7 @@ final class UnfinishedWork: Sendable {
 
     /// Counts one in. Each success must be followed by one ``end()``.
     ///
-    /// - Throws: when the client was shut down.
+    /// - Throws: An error when the client was shut down.
     func begin() throws(MobileTokenError) {
         guard self.work.begin() else { throw MobileTokenError(.noConnection, "The client was shut down") }
     }

@@ -39,7 +39,7 @@ protocol ActivationDialect: AnyObject, Sendable {
     func knowledgeGeneration(of record: ActivationRecord, _ choice: KeyChoice) -> [UInt8]
     /// Throws unless a request may be signed in this dialect now.
     ///
-    /// - Parameter isConfirming: Whether the request may come before a confirmation that the server waits for.
+    /// - Parameter isConfirming: `true` if the request may come before a confirmation that the server waits for.
     /// - Throws: ``OutdatedDialect`` when the record is of another version by now, ``AwaitingConfirmation``.
     func checkUse(of record: ActivationRecord, isConfirming: Bool) throws
 

@@ -56,7 +56,7 @@ extension Activation {
 extension Activation {
     /// Makes a request that nothing proves the sender of.
     ///
-    /// - Parameter isRepeatable: Whether the server may see the request twice without harm, where it is not encrypted.
+    /// - Parameter isRepeatable: `true` if the server may see a request twice without harm, where it is not encrypted.
     nonisolated func sendUnproven(
         _ request: EndpointRequest,
         in dialect: any ActivationDialect,

@@ -93,7 +93,7 @@ extension MobileTokenError {
 extension BaseURLRule {
     /// Returns an address without slashes at its end.
     ///
-    /// - Parameter name: What the caller knows the address by, for the message.
+    /// - Parameter name: The caller's name for the address, such as `baseURL`, for the message.
     /// - Throws: ``MobileTokenError/Code/invalidConfiguration``.
     package func configured(_ baseURL: String, _ name: String) throws(MobileTokenError) -> String {
         do { return try self.validated(baseURL, name) } catch {

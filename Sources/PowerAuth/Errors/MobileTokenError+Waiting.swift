@@ -15,7 +15,7 @@ extension MobileTokenError {
     /// Returns the error of a wait that ended without what it waited for.
     ///
     /// - Parameters:
-    ///   - event: What was waited for, as the end of a sentence.
+    ///   - event: The event that was waited for, as the end of a sentence.
     ///   - failure: The last thing that went wrong meanwhile, if anything.
     package static func deadlinePassed(waitingFor event: String, after limit: Duration, failure: Self?) -> Self {
         let cause = failure.map { "; the last attempt failed: \($0)" } ?? ""

@@ -81,7 +81,7 @@ extension Activation {
 
     /// Encrypts for the server, which hands out no key for an activation that is gone, and says no more than that.
     ///
-    /// - Throws: What the activation's state says, where that is why there is no key.
+    /// - Throws: The error of the activation's state, when that is why there is no key; else the error of `body`.
     func encrypting(_ body: () async throws -> RequestBody) async throws -> RequestBody {
         do {
             return try await body()
@@ -91,7 +91,7 @@ extension Activation {
         }
     }
 
-    /// - Throws: what the activation's state says about any signature.
+    /// - Throws: The error of a state in which the server accepts no signature.
     private func check(_ status: ActivationStatus, after refusal: MobileTokenError?) throws(MobileTokenError) {
         let (code, message): (MobileTokenError.Code, String)
         switch status.state {

@@ -177,8 +177,8 @@ package enum CounterEvidence: Sendable, Hashable {
 extension Activation {
     /// Asks the server whether it accepted the signature of a decision. Signs nothing.
     ///
-    /// - Throws: What keeps the status from being asked for, and `activationRemoved`: of an activation that is removed, the
-    ///   server's counter tells nothing.
+    /// - Throws: The error that keeps the status from being asked for, and `activationRemoved`: of an activation that
+    ///   is removed, the server's counter tells nothing.
     package nonisolated func fate(of decision: OpenDecision) async throws -> CounterEvidence {
         let compared = try await self.fetchStatus()
         guard compared.status.state != .removed else {

@@ -6,8 +6,8 @@ extension CounterLedger {
     ///
     /// Finding the server's counter further on proves that this state signed until there. Nothing changes when it is not found.
     ///
-    /// - Parameter limit: How many values are looked at.
-    /// - Returns: How many values were passed over; `nil` when the server's counter is none of them.
+    /// - Parameter limit: The number of counter values to look at; at least one.
+    /// - Returns: The number of values that were passed over; `nil` when no value looked at is the server's counter.
     mutating func recover(to server: ReportedCounter, within limit: Int) throws(CryptoError) -> UInt64? {
         guard let steps = try self.steps(to: server, within: limit) else { return nil }
         guard steps > 0 else { return 0 }

@@ -142,8 +142,8 @@ extension CounterLedger {
     /// Counted from the server's counter: a state that is ahead of it has passed some over. A store that is put back again and
     /// again would otherwise leave the window step by step.
     ///
-    /// - Returns: By how much the distance is greater than the one that was found. Where the counter was moved to the server's,
-    ///   what was found is how far that was.
+    /// - Returns: The number of steps by which the distance is greater than the one that was found. Where the counter
+    ///   was moved to the server's, the one that was found is the length of that move.
     private mutating func passOverUsedValues(
         after rule: CounterSynchronization<SigningCounter>,
         _ result: ActivationStatus.CounterComparison.Result
@@ -311,7 +311,7 @@ struct CounterKnowledge: Sendable, Equatable {
     /// - Parameters:
     ///   - comparison: The comparison made after the refusal.
     ///   - counter: The counter as the comparison left it.
-    ///   - clearsFailedAttempts: Whether a signature of the refused one's type clears the failed attempts when accepted.
+    ///   - clearsFailedAttempts: `true` if an accepted signature of the refused one's type clears the failed attempts.
     ///   - failedAttempts: The failed attempts after the refusal.
     func explainsRefusal(
         _ comparison: ActivationStatus.CounterComparison,

@@ -20,7 +20,7 @@ package final class DerivationQueue: Sendable {
     /// Creates a queue.
     ///
     /// - Parameters:
-    ///   - limit: How many derivations run at once; at least one.
+    ///   - limit: The number of derivations that run at once; at least one.
     ///   - willRun: Called on the derivation's thread before each one, for tests.
     package init(limit: Int, willRun: @escaping @Sendable () -> Void = {}) {
         self.gate = KeyedSemaphore(width: max(1, limit))
@@ -32,8 +32,8 @@ package final class DerivationQueue: Sendable {
 
     /// Runs `derivation` when its turn comes, in order of arrival.
     ///
-    /// - Throws: what `derivation` throws, or `CancellationError` when the task is canceled while it waits for its turn. A
-    ///   derivation that has begun is finished.
+    /// - Throws: The error of `derivation`, or `CancellationError` when the task is canceled while it waits for its
+    ///   turn. A derivation that has begun is finished.
     func run<Key: Sendable>(_ derivation: @escaping @Sendable () throws -> Key) async throws -> Key {
         try await self.gate.enter(Self.line)
         defer { self.gate.leave(Self.line) }

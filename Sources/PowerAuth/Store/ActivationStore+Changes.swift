@@ -23,9 +23,10 @@ extension ActivationStore {
     ///     signature used up (``ActivationRecord/counterMoves`` as `change` left it), and by the tag of the step. When `change` does
     ///     not move the counter, none is written.
     ///   - turn: The turn to sign within which it is made; `nil` for a change that needs no such right.
-    /// - Throws: What `change` throws, and ``MobileTokenError/Code/decidingPaused``, before `change` is called, when the intent
-    ///   ``DecisionIntent/Facts/isAutomatic`` and there is a pause. The pause is read in the transaction that would move the counter:
-    ///   no call that begins after ``setDecisionPause(_:)`` returned decides anything, in whatever process.
+    /// - Throws: The error of `change`, and ``MobileTokenError/Code/decidingPaused``, before `change` is called, when
+    ///   the intent ``DecisionIntent/Facts/isAutomatic`` and there is a pause. The pause is read in the transaction
+    ///   that would move the counter: no call that begins after ``setDecisionPause(_:)`` returned decides anything, in
+    ///   whatever process.
     @discardableResult
     package func update<Result: Sendable>(
         _ activationID: String,
@@ -189,7 +190,7 @@ extension ActivationStore {
 
     /// Opens a row, and brings it up to its mark.
     ///
-    /// - Parameter isLatest: Whether the row was read after its mark.
+    /// - Parameter isLatest: `true` if the row was read after its mark.
     /// - Returns: `nil` when the row is behind its mark, and may have been overtaken since it was read.
     private func restore(_ row: LoadedRow, isLatest: Bool, in open: Open) async throws -> Found? {
         self.noteDecryption()

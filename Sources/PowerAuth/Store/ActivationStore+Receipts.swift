@@ -107,7 +107,7 @@ extension ActivationStore {
     /// it.
     ///
     /// - Parameters:
-    ///   - activationID: Of which activation, also of one that was removed; `nil` is all.
+    ///   - activationID: The activation whose receipts are read, also one that was removed; `nil` is all.
     ///   - number: The ``DecisionReceipt/number`` that the page begins behind; 0 is the beginning.
     ///   - limit: The most entries to return.
     public func receipts(

@@ -116,7 +116,7 @@ public final class ActivationStore: Sendable {
 
     /// Takes other keys into use once `reseal` has sealed everything with them.
     ///
-    /// - Returns: What `reseal` returns.
+    /// - Returns: The value of `reseal`.
     func rotateKey<Result: Sendable>(
         to keys: SealingKeys,
         _ reseal: @Sendable (JournalKeys, Sealing) async throws -> Result
@@ -209,7 +209,8 @@ public final class ActivationStore: Sendable {
     ///
     /// Called before an activation code is used up.
     ///
-    /// - Throws: What ``insert(_:)`` would throw: the store is closed, damaged, full, may not be written, or has another key.
+    /// - Throws: The error that ``insert(_:)`` would throw: the store is closed, damaged, full, may not be written, or
+    ///   has another key.
     package func prove() async throws {
         let key = try await self.opened().keys.current
         let row = NewRow(sealed: .rehearsal, tag: .random(), key: key, format: .version3)
@@ -287,9 +288,9 @@ public final class ActivationStore: Sendable {
     /// process, and no process is passed over forever. A turn ends when `body` returns or throws; a process that dies loses
     /// its turn. Other calls pass beside turns, and `body` may make any of them but this one.
     ///
-    /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws, `CancellationError` when the task is canceled while it waits, and `activationNotStored`
-    ///   when there is no such activation.
+    /// - Returns: The value of `body`.
+    /// - Throws: The error of `body`, `CancellationError` when the task is canceled while it waits, and
+    ///   `activationNotStored` when there is no such activation.
     package func withSigningTurn<Result: Sendable>(
         of activationID: String,
         _ body: @Sendable (SigningTurn) async throws -> Result

@@ -31,7 +31,7 @@ package enum PrivateFile {
 
     /// Makes a file of mode 0600 that appears under its name only when all of it is on the disk.
     ///
-    /// - Returns: whether it was made; `false` when there is one already, which stays as it is.
+    /// - Returns: `true` if it was made; `false` when there is one already, which stays as it is.
     package static func create(_ path: String, holding bytes: UnsafeRawBufferPointer) throws -> Bool {
         let temporary = try self.writeTemporary(for: path, bytes)
         defer { unlink(temporary) }

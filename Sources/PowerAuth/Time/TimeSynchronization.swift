@@ -86,7 +86,8 @@ struct TimeSynchronization: Sendable {
     /// It is assumed to be of the middle of the round trip. The estimate with the shortest round trip is kept, unless
     /// the new one shows that it is off by more than both can be wrong.
     ///
-    /// - Parameter resolution: How coarsely the time was stated; it counts like a round trip longer by as much.
+    /// - Parameter resolution: The step in which the time was stated, such as a second; it counts like a round trip
+    ///   longer by as much.
     mutating func measure(
         serverDate stated: Date,
         sent: Reading,

@@ -63,7 +63,7 @@ extension Activation {
     ///
     /// Only the status tells, for it is encrypted: anybody on the way could have written the answer, and kept the request.
     ///
-    /// - Parameter isDone: Whether a status shows that the server has it.
+    /// - Parameter isDone: Returns `true` if a status shows that the server has the confirmation.
     /// - Throws: ``RefusedConfirmation``, or whatever kept the server from being asked.
     func confirm(
         _ request: SignedRequest,

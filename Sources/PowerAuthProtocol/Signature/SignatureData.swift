@@ -31,7 +31,7 @@ package struct SignatureData: Sendable, Equatable {
 
     /// Creates the data of a request without a body (`GET`, `HEAD`), which signs its query in canonical form.
     ///
-    /// - Throws: When the query has a percent sign that is not followed by two hexadecimal digits.
+    /// - Throws: An error when the query has a percent sign that is not followed by two hexadecimal digits.
     package init(method: String, uriID: String, nonce: [UInt8], query: String?) throws(CanonicalQuery.Malformed) {
         let canonical = try CanonicalQuery.string(of: query)
         self.init(method: method, uriID: uriID, nonce: nonce, body: [UInt8](canonical.utf8))

@@ -65,7 +65,7 @@ struct RemoteServer: Sendable {
     /// Sends a request, and returns the body of the response.
     ///
     /// - Parameters:
-    ///   - what: What the path names, for the message when there is none.
+    ///   - what: The thing that the path names, for the message when there is no such thing.
     /// - Throws: `NotFound` when the server says so, else ``MobileTokenError``.
     func send(
         _ method: HTTPRequest.Method,

@@ -18,8 +18,9 @@ final class NginxServer: Sendable {
     /// Starts nginx, and returns once it listens.
     ///
     /// - Parameters:
-    ///   - upstream: Where requests are passed on to, each on a connection of its own; those below `/large` and `/wide` are not.
-    ///   - streams: How many requests it takes at once on a connection.
+    ///   - upstream: The server that requests are passed on to, each on a connection of its own, except those below
+    ///     `/large` and `/wide`.
+    ///   - streams: The number of requests that nginx takes at once on a connection.
     init(upstream: ScriptedServer, streams: Int = 256) async throws {
         let certificate = try await Certificate()
         let folder = try TemporaryFolder()

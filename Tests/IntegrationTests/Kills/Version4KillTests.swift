@@ -131,7 +131,7 @@ import TestSupport
 
         /// Goes on as the next process would, and expects both sides to agree.
         ///
-        /// - Returns: What the killed process had come to.
+        /// - Returns: The point that the killed process had reached.
         func recover() async throws -> String {
             let store = ActivationStore.sqlite(path: self.path)
             let client = try Self.client(self.emulator, store, .v3_3)

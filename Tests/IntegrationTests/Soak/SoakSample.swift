@@ -47,8 +47,8 @@ struct SoakBounds: Sendable {
     ///
     /// - Parameters:
     ///   - idle: The process with the bank, before anything connects to it.
-    ///   - samples: From when all activations have been polled.
-    ///   - end: When all that was started has been stopped.
+    ///   - samples: The samples since all activations have been polled.
+    ///   - end: The sample after all that was started has been stopped.
     func violations(idle: SoakSample, _ samples: [SoakSample], end: SoakSample) -> [String] {
         guard let first = samples.first else { return ["there are no samples"] }
         var violations: [String] = []

@@ -279,7 +279,7 @@ struct TroubledBank {
 extension TroubledBank.Operation {
     /// What is wrong with how an operation ended; `nil` when it was decided as the policy says, or left for a reason.
     ///
-    /// - Parameter story: What agents told of it.
+    /// - Parameter story: The lines that agents told of the operation.
     func problem(_ status: String, _ story: [String], _ device: TroubledBank.Device) -> String? {
         if ["APPROVED", "REJECTED"].contains(status) {
             return status == self.kind.decided ? nil : "the policy says otherwise"

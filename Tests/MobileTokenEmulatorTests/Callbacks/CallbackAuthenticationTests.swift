@@ -258,7 +258,7 @@ private final class CertifiedBank: Sendable {
 
     /// Waits for a request, and answers it.
     ///
-    /// - Returns: Whether it came.
+    /// - Returns: `true` if the request came.
     func answerOnce(to requestLine: String) async -> Bool {
         while let line = await self.process.nextLine() {
             guard line.hasPrefix(requestLine) else { continue }

@@ -20,7 +20,7 @@ import Testing
         ("temporaryBlock", { $0.temporaryBlock = $1 }),
     ]
 
-    /// - Returns: Why a server does not start with these limits, or nil when it does.
+    /// - Returns: The reason why a server does not start with these limits; `nil` when it does.
     private func refusal(_ change: (inout Emulator.Configuration) -> Void) async -> String? {
         var configuration = Emulator.Configuration()
         change(&configuration)

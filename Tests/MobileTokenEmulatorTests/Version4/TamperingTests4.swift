@@ -18,8 +18,8 @@ import WireFacts
     /// Sends a request with each bit of its body flipped, and then as it is.
     ///
     /// - Parameters:
-    ///   - bits: Which of each byte are flipped.
-    ///   - countsFailures: Whether a refusal may count a failed attempt, which is then all that it changes.
+    ///   - bits: The bits of each byte that are flipped, as masks.
+    ///   - countsFailures: `true` if a refusal may count a failed attempt, which is then all that it changes.
     private static func flip(
         _ path: String,
         _ headers: [(name: String, value: String)],

@@ -24,7 +24,7 @@ struct SharedStreamTests {
         let removals = Shared<[OperationList.Change.RemovalReason]>([])
         private let tasks = Shared<[Task<Void, Never>]>([])
 
-        /// - Parameter hours: By how much its clock is wrong.
+        /// - Parameter hours: The number of hours by which its clock is wrong.
         init(_ emulator: Emulator, _ store: ActivationStore, aheadByHours hours: Double = 0) throws {
             let clock = self.clock
             self.client = try emulator.makeClient { configuration in

@@ -49,7 +49,7 @@ struct MixedCalls: Sendable {
     /// - Parameters:
     ///   - call: Makes one, of a kind from 0 to 99.
     ///   - afterEachBatch: Called, with the number of calls so far, when nothing is under way.
-    /// - Returns: Which calls succeeded.
+    /// - Returns: The calls that succeeded.
     func make(
         _ call: @escaping @Sendable (_ kind: Int, _ id: String) async throws -> Void,
         afterEachBatch: (_ number: Int) async throws -> Void = { _ in }

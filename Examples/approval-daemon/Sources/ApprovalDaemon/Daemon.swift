@@ -22,7 +22,7 @@ public final class Daemon: Sendable {
     ///
     /// - Parameters:
     ///   - writer: Takes the lines of the log.
-    ///   - environment: Where systemd names its credentials.
+    ///   - environment: The environment variables in which systemd names its credentials.
     /// - Throws: ``ConfigurationError`` for what cannot work.
     public convenience init(
         _ configuration: DaemonConfiguration,
@@ -84,7 +84,8 @@ public final class Daemon: Sendable {
     /// Opens the store, listens, and decides until the calling task is canceled. Then it begins nothing new, lets what is signed
     /// come to its end for no longer than the time of grace, exports the receipts, and closes what it opened.
     ///
-    /// - Throws: what keeps it from starting, or ends it. ``ConfigurationError`` when the sealing key is not the store's.
+    /// - Throws: The error that keeps it from starting, or ends it. ``ConfigurationError`` when the sealing key is not
+    ///   the store's.
     public func run() async throws {
         try await self.openStore()
         let server: StatusServer

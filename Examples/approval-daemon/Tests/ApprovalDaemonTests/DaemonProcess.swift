@@ -16,7 +16,7 @@ final class DaemonProcess: Sendable {
         var text: String { self.lines.withLock { $0.joined(separator: "\n") } }
     }
 
-    /// - Parameter user: Who runs it, as the README tells root to do; `nil` is the user of the tests.
+    /// - Parameter user: The user that runs it, as the README tells root to do; `nil` is the user of the tests.
     init(_ arguments: [String], _ environment: [String: String] = [:], user: String? = nil) throws {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let pipe = Pipe()

@@ -9,7 +9,7 @@ public protocol DeploymentTarget: Sendable {
     /// - Parameters:
     ///   - action: The bytes that were approved.
     ///   - key: The name of this one act: the target refuses a second one of the same name.
-    ///   - notAfter: When it is too late.
+    ///   - notAfter: The time after which the action must not be applied any more.
     func apply(_ action: [UInt8], key: String, notAfter: Date) async throws
 }
 

@@ -41,7 +41,7 @@ extension AgentSupervision {
     /// A decision was sent, or not.
     ///
     /// - Parameters:
-    ///   - error: Why it failed; `nil` when the server has carried it out.
+    ///   - error: The error of a decision that failed; `nil` when the server has carried it out.
     ///   - random: A number in 0..<1, which spreads the next attempt.
     package mutating func sent(
         _ error: MobileTokenError?,

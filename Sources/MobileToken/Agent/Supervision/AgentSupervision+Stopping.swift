@@ -19,7 +19,7 @@ extension AgentSupervision {
 
     /// A stopped activation was looked at.
     ///
-    /// - Parameter isWell: Whether the server has nothing against its next signature, as far as it says.
+    /// - Parameter isWell: `true` if nothing in the server's status speaks against the activation's next signature.
     package mutating func looked(at activationID: String, isWell: Bool, at now: Duration) -> [Action] {
         guard self.activations[ExactString(activationID)]?.stop != nil else { return [] }
         if isWell { return self.resume(activationID, at: now) }

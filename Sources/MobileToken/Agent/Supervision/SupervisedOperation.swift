@@ -271,7 +271,7 @@ struct SupervisedOperation: Sendable {
 
     /// No answer came to the latest signature.
     ///
-    /// - Parameter end: When it cannot reach the server any more.
+    /// - Parameter end: The time from which on the signature cannot reach the server any more.
     mutating func lost(
         _ decision: OpenDecision,
         _ error: MobileTokenError,
@@ -338,7 +338,7 @@ struct SupervisedOperation: Sendable {
 
     /// It was asked what became of a decision whose answer was lost.
     ///
-    /// - Parameter isReleased: Whether another process decides for the activation now.
+    /// - Parameter isReleased: `true` if another process decides for the activation now.
     /// - Returns: `nil` when a later decision on it is to be found out about.
     mutating func resolved(
         _ result: AgentSupervision.Resolution,
@@ -433,7 +433,7 @@ extension AgentSupervision.Resolution {
 
     /// Returns whether there is nothing more to learn of the decision.
     ///
-    /// - Parameter isOver: Whether it could not arrive any more when its fate was asked for.
+    /// - Parameter isOver: `true` if the decision could not arrive any more when its fate was asked for.
     fileprivate func isLast(unanswered isOver: Bool) -> Bool {
         switch self {
         case .failed: false

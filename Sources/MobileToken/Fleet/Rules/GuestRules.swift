@@ -198,7 +198,7 @@ package struct GuestRules: Sendable {
         return self.renewals.begin(at: now)
     }
 
-    /// - Parameter isAccepted: Whether the server took the new token.
+    /// - Parameter isAccepted: `true` if the server took the new token.
     package mutating func recordTokenRenewal(isAccepted: Bool, at now: Duration) {
         self.renewals.end(isAccepted: isAccepted, at: now)
     }

@@ -52,7 +52,7 @@ public struct LocalOperation: AuthorizableOperation, Expirable, Hashable, Codabl
     /// - Parameters:
     ///   - id: The operation's identifier.
     ///   - data: The data that is signed, exactly as the server made it.
-    ///   - expires: Until when it can be decided, in the server's time. By default that is not known.
+    ///   - expires: The time at which the operation expires, by the server's clock. By default that is not known.
     ///   - proximityCheck: A one-time code to send along.
     ///   - mobileTokenData: Anything the server side wants to know of the client.
     public init(

@@ -60,7 +60,7 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     ///   - name: The name of the operation's kind, such as `authorize_payment`.
     ///   - data: The data that is signed.
     ///   - status: The state of the operation.
-    ///   - statusReason: Why it is there.
+    ///   - statusReason: The server's reason for `status`.
     ///   - created: By default the local date.
     ///   - expires: By default five minutes after `created`.
     ///   - allowedSignatureType: By default two factors, with the password or the biometry key.

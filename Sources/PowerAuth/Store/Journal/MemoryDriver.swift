@@ -19,7 +19,7 @@ package final class MemoryDriver: JournalDriver {
         fileprivate var pause: DecisionPause?
         fileprivate var export: ExportNote?
 
-        /// - Parameter entryLimit: How many entries of the receipts are kept at least.
+        /// - Parameter entryLimit: The least number of receipt entries that are kept.
         package init(entryLimit: Int = 10_000) { self.entryLimit = entryLimit }
 
         /// Takes up one activation, without the receipts that there were.
@@ -56,10 +56,10 @@ package final class MemoryDriver: JournalDriver {
     let gate = KeyedSemaphore()
 
     /// - Parameters:
-    ///   - contents: What another one has kept.
+    ///   - contents: The contents of another driver.
     ///   - marks: Marks of a store that a test puts back.
-    ///   - isShared: Whether a test lets several journals share it.
-    ///   - mayLoseOutcomes: Whether a test takes back outcomes.
+    ///   - isShared: `true` if a test lets several journals share this driver.
+    ///   - mayLoseOutcomes: `true` if a test takes back outcomes.
     package init(
         _ contents: Contents = Contents(),
         marks: HighWaterMarks? = nil,

@@ -84,7 +84,7 @@ extension Sealing {
 
     /// Seals an entry with another key.
     ///
-    /// - Parameter isIntent: Whether it is an intent, not an outcome.
+    /// - Parameter isIntent: `true` if the entry is an intent, `false` if it is an outcome.
     package func reseal(_ sealed: SealedReceipt, isIntent: Bool, with other: Self) throws -> SealedReceipt {
         let cipher = self.cipher(of: sealed.activationID)
         let otherCipher = other.cipher(of: sealed.activationID)

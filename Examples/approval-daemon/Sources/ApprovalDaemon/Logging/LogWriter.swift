@@ -21,8 +21,8 @@ public final class LogWriter: Sendable {
     public convenience init() { self.init(descriptor: STDERR_FILENO) }
 
     /// - Parameters:
-    ///   - descriptor: Where lines go.
-    ///   - capacity: How many lines may wait.
+    ///   - descriptor: The descriptor that lines are written to.
+    ///   - capacity: The number of lines that may wait.
     init(descriptor: Int32, capacity: Int = 10_000) {
         self.descriptor = descriptor
         self.capacity = capacity

@@ -36,9 +36,9 @@ struct HealthReport: Sendable {
     ///
     /// - Parameters:
     ///   - agent: `nil` before it has said anything.
-    ///   - maximumPollAge: How long ago an active activation may have been polled.
-    ///   - isYoung: Whether the daemon has just begun, so that there may be activations which were not found yet.
-    ///   - isShuttingDown: Whether the daemon was told to end.
+    ///   - maximumPollAge: The longest time that may have passed since the last poll of an active activation.
+    ///   - isYoung: `true` if the daemon has just begun, so that there may be activations which were not found yet.
+    ///   - isShuttingDown: `true` if the daemon was told to end.
     init(_ agent: ApprovalAgent.Health?, maximumPollAge: Duration, isYoung: Bool, isShuttingDown: Bool) {
         self.agent = agent
         let fleet = agent?.fleet
