@@ -9,7 +9,7 @@ extension ApprovalAgent {
     func findLostOutcomes() async {
         guard self.open.time <= self.now else { return }
         self.open.time = self.now + self.fleet.configuration.storeInterval.bounded
-        // What was open at the last look, and is not under way now, has its outcome by now, unless that was lost.
+        // A decision that was open at the last look, and is not under way now, has its outcome unless that was lost.
         let (adopted, before, underWay) = (self.adopted, self.open.decisions, self.decisionsUnderWay)
         self.open.decisions = []
         for store in self.fleet.stores {

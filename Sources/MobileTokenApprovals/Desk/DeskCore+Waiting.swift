@@ -9,7 +9,7 @@ extension DeskCore {
         let signal = Signal()
         self.withState { $0.add(signal, for: key) }
         defer { self.withState { $0.remove(signal, for: key) } }
-        // What was read before the signal stood may be stepped, but not waited for.
+        // A question that was read before the signal stood may be stepped, but not waited for.
         if let stored, self.isDue(key), let over = try await self.stepped(stored, key, signal) { return over }
         while true {
             try Task.checkCancellation()

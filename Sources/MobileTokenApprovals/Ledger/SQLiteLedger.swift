@@ -371,7 +371,8 @@ package actor SQLiteLedger: LedgerDriver {
                 if let objection = asking.objection(to: row.asked, after: last) { return objection }
             }
             for person in asking.people {
-                // What neither is open nor was asked just now limits nothing any more. Otherwise each question would be counted for ever.
+                // A question that is neither open nor recent limits nothing any more. Otherwise each would be counted
+                // for ever.
                 try connection.run(
                     """
                     DELETE FROM asked WHERE person = ? AND at < ? AND NOT EXISTS

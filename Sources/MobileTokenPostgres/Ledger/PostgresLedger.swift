@@ -201,7 +201,8 @@ package final class PostgresLedger: LedgerDriver {
                     if let objection = asking.objection(to: row.asked, after: person.1) { return objection }
                 }
                 let written = try transaction.run([
-                    // What neither is open nor was asked just now limits nothing any more. Otherwise each question would be counted for ever.
+                    // A question that is neither open nor recent limits nothing any more. Otherwise each would be
+                    // counted for ever.
                     PostgresStatement(
                         """
                         DELETE FROM asked WHERE person = ANY ($1::bytea[]) AND at < $2 AND NOT EXISTS

@@ -47,7 +47,7 @@ private enum VerifyingKey {
     case mldsa(MLDSAPublicKey)
 
     init(_ der: [UInt8]) throws {
-        // What stands before a point says its curve: the only encoding of the key is compared as a whole.
+        // The bytes before a point say its curve: the only encoding of the key is compared as a whole.
         if let key = try? P256PublicKey(x963: Array(der.suffix(65))), try key.publicKeyInfo() == der {
             self = .p256(key)
         } else if let key = try? P384PublicKey(x963: Array(der.suffix(97))), try key.publicKeyInfo() == der {

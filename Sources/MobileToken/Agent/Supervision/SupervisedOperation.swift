@@ -403,7 +403,7 @@ struct SupervisedOperation: Sendable {
             self.phase = .settled
             return self.isUnknown ? .unknown : .gone
         }
-        // What a person decided, or a process with another policy, is no verdict of this one's.
+        // The decision of a person, or of a process with another policy, is no verdict of this one's.
         self.step = unanswered.isAdopted ? .review : .send(.init(decision.intent))
         let event = self.retry(unanswered.error, at: now, random: random)
         if self.hasChanged { self.reviewAnew() }

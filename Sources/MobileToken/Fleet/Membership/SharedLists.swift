@@ -42,7 +42,7 @@ package struct SharedLists: Sendable {
 
     private mutating func learn(_ listing: FleetListing, version: Int64) {
         let id = ExactString(listing.activationID)
-        // What is read and what is written may come to be known in another order than it happened in.
+        // Lists that are read or written may come to be known in another order than that of their versions.
         if (self.known[id]?.version ?? .min) <= version { self.known[id] = Known(listing: listing, version: version) }
     }
 
