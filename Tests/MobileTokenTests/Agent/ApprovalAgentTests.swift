@@ -103,7 +103,10 @@ import TestSupport
 
     /// Who comes late begins with what is left now, and not with what was left and is gone.
     @Test func aReaderBeginsWithWhatIsLeftNow() async throws {
-        self.listed.value = ["4", "3", "2", "1"].map { .sampleOperation($0, data: $0 == "3" ? "A1*A100CZK" : "A2") }
+        // The clock may go on for long before the next list has come, and none may expire meanwhile.
+        self.listed.value = ["4", "3", "2", "1"].map {
+            .sampleOperation($0, data: $0 == "3" ? "A1*A100CZK" : "A2", expiresIn: 1_000_000)
+        }
         let agent = try self.makeAgent { review in review.operation.id == "2" ? .approve : .leave("not ours") }
         try await self.run(agent) { events in
             #expect(await agent.leaveReason(of: "4")?.name == "not ours")
@@ -114,7 +117,7 @@ import TestSupport
             #expect(left == ["left: not ours", "left: incomplete: amountNotShown: 100 CZK", "left: not ours"])
             #expect(await agent.leaveReason(of: "3")?.name == "incomplete")
 
-            self.listed.value = [.sampleOperation("1", data: "A2")]
+            self.listed.value = [.sampleOperation("1", data: "A2", expiresIn: 1_000_000)]
             while await agent.health.leftOperationCount > 1 {
                 await self.clock.waitForSleepers(1)
                 self.clock.advanceToNextDeadline()
