@@ -2,8 +2,8 @@ import Basics
 import PowerAuth
 
 extension ApprovalAgent {
-    /// Finds out again about decisions whose outcomes the store has lost. A database that fails and is started again may lose the last
-    /// ones, and nobody else would notice before a process adopts the activation anew.
+    /// Finds out again about decisions whose outcomes the store has lost, as a database may lose the last ones when it fails and is
+    /// started again. Without this, they would stay open until a process adopts the activation anew.
     ///
     /// One statement at an interval for all activations, and none where a store loses nothing.
     func findLostOutcomes() async {

@@ -40,7 +40,7 @@ extension DeskCore {
             )
             let answer = try await self.server.unpaced.create(operation)
             guard try record.mayBeOurs(answer.value, index) else {
-                // Somebody else's operation must not be canceled as ours. Ours may exist all the same.
+                // An operation of somebody else must not be canceled in place of ours, which may exist as well.
                 throw ServerFailure(
                     .unanswered(isOutcomeUnknown: true),
                     code: "invalidResponse",

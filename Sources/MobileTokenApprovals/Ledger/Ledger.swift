@@ -11,7 +11,8 @@ struct Ledger: Sendable {
     struct Stored: Sendable {
         fileprivate(set) var row: LedgerRow
         fileprivate(set) var record: QuestionRecord
-        /// Drafted in another incarnation, so that the ledger went back since, or this is a copy; or the row of before an action that was begun.
+        /// Indicates that it must not be acted on: it was drafted in another incarnation, so that the ledger went back since or is a
+        /// copy; or the row alone was put back to before its action was begun.
         fileprivate(set) var isForeign: Bool
     }
 
@@ -229,7 +230,10 @@ struct Ledger: Sendable {
     /// - Returns: The question as it is stored now; `nil` when somebody else changed it first.
     func swap(_ stored: Stored, to record: QuestionRecord) async throws -> Stored? {
         guard !stored.isForeign || record.state == .unknown || record.state == .settled else {
-            throw ApprovalError(.ledgerWentBack, "The question was drafted in another life of the ledger")
+            throw ApprovalError(
+                .ledgerWentBack,
+                "The ledger, or this row of it, went back since the question was drafted"
+            )
         }
         return try await Self.mappingErrors {
             var record = record

@@ -49,7 +49,7 @@ package struct LedgerRow: Sendable, Equatable {
     /// When it was asked, in milliseconds since 1970.
     package var asked: Int64
     package var content: [UInt8]
-    /// A claim of this key was noted, whatever the row says by now.
+    /// Indicates whether a claim of this key was noted, whatever the row says by now.
     package var wasBegun: Bool
 
     package init(
@@ -62,7 +62,6 @@ package struct LedgerRow: Sendable, Equatable {
         content: [UInt8],
         wasBegun: Bool = false
     ) {
-        self.wasBegun = wasBegun
         self.key = key
         self.state = state
         self.incarnation = incarnation
@@ -70,6 +69,7 @@ package struct LedgerRow: Sendable, Equatable {
         self.needsAttention = needsAttention
         self.asked = asked
         self.content = content
+        self.wasBegun = wasBegun
     }
 }
 

@@ -34,7 +34,7 @@ package actor MemoryLedger: LedgerDriver {
         self.table.rows(filter, after: key, limit: limit)
     }
 
-    /// Puts a row there, as somebody does who writes past the desk; for tests.
+    /// Writes a row without the desk, as whoever can write the ledger does; for tests.
     package func put(_ row: LedgerRow?, for key: LedgerKey) { self.table[key] = row }
 
     package func hold(_ token: Int64) { self.held.insert(token) }

@@ -90,7 +90,7 @@ extension EmulatorCore {
 
     /// Changes state, time and faults in one step. A change that throws leaves all of them as they were.
     ///
-    /// - Parameter kind: The kind of one more event that is sent, beside the events that `body` returns.
+    /// - Parameter kind: The kind of an event that is sent in addition to those that `body` returns.
     func change<Result: Sendable>(
         telling kind: Emulator.Event.Kind? = nil,
         _ body: @Sendable (inout Changeable) throws -> (result: Result, events: [BackendEvent])
