@@ -10,6 +10,8 @@ import TestSupport
 @Suite(.timeLimit(.minutes(2))) struct OpenDecisionTests {
     private enum Accident {
         case answerLost, requestLost
+        /// The request arrives right after the question about its operation, and the time in which it may is over then.
+        case requestLate
     }
 
     private static let start = Date(timeIntervalSince1970: 1_750_000_000)
@@ -27,19 +29,30 @@ import TestSupport
     ) async throws -> [DecisionOutcome.Result?] {
         try await withEmulator { emulator in
             await emulator.clock.freeze(at: Self.start)
-            let isFirst = Shared(true)
+            let (isFirst, late) = (Shared(true), Shared<HTTPRequest?>(nil))
             let (clock, date) = (self.clock, self.date)
             let client = try emulator.makeClient {
                 $0.clock = clock
                 $0.wallClock = date
                 $0.transport = try InterceptingTransport { request, deliver in
+                    if request.url.hasSuffix("/operation/detail"), let held = late.value {
+                        let response = try await deliver(request)
+                        late.value = nil
+                        _ = try await deliver(held)
+                        clock.advance(by: .seconds(30))
+                        return response
+                    }
                     guard request.url.hasSuffix("/operation/authorize"),
                         isFirst.update({ first in
                             defer { first = false }
                             return first
                         })
                     else { return try await deliver(request) }
-                    if accident == .answerLost { _ = try await deliver(request) }
+                    switch accident {
+                    case .answerLost: _ = try await deliver(request)
+                    case .requestLost: break
+                    case .requestLate: late.value = request
+                    }
                     throw HTTPTransportError(.connectionLost)
                 }
             }
@@ -71,6 +84,10 @@ import TestSupport
     @Test func whatMayStillArriveStaysOpenAndKeepsNobodyFromDeciding() async throws {
         let results = try await self.decideTwice(.requestLost)
         #expect(results == [.unanswered(code: "connectionLost"), .accepted])
+    }
+
+    @Test func whatArrivesAfterTheQuestionsIsInNoAnswer() async throws {
+        #expect(try await self.decideTwice(.requestLate) == [.followed, .accepted])
     }
 
     @Test func whatTheBankCanceledIsNotOurs() async throws {

@@ -10,9 +10,10 @@ extension OperationsService {
         self.mayHaveOpenDecisions = false
         do {
             for open in try await evidence.openDecisions() where !open.intent.isAutomatic {
+                // Before the questions: what arrives after them is in no answer.
+                let isOver = evidence.cannotArrive(open)
                 let trace = DecisionTrace(decision: open, service: self)
                 let finding = try await trace.withoutContradiction(try await trace.finding())
-                let isOver = evidence.cannotArrive(open)
                 await trace.record(finding, isOver: isOver)
                 if case .pending = finding, !isOver { self.mayHaveOpenDecisions = true }
             }

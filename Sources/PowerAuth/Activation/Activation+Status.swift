@@ -23,9 +23,8 @@ extension Activation {
         guard status.state == .active, status.counter.result == .signatureRecommended else { return status }
         return try await self.withSigningTurn { turn, caller in
             // Signatures made while this one waited for its turn may have done it already.
-            let compared = try await self.fetchStatus()
+            let compared = try await self.fetchStatusBeforeSigning()
             guard compared.status.counter.result == .signatureRecommended else { return compared.status }
-            await self.resolveOpenDecisions(by: compared)
             try caller.checkIsWaiting()
             return try await self.letServerCatchUp(in: turn)?.status ?? compared.status
         }

@@ -11,9 +11,8 @@ extension Activation {
     ///
     /// Responses that never came would otherwise let this side run ahead until no signature is accepted any more.
     func settle(in turn: SigningTurn, for caller: UncancellableTask.Caller) async throws {
-        let compared = try await self.fetchStatus()
+        let compared = try await self.fetchStatusBeforeSigning()
         self.failedAttempts.learn(compared.status.failedAttempts)
-        await self.resolveOpenDecisions(by: compared)
         try self.check(compared.status, after: nil)
         try caller.checkIsWaiting()
         try await self.apply(compared, in: turn)

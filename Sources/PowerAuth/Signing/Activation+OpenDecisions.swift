@@ -4,28 +4,35 @@ import PowerAuthProtocol
 
 // Decisions whose answers were lost, as the server's counter shows them to whoever signs next.
 extension Activation {
-    /// Writes what a status shows of them: the next signature hides it.
+    /// Asks for the status, and writes what it shows of them: the next signature hides it.
     ///
-    /// Nothing depends on its success. What is not written stays open, for an agent or the next decision by hand to find out.
-    func resolveOpenDecisions(by compared: ComparedStatus) async {
-        guard compared.status.state != .removed, let open = try? await self.openDecisions() else { return }
-        for decision in open {
+    /// They are read first, and so is the time that each may take to arrive. A status says nothing of what was signed after it was
+    /// asked for, such as by others while this process stood still.
+    ///
+    /// Nothing depends on the writing. What is not written stays open, for an agent or the next decision by hand to find out.
+    func fetchStatusBeforeSigning() async throws -> ComparedStatus {
+        let open = (try? await self.openDecisions())?.map { ($0, cannotArrive: self.cannotArrive($0)) } ?? []
+        let compared = try await self.fetchStatus()
+        guard compared.status.state != .removed else { return compared }
+        for (decision, cannotArrive) in open {
             let fate = CounterEvidence(ofMove: decision.moves, clientMoves: compared.moves, compared.status.counter)
-            guard let result = try? await self.result(of: decision, fate) else { continue }
+            guard let result = try? await self.result(of: decision, fate, cannotArrive: cannotArrive) else { continue }
             await self.resolve(decision, as: result)
         }
+        return compared
     }
 
     /// - Returns: `nil` while nothing can be said for good, and where an agent finds out more by asking for the operation.
     private nonisolated func result(
         of decision: OpenDecision,
-        _ fate: CounterEvidence
+        _ fate: CounterEvidence,
+        cannotArrive: Bool
     ) async throws -> DecisionOutcome.Result? {
         switch fate {
         case .followed: return .followed
-        case .notFollowed: return self.cannotArrive(decision) ? .notFollowed : nil
+        case .notFollowed: return cannotArrive ? .notFollowed : nil
         case .unknown:
-            guard self.cannotArrive(decision), !decision.intent.isAutomatic else { return nil }
+            guard cannotArrive, !decision.intent.isAutomatic else { return nil }
             return try await self.wasFollowed(decision) ? nil : .unknown
         }
     }

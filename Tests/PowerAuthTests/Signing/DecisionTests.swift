@@ -230,6 +230,34 @@ import WireFacts
         #expect(fixture.server.state.value.accepted == ["a", "b"])
     }
 
+    /// This process stands still between the server's status and what it does with it, for longer than a request may take. Meanwhile
+    /// another one signs a decision, which the status cannot know.
+    @Test(.wireFact("2.6")) func aStatusFromBeforeADecisionTellsNothingOfIt() async throws {
+        let store = ActivationStore.inMemory()
+        let (clock, zero, start) = (ManualClock(), ManualClock().now, Date())
+        let date: @Sendable () -> Date = { start + zero.duration(to: clock.now) / .seconds(1) }
+        let fixture = try Fixture(server: try VerifyingServer(now: date), store: store)
+        let activation = try await fixture.activate()
+        try await activation.approve("before")
+        let intent = self.intent(activation, "a").dated(start, serverDate: nil, arrivesBefore: start + 20)
+        let stood = Shared(false)
+        let transport = AfterStatus(base: fixture.server) {
+            guard !stood.value else { return }
+            stood.value = true
+            try await store.update(activation.activationID, recording: intent) {
+                _ = try $0.ledger.take(.notRequired, confirmed: nil)
+            }
+            clock.advance(by: .seconds(30))
+        }
+        let thawed = try Fixture(server: fixture.server, store: store, transport: transport) {
+            $0.clock = clock
+            $0.wallClock = date
+        }
+        try await thawed.client.activation(id: activation.activationID).approve("after")
+        #expect(stood.value)
+        #expect(try await self.receipts(store) == ["a: open"])
+    }
+
     /// Does something once a status is on its way back.
     private struct AfterStatus: HTTPTransport {
         let base: any HTTPTransport
