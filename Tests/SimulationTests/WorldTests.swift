@@ -47,7 +47,7 @@ import TestSupport
                 "permitAfterCounter",
                 ["its node's lease is over", "may sign by now", "arrives later than its receipt says that it can"]
             ),
-            ("proxyPageIsRefusal", ["says refused, and the bank did it"]),
+            ("proxyPageIsRefusal", ["says refused, and the bank did it", "could have been found out"]),
             ("keepsWeakToken", ["gave way to one of fewer factors"]),
             ("claimsAfterAction", ["ran twice"]),
         ]
