@@ -66,7 +66,7 @@ package actor SQLiteLedger: LedgerDriver {
     private var state: Open?
     private var isClosed = false
     private var held: Set<Int64> = []
-    private var pending: [PendingWrite] = []
+    private let writes = GroupCommit<Write, Void>()
 
     init(_ files: StoreFiles) { self.files = files }
 
@@ -125,7 +125,7 @@ package actor SQLiteLedger: LedgerDriver {
     }
 
     package func close() {
-        self.flush()
+        self.writes.commitAll(by: self.commit)
         self.state = nil
         self.isClosed = true
     }
@@ -269,46 +269,22 @@ package actor SQLiteLedger: LedgerDriver {
 
     // MARK: Transactions
 
-    /// A write that waits for the next commit.
-    private final class PendingWrite {
-        let body: (SQLiteConnection) throws -> Void
-        var answer: Result<Void, any Error>?
+    private typealias Write = (SQLiteConnection) throws -> Void
 
-        init(_ body: @escaping (SQLiteConnection) throws -> Void) { self.body = body }
-    }
-
-    /// Runs a write; those that are asked for at the same time share one durable commit.
     private func write<Answer>(_ body: @escaping (SQLiteConnection) throws -> Answer) async throws -> Answer {
         var answer: Answer?
-        let pending = PendingWrite { answer = try body($0) }
-        self.pending.append(pending)
-        // Calls that are queued behind this one join the commit.
-        if self.executor.waitingJobCount > 0 { await self.executor.waitForQueuedJobs() }
-        if pending.answer == nil { self.flush() }
-        try pending.answer?.get()
+        let write: Write = { answer = try body($0) }
+        try await self.writes.commit(write, on: self.executor, by: self.commit)
         guard let answer else { throw ApprovalError(.ledgerFailed, "The ledger was not written") }
         return answer
     }
 
-    private func flush() {
-        let writes = self.pending
-        self.pending = []
-        guard !writes.isEmpty else { return }
-        do {
-            try self.commit(writes)
-        } catch  where writes.count > 1 {
-            for write in writes { do { try self.commit([write]) } catch { write.answer = .failure(error) } }
-        } catch {
-            for write in writes { write.answer = .failure(error) }
-        }
-    }
-
-    private func commit(_ writes: [PendingWrite]) throws {
+    private func commit(_ writes: [Write]) throws -> [Void] {
         let open = try self.opened()
         let generation = try open.connection.transaction {
             // Within the lock, so that nothing is written to a file that went back.
             if let objection = try self.objection(open) { throw self.wentBack(objection) }
-            for write in writes { try write.body(open.connection) }
+            for write in writes { try write(open.connection) }
             try open.connection.run("UPDATE generation SET value = value + 1")
             return try self.generation(open.connection)
         }
@@ -316,7 +292,7 @@ package actor SQLiteLedger: LedgerDriver {
         try self.lock(Self.markLock, open.lock)
         defer { open.lock.unlock(Self.markLock) }
         if try self.mark(open) < UInt64(clamping: generation) { try self.setMark(generation, open) }
-        for write in writes { write.answer = .success(()) }
+        return writes.map { _ in }
     }
 
     private func read<Answer>(_ body: (SQLiteConnection) throws -> Answer) throws -> Answer {

@@ -27,7 +27,7 @@ actor SQLiteDriver: JournalDriver {
     /// The order of this process's signatures.
     nonisolated let gate = KeyedSemaphore()
     private var state = State.new
-    private var pendingSwaps: [PendingSwap] = []
+    private let swaps = GroupCommit<RowChange, SwapAnswer>()
 
     init(_ files: StoreFiles, options: SQLiteOptions) {
         self.files = files
@@ -50,7 +50,7 @@ actor SQLiteDriver: JournalDriver {
     }
 
     func close() async {
-        self.commitSwaps()
+        self.swaps.commitAll(by: self.commit)
         self.state = .closed
     }
 
@@ -89,43 +89,12 @@ actor SQLiteDriver: JournalDriver {
 
     func load(_ activationID: String) async throws -> LoadedRow? { try self.run { try $0.activation(activationID) } }
 
-    /// A change that waits for the next commit.
-    private final class PendingSwap {
-        let change: RowChange
-        /// Set once it is durable, or has failed.
-        var answer: Result<SwapAnswer, any Error>?
-
-        init(_ change: RowChange) { self.change = change }
-    }
-
-    /// Changes that are asked for at the same time share one durable commit.
     func swap(_ change: RowChange) async throws -> SwapAnswer {
-        let pending = PendingSwap(change)
-        self.pendingSwaps.append(pending)
-        // Calls that are queued behind this one join the commit.
-        if self.executor.waitingJobCount > 0 { await self.executor.waitForQueuedJobs() }
-        if pending.answer == nil { self.commitSwaps() }
-        guard let answer = pending.answer else { throw MobileTokenError.notStored() }
-        return try answer.get()
+        try await self.swaps.commit(change, on: self.executor, by: self.commit)
     }
 
-    private func commitSwaps() {
-        let swaps = self.pendingSwaps
-        self.pendingSwaps = []
-        guard !swaps.isEmpty else { return }
-        do {
-            try self.commit(swaps)
-        } catch  where swaps.count > 1 {
-            // One of them may be what cannot be written.
-            for swap in swaps { do { try self.commit([swap]) } catch { swap.answer = .failure(error) } }
-        } catch {
-            for swap in swaps { swap.answer = .failure(error) }
-        }
-    }
-
-    private func commit(_ swaps: [PendingSwap]) throws {
-        let answers = try self.write { database in try swaps.map { try database.swap($0.change) } }
-        for (swap, answer) in zip(swaps, answers) { swap.answer = .success(answer) }
+    private func commit(_ changes: [RowChange]) throws -> [SwapAnswer] {
+        try self.write { database in try changes.map(database.swap) }
     }
 
     func insert(_ row: NewRow) async throws -> InsertAnswer {
