@@ -12,7 +12,7 @@ let package = Package(
     targets: [
         // The listener of the health endpoint: a module map, nothing more.
         .systemLibrary(name: "CStatusHTTP", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
-        // What the SDK does, told to a logger and to metrics of the server ecosystem's shapes.
+        // Reports the SDK's work to a logger and to metrics of the shapes that the server ecosystem uses.
         .target(name: "Telemetry", dependencies: [product("MobileToken")]),
         // Everything but the arguments, so that it can be tested.
         .target(

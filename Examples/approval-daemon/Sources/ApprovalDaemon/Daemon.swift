@@ -32,7 +32,7 @@ public final class Daemon: Sendable {
         try self.init(configuration, writer: writer, environment: environment, surroundings: Surroundings())
     }
 
-    /// What tests replace: time, and what lies between the client and the network.
+    /// The parts that tests replace: time, and the transport between the client and the network.
     struct Surroundings: Sendable {
         var clock: any Clock<Duration> = ContinuousClock()
         var wallClock: @Sendable () -> Date = { Date() }
@@ -76,7 +76,7 @@ public final class Daemon: Sendable {
     /// The port of the health endpoint, while it listens.
     var port: UInt16? { self.listeningPort.withLock { $0 } }
 
-    /// Whether a daemon ended because it could not listen.
+    /// Returns whether a daemon ended because it could not listen.
     public static func isListeningFailure(_ error: any Error) -> Bool { error is StatusServer.Failure }
 
     // MARK: Life

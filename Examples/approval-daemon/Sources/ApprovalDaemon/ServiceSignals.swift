@@ -38,7 +38,7 @@ public final class ServiceSignals: Sendable {
     private final class FirstSignal: Sendable {
         private let time = Mutex<ContinuousClock.Instant?>(nil)
 
-        /// How long ago the first one came; `nil` for the first one.
+        /// The time since the first signal; `nil` for the first one.
         var elapsed: Duration? {
             self.time.withLock { time in
                 guard let first = time else {

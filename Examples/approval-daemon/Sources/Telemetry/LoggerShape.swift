@@ -1,15 +1,15 @@
-/// What ``Telemetry`` needs of a logger: members of swift-log's `Logger`, as they are written there.
+/// The members of swift-log's `Logger` that ``Telemetry`` needs, as they are written there.
 ///
 /// ```swift
 /// extension Logger: LoggerShape {}
 /// extension Logger.Level: LogLevelShape {}
 /// ```
 public protocol LoggerShape: Sendable {
-    /// How important a line is.
+    /// The importance of a line.
     associatedtype Level: LogLevelShape
-    /// What a line says.
+    /// The text of a line.
     associatedtype Message: ExpressibleByStringLiteral where Message.StringLiteralType == String
-    /// What a line says beside its message.
+    /// A value beside the message of a line.
     associatedtype MetadataValue: ExpressibleByStringLiteral where MetadataValue.StringLiteralType == String
 
     /// Writes a line, unless lines of its level are left out: then nothing is evaluated.
@@ -28,13 +28,13 @@ public protocol LoggerShape: Sendable {
 public protocol LogLevelShape: Sendable {
     /// For who looks for a mistake.
     static var debug: Self { get }
-    /// What happened.
+    /// An ordinary event.
     static var info: Self { get }
-    /// What is not as usual.
+    /// An unusual event.
     static var notice: Self { get }
-    /// What may need a person.
+    /// A state that may need a person.
     static var warning: Self { get }
-    /// What needs a person.
+    /// A state that needs a person.
     static var error: Self { get }
 }
 

@@ -1,4 +1,4 @@
-/// What ``Telemetry`` needs of metrics: members of swift-metrics' `MetricsFactory`, as they are written there.
+/// The members of swift-metrics' `MetricsFactory` that ``Telemetry`` needs, as they are written there.
 ///
 /// ```swift
 /// extension Counter: CounterShape {}
@@ -13,11 +13,11 @@
 /// }
 /// ```
 public protocol MetricsShape: Sendable {
-    /// What only grows.
+    /// A count that only grows.
     associatedtype Counter: CounterShape
-    /// How long something took.
+    /// A measure of durations.
     associatedtype Timer: TimerShape
-    /// How large something is: a gauge shows the last value, others what all values were like.
+    /// A measure of sizes: a gauge shows the last value, others the distribution of all values.
     associatedtype Recorder: RecorderShape
 
     /// Returns the counter of a name and of dimensions, which is the same one each time.

@@ -93,7 +93,7 @@ enum Program {
     }
 }
 
-/// What the program was called with.
+/// The arguments of the program.
 private struct Arguments {
     enum Mode {
         case run, check, probe, help

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ApprovalDaemon
 
-/// What a configuration may say, and what is refused by its name.
+/// The settings of a configuration, and the refusal of others by their names.
 @Suite struct ConfigurationTests {
     static let whole = """
         {

@@ -66,7 +66,7 @@ final class DaemonProcess: Sendable {
         Issue.record("it ended: \(self.log)", sourceLocation: sourceLocation)
     }
 
-    /// Where it says that its health endpoint is.
+    /// Returns the address of the health endpoint from the daemon's own log.
     func statusURL() async throws -> String {
         var url: String?
         while url == nil, let line = await self.nextLine() { url = try JSONValue(parsing: line)["status"]?.string }

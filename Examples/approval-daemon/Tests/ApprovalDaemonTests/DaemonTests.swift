@@ -154,7 +154,7 @@ import MobileTokenReceipts
         }
     }
 
-    /// What waits for an export is counted once a minute, whoever exports it.
+    /// The receipts that wait for an export are counted once a minute, whoever exports them.
     @Test func theReceiptsThatWaitForAnExportAreMeasured() async throws {
         try await Stage.with { stage in
             let operation = try await stage.createOperation("payment", amount: "2")

@@ -165,7 +165,7 @@ import Testing
         clock.advance(by: .seconds(6))
         #expect(board.report.reasons.first == .stale)
         #expect(!board.report.isReady)
-        // What ends in order has stopped to report.
+        // A daemon that shuts down in order has stopped to report.
         board.beginShutdown()
         #expect(board.report.reasons == [.shuttingDown, .noActiveActivation])
         #expect(board.respond(to: "/health")?.status == 503)

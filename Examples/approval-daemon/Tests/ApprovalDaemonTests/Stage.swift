@@ -142,7 +142,7 @@ struct Stage: Sendable {
     }
 }
 
-/// What a test may ask a daemon.
+/// The parts of a running daemon that a test may ask.
 struct RunningDaemon: Sendable {
     let url: String
     private let transport: CurlTransport

@@ -20,7 +20,7 @@ struct Logger: Sendable {
     }
 
     let label: String
-    /// What was logged with any of them.
+    /// The lines logged with any of them.
     static let lines = Mutex<[String]>([])
 
     func log(
@@ -41,7 +41,7 @@ struct Logger: Sendable {
     }
 }
 
-/// What was measured with any of them.
+/// The values measured with any of them.
 enum Measured {
     static let values = Mutex<[String: [Double]]>([:])
 

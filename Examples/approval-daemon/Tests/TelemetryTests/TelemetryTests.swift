@@ -41,7 +41,7 @@ import Testing
             #expect(values["mobile_token_decisions_total verdict=approve result=accepted"] == [1])
             #expect(values["mobile_token_receipts_total kind=intentWritten"] == [1])
             #expect(values["mobile_token_counter_distance"]?.first == 1)
-            // What there are thousands of is in no dimension.
+            // No dimension holds a value of which there are thousands.
             #expect(!values.keys.contains { $0.contains(id) || $0.contains(payment) })
         }
     }

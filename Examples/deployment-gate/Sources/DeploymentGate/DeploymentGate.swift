@@ -45,7 +45,7 @@ public struct DeploymentGate: Sendable {
         let ticket = try await self.desk.ask(request)
         if !ticket.state.isFinal { self.announce(ticket) }
         try await self.desk.perform(request) { approval in
-            // What was approved, not the variable beside it.
+            // The action is applied as approved, and not from the variable beside it.
             try await self.target.apply(approval.action, key: approval.idempotencyKey, notAfter: approval.notAfter)
         }
     }

@@ -63,7 +63,7 @@ import Testing
             let words = ["deploy", "deploy-1", "alice"]
             let first = try await self.run(words, input: Self.deployment, at: emulator, in: folder)
             #expect(first.status == 0, "\(first.errors)")
-            // What the phones show is to be compared.
+            // The screens of both phones are to be compared.
             #expect(
                 first.errors.contains(/asked bob \(\w{4}-\w{4}\), carol \(\w{4}-\w{4}\), until 2/),
                 "\(first.errors)"

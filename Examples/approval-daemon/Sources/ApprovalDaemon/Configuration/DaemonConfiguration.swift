@@ -1,7 +1,7 @@
 import Foundation
 import MobileToken
 
-/// What the daemon is told by its file and its environment.
+/// The daemon's configuration, from its file and its environment.
 public struct DaemonConfiguration: Sendable {
     /// The bank.
     struct Server: Sendable {
@@ -12,14 +12,14 @@ public struct DaemonConfiguration: Sendable {
         var publicKeyPins: [String]
     }
 
-    /// Where the activations are.
+    /// The place of the activations.
     struct Store: Sendable {
         var path: String
-        /// Where the key is that seals it; `nil` beside it.
+        /// The place of the key that seals it; `nil` if the key lies beside it.
         var sealingKey: SealingKeyPlace?
     }
 
-    /// How often the bank is asked, and how much.
+    /// The rate and the limits of requests to the bank.
     struct Polling: Sendable {
         var interval: Duration
         var limits: OperationsFleet.ServerLimits
@@ -29,11 +29,11 @@ public struct DaemonConfiguration: Sendable {
     struct Status: Sendable {
         var host: String
         var port: UInt16
-        /// How long ago an active activation may have been polled.
+        /// The longest acceptable time since the last poll of an active activation.
         var maximumPollAge: Duration
     }
 
-    /// Where receipts are exported to, and how often; nowhere without a folder.
+    /// The folder that receipts are exported to, and the interval; nothing is exported without a folder.
     struct Receipts: Sendable {
         var folder: String?
         var interval: Duration
@@ -49,7 +49,7 @@ public struct DaemonConfiguration: Sendable {
     var gracePeriod: Duration
     var logLevel: LogLevel
 
-    /// Whether nothing at all would be approved.
+    /// `true` if the policy has no rule, so that nothing would be approved.
     public var approvesNothing: Bool { self.policy.rules.isEmpty }
     /// The address of the health endpoint.
     public var statusURL: String { StatusServer.url(host: self.status.host, port: self.status.port) }

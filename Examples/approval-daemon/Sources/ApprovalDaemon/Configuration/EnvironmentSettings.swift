@@ -6,7 +6,7 @@ struct EnvironmentSettings {
     /// The variable that names the configuration file.
     static let fileVariable = prefix + "CONFIG"
 
-    /// How the value of a variable becomes JSON.
+    /// The way in which a variable's value becomes JSON.
     private enum Kind {
         case string
         /// A number or a list: what it stands for in a file.
@@ -39,7 +39,7 @@ struct EnvironmentSettings {
         return Array(Set(names))
     }
 
-    /// Where systemd puts credentials, if it does.
+    /// The folder in which systemd puts credentials, if it does.
     let credentialsFolder: String?
     private var values: [(path: [String], value: JSONValue)] = []
 

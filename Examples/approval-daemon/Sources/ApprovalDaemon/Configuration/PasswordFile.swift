@@ -7,12 +7,12 @@ import MobileToken
 /// Passwords are read into memory that is wiped, whenever a factor is unlocked, and not kept in between: a file that is replaced
 /// is heeded without a restart.
 struct PasswordFile: Sendable {
-    /// What the credential is called that systemd hands over.
+    /// The name of the credential that systemd hands over.
     static let credentialName = "passwords"
     private static let maximumByteCount = 1 << 20
 
     let path: String
-    /// Where systemd's credentials are. Those are the service's own by an access control list, which shows as a group's right.
+    /// The folder of systemd's credentials. They belong to the service by an access control list, which shows as a group's right.
     let credentialsFolder: String?
 
     /// Checks that the file can be read, is nobody else's, and consists of such lines.

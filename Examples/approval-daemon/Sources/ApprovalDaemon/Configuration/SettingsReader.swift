@@ -1,11 +1,11 @@
 import Foundation
 import MobileToken
 
-/// Why a configuration is refused: which setting, and what is wrong with it.
+/// The refusal of a configuration: the setting, and its fault.
 public struct ConfigurationError: Error, CustomStringConvertible {
-    /// Where the setting is, such as `policy.rules[0].limit`, or the name of an environment variable.
+    /// The path of the setting, such as `policy.rules[0].limit`, or the name of an environment variable.
     public let setting: String
-    /// What is wrong with it. Never holds the value.
+    /// The fault of the setting. Never holds the value.
     public let problem: String
 
     init(_ setting: String, _ problem: String) {

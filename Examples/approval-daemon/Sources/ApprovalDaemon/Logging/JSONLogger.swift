@@ -2,17 +2,17 @@ public import Foundation
 import MobileToken
 public import Telemetry
 
-/// How important a line of the log is.
+/// The importance of a line of the log.
 public enum LogLevel: String, Sendable, CaseIterable, LogLevelShape {
     /// For who looks for a mistake.
     case debug
-    /// What happened.
+    /// An ordinary event.
     case info
-    /// What is not as usual.
+    /// An unusual event.
     case notice
-    /// What may need a person.
+    /// A state that may need a person.
     case warning
-    /// What needs a person.
+    /// A state that needs a person.
     case error
 
     fileprivate var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }

@@ -28,7 +28,7 @@ public final class LogWriter: Sendable {
         self.capacity = capacity
     }
 
-    /// How many lines were dropped.
+    /// The number of lines dropped.
     var droppedCount: Int { self.state.withLock { $0.droppedCount } }
 
     /// Takes a line; it has its line feed already.

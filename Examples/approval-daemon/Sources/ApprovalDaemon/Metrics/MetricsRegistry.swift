@@ -148,7 +148,7 @@ struct MetricFamily: Sendable {
     }
 }
 
-/// What each metric means. The README has the same table, and a test compares them.
+/// The meaning of each metric. The README has the same table, and a test compares them.
 enum MetricCatalog {
     static let help = [
         "mobile_token_requests_total": "Requests to the bank, by path and outcome.",

@@ -1,9 +1,9 @@
 import Foundation
 import MobileToken
 
-/// Which payments are approved without a person. Without rules there are none.
+/// Chooses the payments that are approved without a person. Without rules there are none.
 struct PaymentPolicy: Sendable {
-    /// What a payment must be for one rule to approve it.
+    /// The conditions on a payment for one rule to approve it.
     struct Rule: Sendable {
         /// The name of the operation, byte for byte.
         var template: String
@@ -13,19 +13,19 @@ struct PaymentPolicy: Sendable {
         var accounts: Accounts
     }
 
-    /// Where the money may go.
+    /// The accounts to which money may go.
     enum Accounts: Sendable {
         case any
         /// These, in any spelling of the same number.
         case only([String])
     }
 
-    /// Why an operation is left to people. The words are labels of a metric: a fixed few, which tell nothing of the operation.
+    /// The reason for leaving an operation to people. The words are labels of a metric: a fixed few, which tell nothing of the operation.
     enum LeaveReason: String, Sendable, CaseIterable {
         case incomplete, unknownTemplate, totalUnknown, overLimit, accountNotAllowed
     }
 
-    /// What receipts call the policy.
+    /// The policy's name in receipts.
     var name: String
     var version: String
     var rules: [Rule]
@@ -63,7 +63,7 @@ extension PaymentPolicy.Accounts {
 }
 
 extension String {
-    /// Whether both are the same bytes: a name that looks alike is another one.
+    /// Returns whether both are the same bytes: a name that looks alike is another one.
     fileprivate func isSame(as other: String) -> Bool { self.utf8.elementsEqual(other.utf8) }
 }
 

@@ -1,9 +1,9 @@
 import MobileToken
 import Telemetry
 
-/// What `/health` and `/ready` say: whether something asks for a person, and what.
+/// The answer of `/health` and `/ready`: the problems that ask for a person.
 struct HealthReport: Sendable {
-    /// What can be wrong. The names are part of the answer, and never change their meaning.
+    /// The kinds of problems. The names are part of the answer, and never change their meaning.
     enum Reason: String, Sendable, CaseIterable {
         /// The agent has not begun, or has ended.
         case notRunning
@@ -71,7 +71,7 @@ struct HealthReport: Sendable {
 
     var isHealthy: Bool { self.reasons.isEmpty }
 
-    /// Whether the daemon has come up and does its work, however well: what is wrong beyond that, a restart would not mend.
+    /// Indicates whether the daemon has come up and works, however well: no restart would fix its other problems.
     var isReady: Bool {
         self.reasons.allSatisfy { ![.notRunning, .shuttingDown, .stale, .starting].contains($0) }
     }

@@ -54,7 +54,7 @@ final class StatusBoard: Sendable {
             isYoung: now - self.start < Self.youth,
             isShuttingDown: state.isShuttingDown
         )
-        // What ends in order does not report any more.
+        // A daemon that shuts down in order does not report any more.
         return now - state.time > Self.staleAge && !state.isShuttingDown ? report.stale : report
     }
 

@@ -15,7 +15,7 @@ final class StatusServer: Sendable {
 
     typealias Respond = @Sendable (_ path: String) -> Response?
 
-    /// Why it does not listen.
+    /// The reason why it does not listen.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
@@ -24,7 +24,7 @@ final class StatusServer: Sendable {
     private static let connectionMemoryLimit = 8 * 1024
     private static let timeoutSeconds: UInt32 = 10
 
-    /// What C knows of, retained from start to stop.
+    /// The object that C holds, retained from start to stop.
     private final class Context: Sendable {
         let respond: Respond
         init(_ respond: @escaping Respond) { self.respond = respond }
