@@ -135,7 +135,7 @@ struct Bank {
     }
 }
 
-/// When a policy was asked first, and how often it was.
+/// The moment at which a policy was asked first, and the number of its calls.
 private final class Start: Sendable {
     private typealias Moment = (time: ContinuousClock.Instant, processorTime: Double)
     private let state = Mutex<(asked: Int, first: Moment?)>((0, nil))

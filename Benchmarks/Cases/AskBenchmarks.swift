@@ -109,7 +109,7 @@ private func askAll(_ count: Int, _ desk: ApprovalDesk) async throws {
     }
 }
 
-/// What an open question costs: in memory, and of the processor's time while a poller looks after it.
+/// Measures an open question: its memory, and the processor time while a poller looks after it.
 private func lookAfter(_ count: Int, _ desk: ApprovalDesk) async throws -> [Row] {
     try check(await desk.health.open == count)
     let before = CAllocations_bytes_in_use()

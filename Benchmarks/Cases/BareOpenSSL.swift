@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// What bare OpenSSL takes for the work of a case: algorithms fetched once, contexts reused, nothing else done.
+/// The work of a case done by bare OpenSSL: algorithms fetched once, contexts reused, nothing else done.
 ///
 /// Each case runs on one thread at a time, one after the other.
 final class BareOpenSSL: @unchecked Sendable {  // used by one benchmark's loop, never by two threads at once

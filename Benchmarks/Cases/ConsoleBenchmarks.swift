@@ -2,7 +2,7 @@ import Foundation
 import HeadlessBrowser
 import MobileToken
 
-/// What a person at the console waits for, in a real browser.
+/// The waits of a person at the console, in a real browser.
 let consoleBenchmarks: [Benchmark] = [
     Benchmark("console.operations", "2000 operations shown by the console, and what happens then, in Chromium") {
         settings in
@@ -53,7 +53,7 @@ private struct ConsoleFailure: Error, CustomStringConvertible {
     let description: String
 }
 
-/// How long it takes from the address to the newest of all operations.
+/// Returns the times from opening the address until the newest of all operations is shown.
 private func timesToShow(_ count: Int, _ samples: Int, _ page: Browser, _ emulator: EmulatorProcess) async throws
     -> [Double]
 {
@@ -73,7 +73,7 @@ private func timesToShow(_ count: Int, _ samples: Int, _ page: Browser, _ emulat
     return times
 }
 
-/// How long after the page's own connection has heard of a new operation its row is drawn.
+/// Returns the times from the page's connection receiving a new operation until its row is drawn.
 private func timesToDraw(_ samples: Int, _ page: Browser) async throws -> [Double] {
     var times: [Double] = []
     for number in 0..<samples {

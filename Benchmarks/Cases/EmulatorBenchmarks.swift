@@ -3,7 +3,7 @@ import HTTPClientTransport
 import MobileToken
 import Synchronization
 
-/// What the development server bears.
+/// The load that the development server bears.
 let emulatorBenchmarks: [Benchmark] = [
     Benchmark(
         "emulator.approve",
@@ -20,7 +20,7 @@ let emulatorBenchmarks: [Benchmark] = [
             for _ in 0..<(settings.isQuick ? 3 : 7) {
                 try await bank.offer(20, to: devices)
                 let lists = try await inParallelMap(devices) { try await $0.operations.operations() }
-                // What was approved before is gone from the server's lists, or there would be more.
+                // The operations approved before are gone from the server's lists, or there would be more.
                 try check(lists.allSatisfy { $0.count == 20 })
                 _ = try await inParallelMap(Array(devices.indices)) { index in
                     for operation in lists[index] {

@@ -39,7 +39,7 @@ private func startBenchmark(_ count: Int) -> Benchmark {
     }
 }
 
-/// What an activation costs that another process polls.
+/// Measures an activation that another process polls.
 private func idleBenchmark(_ count: Int) -> Benchmark {
     Benchmark("fleet.idle.\(count)", "\(count) activations that another process polls") { settings in
         let activations = try await StoredActivations(count: count)
@@ -65,7 +65,7 @@ private func idleBenchmark(_ count: Int) -> Benchmark {
     }
 }
 
-/// What an activation costs that an agent watches and that has nothing to decide.
+/// Measures an activation that an agent watches and that has nothing to decide.
 private func agentBenchmark(_ count: Int) -> Benchmark {
     Benchmark("agent.idle.\(count)", "\(count) activations that an agent watches, without operations") { _ in
         let lags = LagRecorder(capacity: 3 * count)

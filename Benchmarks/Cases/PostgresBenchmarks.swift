@@ -6,7 +6,7 @@ import PowerAuth
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// What a signature costs in PostgreSQL, on a server of its own whose commits reach the disk. None without such a server.
+/// The cost of a signature in PostgreSQL, on a server of its own whose commits reach the disk. Empty without such a server.
 let postgresBenchmarks: [Benchmark] =
     PostgresTestServer.isInstalled
     ? [
@@ -128,7 +128,7 @@ private struct PostgresStage {
         )
     }
 
-    /// What a move writes: the row of the activation, and the sealed counter.
+    /// Writes as a move does: the row of the activation, and the sealed counter.
     private static let statement = """
         \\set slot :client_id + 1
         WITH moved AS (

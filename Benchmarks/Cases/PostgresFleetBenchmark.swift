@@ -6,7 +6,7 @@ import PostgresTestServer
 import PowerAuth
 import PowerAuthCrypto
 
-/// What nodes cost the database that poll, and that approve: with one, two and three of them, which should cost the same.
+/// Measures the load of nodes that poll and approve on the database, with one, two and three of them, which should cost the same.
 let postgresFleetBenchmark = Benchmark(
     "postgres.fleet",
     "what the database does for polls and approvals, with 1, 2 and 3 nodes"
@@ -117,7 +117,7 @@ private struct PostgresNodes {
 
     // MARK: Sizes
 
-    /// What is kept of an activation that no operation was decided with, and of a decision.
+    /// Returns the stored size of an activation that no operation was decided with, and of a decision.
     func sizes() async throws -> [Row] {
         let tables = try await ServerUse.run(
             """
@@ -171,7 +171,7 @@ private struct PostgresNodes {
     }
 }
 
-/// What a server has done since its start.
+/// The work of a server since its start.
 private struct ServerUse {
     let statementCount: Double
     let logByteCount: Double

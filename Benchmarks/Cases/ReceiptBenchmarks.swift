@@ -102,7 +102,7 @@ private func measureReceipts(of stage: some ReceiptStage, name: String, _ settin
     return rows
 }
 
-/// How much the process has grown at most since it was made, by the system's count.
+/// The largest growth of the process since this was made, by the system's count.
 private struct PeakMemory {
     private let before: Int
 

@@ -2,7 +2,7 @@ import Foundation
 import PowerAuth
 import PowerAuthProtocol
 
-/// What moving counters durably costs, for one activation at a time and for many at once.
+/// The cost of moving counters durably, for one activation at a time and for many at once.
 let storeBenchmarks: [Benchmark] = [
     Benchmark(
         "store.update.parallel",

@@ -167,7 +167,7 @@ private struct Version4Fixture: Sendable {
     }
 }
 
-/// What bare OpenSSL takes for the work of a case of version 4; see ``BareOpenSSL``.
+/// The work of a case of version 4 done by bare OpenSSL; see ``BareOpenSSL``.
 private final class BareOpenSSL4: @unchecked Sendable {  // used by one benchmark's loop, never by two threads at once
     private let mac: OpaquePointer?
     private let cipher = EVP_CIPHER_CTX_new()

@@ -1,7 +1,7 @@
 import MobileToken
 import Synchronization
 
-/// How late polls began, as services tell their observer.
+/// Records the delays of polls, as services tell their observer.
 final class LagRecorder: MobileTokenObserver {
     private struct State {
         var lags: [Duration] = []
@@ -19,7 +19,7 @@ final class LagRecorder: MobileTokenObserver {
         self.state = Mutex(state)
     }
 
-    /// How many services have polled so far.
+    /// The number of services that have polled so far.
     var polled: Int { self.state.withLock { $0.activations.count } }
 
     func fleetOpened(_ count: Int, of total: Int) { self.state.withLock { $0.opened = max($0.opened, count) } }
@@ -31,7 +31,7 @@ final class LagRecorder: MobileTokenObserver {
         }
     }
 
-    /// How many activations were opened so far.
+    /// The number of activations opened so far.
     var opened: Int { self.state.withLock { $0.opened } }
 
     /// The lags since the last call.

@@ -45,7 +45,7 @@ struct Benchmark: Sendable {
     }
 }
 
-/// How thorough a run is.
+/// The thoroughness of a run.
 struct Settings: Sendable {
     let samples: Int
     let sampleDuration: Duration

@@ -42,7 +42,7 @@ extension Scenario {
 }
 
 enum Measurement {
-    /// What this process, with all its threads, has used of the processors so far.
+    /// The processor time that this process, with all its threads, has used so far.
     static var processorNanoseconds: Double { self.nanoseconds(of: CLOCK_PROCESS_CPUTIME_ID) }
 
     /// The same of another process.

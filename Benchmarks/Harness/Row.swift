@@ -1,4 +1,4 @@
-/// What a result is shown in.
+/// The unit of a result.
 enum Unit: String, Sendable, Codable {
     case nanoseconds = "ns"
     case microseconds = "µs"
@@ -45,7 +45,7 @@ struct Figure: Sendable, Codable {
     }
 }
 
-/// What a case should reach.
+/// The figure that a case should reach.
 enum Goal: Sendable {
     /// The median is no more than this, in the unit of the row.
     case atMost(Double)
@@ -86,7 +86,7 @@ struct Row: Sendable {
     }
 
     let name: String
-    /// What was measured, in a case that measures several things.
+    /// The thing measured, in a case that measures several.
     var detail: String?
     let unit: Unit
     let figure: Figure
@@ -96,7 +96,7 @@ struct Row: Sendable {
     /// Per operation, where they can be counted.
     var allocations: Double?
     var goals: [Goal] = []
-    /// How many of something the case had, for cases that are measured at several sizes.
+    /// The number of things in the case, for cases that are measured at several sizes.
     var size: Int?
 
     var title: String { Self.title(self.name, self.detail) }

@@ -1,9 +1,9 @@
-/// What got slower, or larger, since an earlier report, by more than its samples differ among themselves.
+/// The results that got slower, or larger, since an earlier report, by more than its samples differ among themselves.
 struct Comparison {
     /// A case that both reports have.
     private struct Change {
         let title: String
-        /// How many times as slow or as large as it was.
+        /// The new figure divided by the earlier one.
         let factor: Double
         /// By how much samples of one report lie apart, at most.
         let spread: Double

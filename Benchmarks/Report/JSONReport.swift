@@ -82,7 +82,7 @@ struct JSONReport: Codable {
     }
 }
 
-/// Where the figures come from.
+/// The machine that the figures come from.
 struct Machine: Codable, Equatable, CustomStringConvertible {
     let processor: String
     let cores: Int

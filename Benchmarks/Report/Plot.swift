@@ -68,7 +68,7 @@ struct Plot {
         return parts
     }
 
-    /// What was measured at several sizes, in the order of the report.
+    /// The cases that were measured at several sizes, in the order of the report.
     private var panels: [Panel] {
         var panels: [Panel] = []
         for row in self.rows where row.size != nil {

@@ -9,7 +9,7 @@ struct EmulatorProcess: Sendable {
     /// The hidden subcommand that turns this program into the server.
     static let subcommand = "emulator"
 
-    /// What the server says of itself.
+    /// The server's description of itself.
     private struct Greeting: Codable {
         var baseURL: String
         var cloudURL: String
@@ -19,7 +19,7 @@ struct EmulatorProcess: Sendable {
         var password: String
     }
 
-    /// What the cases ask that ask for approvals.
+    /// The template of the approvals that cases ask for.
     private static let template = """
         {"name": "bench-deploy", "data": "A9*N${version}*R${binding}",
          "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},

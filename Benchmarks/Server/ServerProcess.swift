@@ -30,7 +30,7 @@ final class ServerProcess: Sendable {
         self.input = input
     }
 
-    /// What it has used of the processors so far; see ``Measurement/processorNanoseconds``.
+    /// The processor time that it has used so far; see ``Measurement/processorNanoseconds``.
     var processorNanoseconds: Double {
         get throws { try Measurement.processorNanoseconds(ofProcess: self.process.processIdentifier) }
     }
