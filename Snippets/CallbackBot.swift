@@ -23,7 +23,7 @@ struct CallbackBot: Sendable {
     /// Decides until the calling task is canceled.
     func run() async throws { try await self.agent.run() }
 
-    /// What the web server calls with the body of a request; returns the status to respond with.
+    /// Handles the body of a request, for the web server; returns the status to respond with.
     ///
     /// Anybody who knows the address may have sent it. So it says when to look, and never what there is to see: the list is
     /// fetched from the server, and the policy decides by that.
