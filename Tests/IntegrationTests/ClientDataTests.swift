@@ -5,7 +5,7 @@ import MobileTokenTesting
 import Testing
 import WireFacts
 
-/// What the client tells the server beside its decisions, and what the server tells of a block, over real sockets.
+/// The data that the client sends beside its decisions, and the server's data about a block, over real sockets.
 @Suite(.timeLimit(.minutes(4))) struct ClientDataTests {
     @Test(arguments: [true, false])
     func theScreensBeforeADecisionReachTheServer(approves: Bool) async throws {

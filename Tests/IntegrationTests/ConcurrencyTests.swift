@@ -184,7 +184,7 @@ import Testing
     }
 }
 
-/// How many connections of this machine lead to a port of the loopback interface, as the kernel counts them.
+/// Returns the number of this machine's connections to a port of the loopback interface, as the kernel counts them.
 private func connectionCount(to port: UInt16) throws -> Int {
     // Not read at one go: files of the kernel have no size.
     let file = try #require(FileHandle(forReadingAtPath: "/proc/self/net/tcp"))

@@ -8,14 +8,14 @@ import TestSupport
 
 /// Counters that are apart, by every distance around the window of 20, and how they come together again.
 @Suite(.timeLimit(.minutes(4))) struct CounterTests {
-    /// What a client sees that asks for the status first, and then signs.
+    /// The results for a client that asks for the status first, and then signs.
     private struct Expectation: Equatable {
         var result: ActivationStatus.CounterComparison.Result
-        /// What the status tells; positive when the client is ahead.
+        /// The distance that the status tells; positive when the client is ahead.
         var distance: Int
         /// Signed requests of the status itself: accepted or not.
         var repairs: [Bool] = []
-        /// What the signature throws, which is sent once unless it throws.
+        /// The error of the signature; without one, a single signature is sent.
         var error: MobileTokenError.Code?
 
         /// - Parameter distance: The number of steps by which the client is ahead; negative when the server is.

@@ -8,7 +8,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-/// What a change costs does not depend on how much there is.
+/// The cost of a change does not depend on the amount of data.
 @Suite(.timeLimit(.minutes(4))) struct DataFileTests {
     /// An exported state with so many operations, made from one.
     private func document(operations count: Int) async throws -> Data {

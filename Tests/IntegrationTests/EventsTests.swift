@@ -3,7 +3,7 @@ import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 
-/// What a reader of a service's streams is told while the server fails and recovers.
+/// The elements that a reader of a service's streams gets while the server fails and recovers.
 @Suite(.timeLimit(.minutes(4))) struct EventsTests {
     @Test func aFailureIsToldBetweenTwoListsAndChangesNothing() async throws {
         try await withEmulator { emulator in

@@ -6,16 +6,16 @@ import MobileTokenTesting
 import Testing
 import TestSupport
 
-/// What a server can do wrong while its operations are polled.
+/// The faults of a server while its operations are polled.
 @Suite(.timeLimit(.minutes(4))) struct FailingServerTests {
     /// A fault, and what the SDK makes of it.
     struct Fault: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let effect: FaultRule.Effect
         let code: MobileTokenError.Code
-        /// How long the next poll waits: the interval unless the server asks for more.
+        /// The wait before the next poll: the interval unless the server asks for more.
         var wait: Duration = .seconds(7)
-        /// How long requests may take; only what never ends is given up early.
+        /// The longest time for a request; only one that never ends is given up early.
         var timeout: Duration?
 
         init(
@@ -207,7 +207,7 @@ import TestSupport
 
 /// Polling under a manual clock.
 private struct Poll {
-    /// What came of a poll.
+    /// The result of a poll.
     enum Outcome: Equatable {
         case list([String])
         case failure(MobileTokenError.Code)

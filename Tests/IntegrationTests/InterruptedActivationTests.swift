@@ -35,7 +35,7 @@ import Testing
             for _ in 0..<1_000 { await Task.yield() }
             door.open()
             try await running.value
-            // What the process has written when it ends.
+            // The records that the process has written when it ends.
             let ids = try await ActivationStore.sqlite(path: path).activationIDs()
             #expect(ids == (await emulator.activations().map(\.id)))
         }

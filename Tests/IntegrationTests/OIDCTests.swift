@@ -80,7 +80,7 @@ import WireFacts
         }
     }
 
-    /// What is wrong with the call is found before anything is used up.
+    /// A mistake in the call is found before anything is used up.
     @Test func aWrongCallLeavesTheAttemptAsItWas() async throws {
         try await withEmulator { emulator in
             let client = try emulator.makeClient()

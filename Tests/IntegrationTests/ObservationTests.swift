@@ -10,7 +10,7 @@ import PowerAuthProtocol
 import TestSupport
 import Testing
 
-/// What an observer is told of a whole run, and what it must never be told.
+/// The events that an observer gets of a whole run, and the secrets that it must never get.
 @Suite(.timeLimit(.minutes(4))) struct ObservationTests {
     @Test func everyRequestHasAStartAndAnEndOfTheSameActivation() async throws {
         try await Run.with { run in
@@ -110,7 +110,7 @@ private struct Run {
     let activation: Activation
     let code: String
     let observer: CuriousObserver
-    /// What went over the wire, in both directions.
+    /// The texts that went over the wire, in both directions.
     let wire: Shared<[String]>
     let biometryKey = SecureRandom.secret(16)
     let offlineCodes = Shared<[String]>([])
@@ -247,7 +247,7 @@ private struct Run {
 }
 
 extension SecretBytes {
-    /// How the bytes could be written.
+    /// The encodings in which the bytes could be written.
     fileprivate var forms: [String] { self.withUnsafeBytes { Array($0).forms } }
 }
 

@@ -63,7 +63,7 @@ import Testing
     }
 }
 
-/// When a process is killed: so long after it began, or after it had made so many signatures.
+/// The moment at which a process is killed: so long after it began, or after it had made so many signatures.
 private struct Death {
     let signatures: Int
     let microseconds: Int
@@ -135,12 +135,12 @@ private struct Device {
     struct CounterUse {
         /// Its place after the value that the activation began with.
         let place: Int
-        /// Who signed.
+        /// The process that signed.
         let process: String
         let refusal: String?
     }
 
-    /// What every signed request was signed with, oldest first: found by trying the values, whatever the server made of it.
+    /// Returns the counter of every signed request, oldest first: found by trying the values, whatever the server made of it.
     func counterUses() async throws -> [CounterUse] {
         let secret = try SDKConfiguration(parsing: self.emulator.sdkConfiguration).applicationSecret
         var counters = [try #require(self.record.counter.version3)]
@@ -196,7 +196,7 @@ private struct Device {
 }
 
 extension Emulator.JournalEntry {
-    /// Which process sent it.
+    /// The process that sent it.
     fileprivate var process: String? { self.header("User-Agent") }
 
     fileprivate func header(_ name: String) -> String? {

@@ -6,7 +6,7 @@ import PowerAuth
 import TestSupport
 import Testing
 
-/// What decisions leave in the store, also when their process is killed in the midst.
+/// The receipts that decisions leave in the store, also when their process is killed in the midst.
 @Suite(.timeLimit(.minutes(4))) struct ReceiptTests {
     private static let password = "1234-pass"
 

@@ -4,7 +4,7 @@ import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 
-/// What the server forgot is fetched anew, once.
+/// A token that the server forgot is fetched anew, once.
 @Suite(.timeLimit(.minutes(4))) struct RenewalTests {
     @Test func aTokenThatTheServerForgotIsRenewedOnce() async throws {
         try await withEmulator { emulator in

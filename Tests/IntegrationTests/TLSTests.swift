@@ -6,7 +6,7 @@ import MobileTokenTesting
 import Testing
 import TestSupport
 
-/// Who trusts a server that speaks TLS, and who does not. (The whole job over TLS is among ``WholeJobTests``.)
+/// Tests of trust: clients that trust a server's TLS, and those that do not. (The whole job over TLS is among ``WholeJobTests``.)
 @Suite(.timeLimit(.minutes(4))) struct TLSTests {
     private static var secure: Emulator.Configuration {
         var configuration = Emulator.Configuration()

@@ -12,7 +12,7 @@ import WireFacts
 
 /// A process that has just started on a machine whose clock is wrong, with operations that an earlier process left it.
 @Suite(.timeLimit(.minutes(4))) struct WrongClockTests {
-    /// What answers when the new process asks for the server's time.
+    /// The endpoint that answers when the new process asks for the server's time.
     enum TimeEndpoint: CaseIterable {
         case works, isUnknown, cannotBeReached
     }

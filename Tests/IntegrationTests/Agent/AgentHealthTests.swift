@@ -6,7 +6,7 @@ import PowerAuth
 import Testing
 import TestSupport
 
-/// What a probe asks for while the database does not answer.
+/// The health that a probe asks for while the database does not answer.
 @Suite(.timeLimit(.minutes(2))) struct AgentHealthTests {
     /// A driver that hangs when told, and counts the questions for a pause: all of them, and those of a probe.
     private final class HangingDriver: ForwardingDriver {

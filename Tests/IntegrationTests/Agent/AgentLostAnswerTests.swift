@@ -10,7 +10,7 @@ import TestSupport
 
 /// An agent whose first approval meets with an accident, at a real server: what the server's counter tells about it.
 @Suite(.timeLimit(.minutes(4))) struct AgentLostAnswerTests {
-    /// What an accident can touch.
+    /// The parts of the test that an accident can touch.
     struct Scene: Sendable {
         let emulator: Emulator
         let client: MobileTokenClient
@@ -25,7 +25,7 @@ import TestSupport
         }
     }
 
-    /// What happens to the approval, instead of being delivered and answered.
+    /// The fate of the approval, instead of being delivered and answered.
     typealias Accident = @Sendable (Scene, HTTPRequest, InterceptingTransport.Delivery) async throws -> HTTPResponse
 
     static let approvals = "/api/auth/token/app/operation/authorize"

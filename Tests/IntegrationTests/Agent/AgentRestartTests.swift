@@ -41,7 +41,7 @@ import TestSupport
         Issue.record("no event begins with \(prefix)")
     }
 
-    /// Whether the request arrived before the process was gone.
+    /// Covers a request that arrived before the process was gone, and one that did not.
     @Test(arguments: [false, true]) func whatThePredecessorSentIsFoundOutFirst(isDelivered: Bool) async throws {
         try await withEmulator { emulator async throws in
             let isFirst = Shared(true)

@@ -169,7 +169,7 @@ import TestSupport
 }
 
 extension OperationsFleet {
-    /// Why no decision on an activation's operations may be made here; `nil` when one may.
+    /// Returns the reason why no decision on an activation's operations may be made here; `nil` when one may.
     fileprivate func refusal(of id: String) async -> MobileTokenError.Code? {
         do {
             try await self.withDecision(on: id) { _ in }

@@ -47,7 +47,7 @@ import TestSupport
         }
     }
 
-    /// Which activations each process has polled.
+    /// The activations that each process has polled.
     private static func polls(of emulator: Emulator, since position: UInt64 = 0) async -> [String: Set<String>] {
         var polls: [String: Set<String>] = [:]
         for entry in await emulator.requests(to: "**/operation/list", since: position) {

@@ -12,9 +12,9 @@ struct FleetStage: Sendable {
 
     let emulator: Emulator
     let clock = ManualClock()
-    /// When requests were sent to which path, in the test's time.
+    /// The paths of requests and the times at which they were sent, in the test's time.
     let requests = Shared<[(path: String, time: Duration)]>([])
-    /// How many of the next requests with a token are spoilt on their way, so that the server refuses the token.
+    /// The number of coming requests with a token that are spoilt on their way, so that the server refuses the token.
     let spoiltTokens = Shared(0)
 
     /// Runs a test with a server of its own.
@@ -63,7 +63,7 @@ struct FleetStage: Sendable {
         return ids
     }
 
-    /// How the fleets of the tests poll: without chance.
+    /// The configuration of the tests' fleets, which poll without chance.
     static var configuration: OperationsFleet.Configuration {
         var configuration = OperationsFleet.Configuration()
         configuration.random = { 0.5 }

@@ -32,14 +32,14 @@ import TestSupport
                 #expect(added.change.added.map(\.id) == [late.id])
                 #expect(removed.change.removed.map(\.operation.id) == [early.id])
 
-                // Who comes late begins with everything.
+                // A late reader begins with everything.
                 var all = fleet.changes().makeAsyncIterator()
                 let whole = try #require(await all.next())
                 #expect(whole.activationID == ids[2])
                 #expect(whole.change.source == .subscription)
                 #expect(try await fleet.operations(of: ids[2]).list.operations.map(\.id) == [late.id])
             }
-            // What is not polled any more has left.
+            // An activation that is not polled any more has left.
             var rest = stream.makeAsyncIterator()
             let last = try #require(await rest.next())
             #expect(last.change.removed.map(\.reason) == [.left])
@@ -166,7 +166,7 @@ import TestSupport
         }
     }
 
-    /// Who runs the fleet first is a matter of luck.
+    /// Covers both orders, since luck decides who runs the fleet first.
     @Test(arguments: [false, true]) func anAgentAndItsUserMayBothRunTheFleet(isAgentFirst: Bool) async throws {
         try await FleetStage.with { stage in
             let client = try stage.makeClient()

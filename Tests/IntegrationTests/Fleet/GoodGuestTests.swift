@@ -6,7 +6,7 @@ import PowerAuth
 import Testing
 import TestSupport
 
-/// What a fleet does to a server that is slow, unwell, or has forgotten everybody.
+/// The behaviour of a fleet towards a server that is slow, unwell, or has forgotten everybody.
 @Suite(.timeLimit(.minutes(4))) struct GoodGuestTests {
     @Test func noSecondSeesMoreRequestsThanTheCap() async throws {
         try await FleetStage.with { stage in

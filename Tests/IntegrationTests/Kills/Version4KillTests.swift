@@ -15,13 +15,13 @@ import TestSupport
     private static let killCount = ProcessInfo.processInfo.environment["KILLED_PROCESSES"].flatMap { Int($0) } ?? 40
     private static let newPassword = "another horse"
 
-    /// What a process is killed in.
+    /// The change during which a process is killed.
     private enum Change: String, CaseIterable {
         case activate, upgrade
         case changePassword = "change-password"
     }
 
-    /// When a process is killed.
+    /// The moment at which a process is killed.
     private enum Death {
         /// So many microseconds after it began.
         case later(Int)
@@ -80,7 +80,7 @@ import TestSupport
         private let change: Change
         /// The code that the process activates with.
         private let registration: CloudClient.ActivationOffer?
-        /// What it began with.
+        /// The record at the beginning.
         private let record: ActivationRecord?
 
         init(_ emulator: Emulator, _ path: String, of change: Change) async throws {

@@ -95,7 +95,7 @@ struct PhoneSuite: Sendable {
         return try decoder.decode(Answer.self, from: Data(response.body))
     }
 
-    /// What is shown of an application: enough to configure a phone with.
+    /// The description of an application: enough to configure a phone with.
     struct Application: Decodable {
         let id: String
         let serviceBaseUrl: String
@@ -111,7 +111,7 @@ struct PhoneSuite: Sendable {
         let activationQrCodeData: String
     }
 
-    /// What is told of a change or a removal.
+    /// The answer to a change or a removal.
     struct Status: Decodable { let status: String }
 
     struct Operation: Decodable {

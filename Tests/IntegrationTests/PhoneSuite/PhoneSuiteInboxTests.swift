@@ -2,7 +2,7 @@ import Foundation
 import MobileToken
 import Testing
 
-/// What the suites of the phone SDKs ask of the inbox and of push registration.
+/// The demands of the phone SDKs' suites on the inbox and on push registration.
 @Suite(.timeLimit(.minutes(4))) struct PhoneSuiteInboxTests {
     private func withInbox(_ body: (PhoneSuite, InboxService) async throws -> Void) async throws {
         try await PhoneSuite.run { suite in

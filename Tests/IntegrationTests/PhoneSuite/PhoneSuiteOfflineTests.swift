@@ -1,7 +1,7 @@
 import MobileToken
 import Testing
 
-/// What the suites of the phone SDKs ask of approvals without a network.
+/// The demands of the phone SDKs' suites on approvals without a network.
 @Suite(.timeLimit(.minutes(4))) struct PhoneSuiteOfflineTests {
     private func withCode(
         _ body: (PhoneSuite, Activation, PhoneSuite.Operation, PhoneSuite.OfflineCode) async throws -> Void

@@ -4,7 +4,7 @@ import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 
-/// What the suites of the phone SDKs ask of operations, against `/v2` as they call it.
+/// The demands of the phone SDKs' suites on operations, against `/v2` as they call it.
 @Suite(.timeLimit(.minutes(4))) struct PhoneSuiteOperationTests {
     private func withPhone(_ body: (PhoneSuite, Activation, OperationsService) async throws -> Void) async throws {
         try await PhoneSuite.run { suite in

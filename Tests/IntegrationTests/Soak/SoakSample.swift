@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// What the process takes at a moment, and how late its polls were since the sample before.
+/// The resources of the process at a moment, and the delays of its polls since the sample before.
 struct SoakSample: Sendable {
     /// Since the beginning.
     var elapsed: Duration
     var residentBytes: Int
     var descriptorCount: Int
     var threadCount: Int
-    /// How many operations the bank has made so far.
+    /// The number of operations that the bank has made so far.
     var operationCount: Int
     var longestLag: Duration
 
@@ -29,18 +29,18 @@ struct SoakSample: Sendable {
     }
 }
 
-/// How much a process may take that holds so many things.
+/// The bounds for the resources of a process that holds so many things.
 struct SoakBounds: Sendable {
     var activationCount: Int
-    /// How many requests a fleet has under way at most, each on a connection with two ends in this process.
+    /// The largest number of a fleet's concurrent requests, each on a connection with two ends in this process.
     var connectionCount: Int
     var processorCount: Int
 
-    /// What an activation, its service and the agent's share of it may take; the figure of the benchmark `agent.idle`.
+    /// The memory of an activation with its service and the agent's share of it; the figure of the benchmark `agent.idle`.
     private static let activationBytes = 8 << 10
-    /// What the bank's books, its memory of what it must not accept twice, and the test's books take for an operation.
+    /// The memory of an operation in the bank's books, in its list of what it must not accept twice, and in the test's books.
     private static let operationBytes = 16 << 10
-    /// What the server's journal takes when it is full, 25 MB, and what allocator and caches may keep.
+    /// The memory of the server's full journal, 25 MB, and of allocator and caches.
     private static let slackBytes = 32 << 20
 
     /// Returns what is above its bound.

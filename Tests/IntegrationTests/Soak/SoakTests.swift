@@ -84,7 +84,7 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
         private var agent: SoakedAgent?
         private let start = ContinuousClock.now
 
-        /// How probable it is that a request is struck, by each kind of fault.
+        /// The probability that a request is struck, by each kind of fault.
         private static let weather = [0, 0.003, 0.01]
 
         init(_ emulator: Emulator, _ plan: TroubledBank.Plan, _ generator: SeededGenerator, storeAt path: String) {
@@ -125,7 +125,7 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
         /// The trouble ends, what the agent can decide is decided, and it knows what became of that.
         private mutating func calmDown() async throws {
             try await self.bank.calmDown()
-            // What chance made before may all have been for people.
+            // The operations that chance made before may all have been for people.
             try await self.bank.makeFinalOperations(at: self.bank.plan.duration)
             for _ in 0..<60 {
                 try await self.passSecond()
@@ -184,7 +184,7 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
             for try await receipt in client.receipts() { receipts.append(receipt) }
             await client.shutdown()
             await store.close()
-            // What a blocked or removed activation has decided may never be found out.
+            // The decisions of a blocked or removed activation may never be found out.
             let troubled = self.bank.devices.filter(\.hadTrouble).map(\.activationID)
             return ReceiptAudit(receipts, self.record, endedActivationIDs: Set(troubled))
         }
@@ -226,7 +226,7 @@ private struct SoakedAgent {
         }
     }
 
-    /// Whether it waits for nothing but new operations.
+    /// `true` if it waits for nothing but new operations.
     var hasNothingOpen: Bool {
         get async {
             let health = await self.agent.health
@@ -245,7 +245,7 @@ private struct SoakedAgent {
     }
 }
 
-/// How late polls began, as services tell their observer.
+/// Records the longest delay of a poll, as services tell their observer.
 private final class LongestLag: MobileTokenObserver {
     private let longest = Shared(Duration.zero)
 

@@ -6,17 +6,17 @@ import TestSupport
 
 /// A bank on a bad day: it makes operations, cancels some, blocks, unblocks and removes devices, and commits others late.
 struct TroubledBank {
-    /// How long and how hard the day is.
+    /// The length and the hardships of the day.
     struct Plan {
         var deviceCount = 100
         /// Seconds of trouble.
         var duration = 3_600
         var pollInterval = Duration.seconds(5)
-        /// How many operations the bank makes a second.
+        /// The number of operations that the bank makes a second.
         var operationsPerSecond = 0.9
     }
 
-    /// What an operation is, and what the policy makes of it.
+    /// The kind of an operation, and the policy's verdict on it.
     enum Kind: CaseIterable {
         case login, smallPayment
         case quickLogin
@@ -26,7 +26,7 @@ struct TroubledBank {
         case suspiciousPayment
         /// Of which something else gets signed than is shown.
         case deceptivePayment
-        /// What is shown cannot be understood as a whole. A policy that is asked all the same approves it.
+        /// The screen cannot be understood as a whole. A policy that is asked all the same approves it.
         case vagueTrap, strangeTrap, feeTrap
 
         /// The state that a decision leads to; `nil` for what is left to people.
@@ -64,10 +64,10 @@ struct TroubledBank {
         let activationID: String
         let registrationID: String
         let user: String
-        /// What it waits for, and until when: the commit, or the end of a blocking.
+        /// The event that it waits for, and its second: the commit, or the end of a blocking.
         var wait: (isCommit: Bool, until: Int)?
         var isRemoved = false
-        /// Whether it could not decide for a while.
+        /// `true` if it could not decide for a while.
         var hadTrouble = false
     }
 
@@ -89,7 +89,7 @@ struct TroubledBank {
         self.generator = generator
     }
 
-    /// How the agent decides.
+    /// The policy of the agent.
     static let policy: ApprovalAgent.Policy = { review in
         switch review.operation.name {
         case "login", "trap": return .approve
@@ -182,7 +182,7 @@ struct TroubledBank {
         )
     }
 
-    /// What happens in one second.
+    /// Performs the events of each second up to this one.
     mutating func live(through second: Int) async throws {
         for index in self.devices.indices { try await self.endWait(of: index, at: second) }
         if self.happens(self.plan.operationsPerSecond) { try await self.makeOperation(at: second) }
@@ -204,7 +204,7 @@ struct TroubledBank {
         for kind in [Kind.login, .quickLogin] { try await self.make(kind, ofDevice: index, at: second) }
     }
 
-    /// Where each operation stands.
+    /// Returns the status of each operation.
     func statuses() async throws -> [String: String] {
         let all = await self.emulator.operations()
         return Dictionary(all.map { ($0.id, $0.status.rawValue) }, uniquingKeysWith: { first, _ in first })
@@ -277,7 +277,7 @@ struct TroubledBank {
 }
 
 extension TroubledBank.Operation {
-    /// What is wrong with how an operation ended; `nil` when it was decided as the policy says, or left for a reason.
+    /// Returns the reason why an operation ended wrongly; `nil` when it was decided as the policy says, or left for a reason.
     ///
     /// - Parameter story: The lines that agents told of the operation.
     func problem(_ status: String, _ story: [String], _ device: TroubledBank.Device) -> String? {

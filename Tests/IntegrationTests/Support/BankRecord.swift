@@ -21,17 +21,17 @@ struct BankRecord {
     private(set) var decisions: [Signature: Decision] = [:]
     private(set) var wrongSignatures: [String] = []
     private(set) var reusedCounters: [Signature] = []
-    /// How far the counter of each activation has come, in the bank's books.
+    /// The counter of each activation, in the bank's books.
     private(set) var counters: [String: UInt64] = [:]
 
     var strikeCount: Int { self.strikes.values.reduce(0, +) }
 
-    /// How often each operation was decided.
+    /// The number of decisions of each operation.
     var decisionCounts: [String: Int] {
         Dictionary(self.decisions.values.map { ($0.operationID, 1) }, uniquingKeysWith: +)
     }
 
-    /// What came until now does not count.
+    /// Leaves out all that has come until now.
     mutating func skip(_ emulator: Emulator) async { self.position = await emulator.journalPosition }
 
     mutating func read(_ emulator: Emulator) async {

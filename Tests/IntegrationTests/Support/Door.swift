@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Where tasks wait until a test opens it, and a test waits until somebody has come.
+/// Holds tasks until a test opens it, and a test until somebody has come.
 final class Door: Sendable {
     private struct State {
         var isOpen = false

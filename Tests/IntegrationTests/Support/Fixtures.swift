@@ -21,14 +21,14 @@ extension Emulator {
         return try #require(try await service.operations().first { $0.id == made.id })
     }
 
-    /// Where an operation stands.
+    /// Returns the status of an operation.
     func status(of operation: UserOperation) async throws -> CloudClient.OperationStatus {
         try await self.cloud.operation(operation.id).status
     }
 }
 
 extension [Emulator.JournalEntry] {
-    /// What was called: the last parts of the paths.
+    /// The last parts of the called paths.
     var calls: [String] { self.map { entry in entry.path.split(separator: "/").last.map(String.init) ?? "" } }
 }
 

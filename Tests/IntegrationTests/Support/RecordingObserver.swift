@@ -6,9 +6,9 @@ final class RecordingObserver: MobileTokenObserver {
     private let retried = Shared<[Observed.RetryReason]>([])
     private let compared = Shared<[Int]>([])
 
-    /// Why requests were sent once more.
+    /// The reasons for which requests were sent once more.
     var retries: [Observed.RetryReason] { self.retried.value }
-    /// How far the client was ahead whenever it was compared.
+    /// The client's lead at each comparison.
     var distances: [Int] { self.compared.value }
 
     func requestRetried(_ retry: Observed.Retry) { self.retried.update { $0.append(retry.reason) } }

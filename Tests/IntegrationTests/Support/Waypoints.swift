@@ -11,7 +11,7 @@ final class Waypoints: Sendable {
 
     private let state = Mutex(State())
 
-    /// How many were passed since they were armed.
+    /// The number of places passed since they were armed.
     var count: Int { self.state.withLock { $0.count } }
 
     /// Counts anew; `action` is done at the moment of this number, from 1.
