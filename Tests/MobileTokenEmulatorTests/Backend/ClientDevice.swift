@@ -70,7 +70,7 @@ struct SealedRequest {
     func answer(in reply: Reply) throws -> JSONValue? { reply.status == 200 ? try self.open(reply) : nil }
 }
 
-/// Whose key signs a request for a temporary key.
+/// The owner of the key that signs a request for a temporary key.
 enum RequestSigner {
     case application, activation, nobody
 }

@@ -253,7 +253,7 @@ private struct CloudClient {
         #expect(bank.fixture.backend.state.operations.count == 0)
     }
 
-    /// What would be ignored in silence, or refused without a name, and what the refusal says.
+    /// The members that would be ignored in silence, or refused without a name, and the words of the refusal.
     private static let mistakes: [(path: String, body: JSONValue, member: String, hint: String)] = [
         (
             "/v2/operations", ["userId": "a"], "template",

@@ -7,7 +7,7 @@ import WireFacts
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// How a bank's own endpoint has the codes and tokens of devices checked.
+/// The check of devices' codes and tokens by a bank's own endpoint.
 @Suite(.wireFact("6.1", "6.2", "B4", "2.6")) struct CloudVerificationTests {
     private static let body = Array(#"{"amount": 3}"#.utf8)
 

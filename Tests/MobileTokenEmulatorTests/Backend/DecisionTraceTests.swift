@@ -8,7 +8,7 @@ import WireFacts
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// What the server keeps of an attempt to decide.
+/// The trace that the server keeps of an attempt to decide.
 @Suite(.wireFact("B14")) struct DecisionTraceTests {
     private static let agent =
         "PowerAuthNetworking/1.1.7 (en; cellular) com.example.app/2.0.0 (Apple; iOS/16.6.1; iphone12,3)"

@@ -7,7 +7,7 @@ import WireFacts
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// What the server refuses of encrypted requests.
+/// The refusals of encrypted requests by the server.
 @Suite struct EncryptionRefusalTests {
     /// A signed and encrypted request whose envelope is damaged before it is signed.
     private static func createToken(

@@ -7,7 +7,7 @@ import WireFacts
 @testable import MobileTokenEmulator
 
 @Suite struct OfflineTests {
-    /// What a device reads out of the code, and what it types in the end.
+    /// The content that a device reads out of the code, and the code that it types in the end.
     private struct Scanned {
         let lines: [String]
         let nonce: String

@@ -4,9 +4,9 @@ import Testing
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// What the data file is given after each request must be enough to put the state together again, and no more.
+/// The records that a data file is given after each request must be enough to put the state together again, and no more.
 @Suite struct StateRecordTests {
-    /// What a data file would hold.
+    /// The content of a data file.
     private struct Rows {
         private(set) var records: [StateKey: StateRecord] = [:]
         private(set) var writes = 0
@@ -71,7 +71,7 @@ import Testing
         #expect(fixture.cloud("POST", "/admin/applications", ["id": "second\u{0}é"]).status == 200)
         #expect(fixture.cloud("DELETE", "/v2/registrations/\(bob.activationID)").status == 200)
         try follow(&fixture)
-        // What has expired is swept away, and the sweep is followed too.
+        // All that has expired is swept away, and the sweep is followed too.
         fixture.advance(seconds: 8000)
         alice.forgetTemporaryKeys()
         try alice.createToken(in: &fixture)

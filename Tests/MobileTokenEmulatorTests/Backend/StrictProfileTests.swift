@@ -8,7 +8,7 @@ import WireFacts
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// What cannot be read: by default the server says what is wrong with it; real servers of release 1.10 answer 500.
+/// Tests bodies that cannot be read: by default the server names the fault; real servers of release 1.10 answer 500.
 @Suite(.wireFact("B17", "2.2")) struct StrictProfileTests {
     private static func fixture(isStrict: Bool) throws -> BackendFixture {
         try BackendFixture { $0.profile = EmulatorServerProfile(.v1_10, isStrict: isStrict) }

@@ -122,7 +122,7 @@ struct TestDevice {
 
     // MARK: - Activation
 
-    /// What is sent to activate, and what it takes to read the answer.
+    /// The request to activate, and the keys that it takes to read the answer.
     struct ActivationAttempt {
         let privateKey: P256PrivateKey
         var outer: ECIESClientExchange
@@ -268,7 +268,7 @@ struct TestDevice {
         )
     }
 
-    /// What a person types in to approve without a network.
+    /// Returns the code that a person types in to approve without a network.
     mutating func offlineCode(
         operation: (id: String, data: String),
         nonce: String,

@@ -6,7 +6,7 @@ import WireFacts
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// What the server refuses of requests with a token. None of it changes anything but the nonces that are used up.
+/// The refusals of requests with a token by the server. None changes anything but the nonces that are used up.
 @Suite struct TokenRefusalTests {
     private static let path = "/api/auth/token/app/operation/list"
 

@@ -96,7 +96,8 @@ import WireFacts
         )
     }
 
-    /// What is switched off is as if it were not there; what is on is kept for exports, and told without its secrets.
+    /// An endpoint that is switched off is as if it were not there; one that is on is kept for exports, and told without its
+    /// secrets.
     @Test(.wireFact("5")) func secretsAreInTheExportAndInNoResponse() throws {
         var fixture = try BackendFixture()
         let pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"

@@ -67,7 +67,7 @@ struct ConsoleBrowserTests {
             #expect(operation.expires.timeIntervalSince(operation.created) == 77)
             try await page.wait(until: "document.querySelector('#operations-list .left').textContent === '1:17 left'")
 
-            // What a template lacks is said in the dialog, which stays open.
+            // The dialog says which part of a template is missing, and stays open.
             try await page.click("[data-open=new-operation]")
             try await page.choose("payment", in: "#operation-template")
             try await page.fill("[name=amount]", with: "not a number")

@@ -43,7 +43,7 @@ struct ConsoleDeviceTests {
                 #expect(try await emulator.cloud.operation(operation.id).status.rawValue == status)
                 try await page.wait(until: "!document.querySelector('#details .controls')")
             }
-            // What it has done stands with the device.
+            // The actions of a device are shown with it.
             try await page.evaluate("location.hash = 'activations/\(device.id)', 1")
             try await page.wait(until: "document.querySelectorAll('#details .moments li').length === 2")
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-/// Whether everything in the console can be read and used: on a phone and on wide pages, in both colors, without a mouse.
+/// Tests that everything in the console can be read and used: on a phone and on wide pages, in both colors, without a mouse.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))
 struct ConsoleLegibilityTests {
     @Test(arguments: [390, 768, 1280, 1400])

@@ -9,7 +9,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-/// What a visitor sees first, in a real browser.
+/// The first view of a visitor, in a real browser.
 @Suite(.timeLimit(.minutes(4)), .enabled(if: Browser.executable != nil, "needs Chromium"))
 struct ConsoleShowcaseTests {
     private static let details = "document.querySelector('#details').textContent"
@@ -198,7 +198,7 @@ struct ConsoleShowcaseTests {
         }
     }
 
-    /// Where answers take long, the page asks again before it has the first one.
+    /// The page asks again before it has the first answer, if answers take long.
     @Test func aRequestThatWasToldTwiceIsListedOnce() async throws {
         try await withConsole(width: 1400) { emulator, page async throws in
             try await page.evaluate(
@@ -315,7 +315,7 @@ struct ConsoleShowcaseTests {
             try await page.wait(until: "\(phone).includes('To be <b>paid</b>')")
             try await page.wait(until: "\(phone).includes('CZK\u{A0}100.00')")  // written out by the server
             #expect(try await emulator.send("GET", "/_emulator/templates/payment").text.contains("Outgoing Payment"))
-            // What is no template is said, and the phone keeps what it showed.
+            // The page says that the text is no template, and the phone keeps its screen.
             try await edit("replace('{', '')")
             try await page.wait(until: "document.querySelector('#draft-error').textContent !== ''")
             try await edit("replace(/^/, '{')")

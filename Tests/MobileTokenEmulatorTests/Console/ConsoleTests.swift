@@ -4,7 +4,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-/// What is served under `/console/`, and the QR codes. What the page does is tested in a browser.
+/// The files under `/console/`, and the QR codes. The page's behaviour is tested in a browser.
 @Suite(.timeLimit(.minutes(2))) struct ConsoleTests {
     @Test func everythingIsServedFromTheProgram() async throws {
         try await withEmulator { emulator async throws in

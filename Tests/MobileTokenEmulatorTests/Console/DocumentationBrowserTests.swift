@@ -69,14 +69,14 @@ struct DocumentationBrowserTests {
                 try await page.evaluate("\(route).querySelector('.try button').click()")
                 try await page.wait(until: "\(route).querySelector('.try pre')?.textContent.includes('PENDING')")
                 #expect(await emulator.operations().map(\.userID) == ["alice"])
-                // What stands in braces is asked for; a refusal is shown as it comes.
+                // The names in braces are asked for; a refusal is shown as it comes.
                 try await page.evaluate("location.hash = 'getOperation', 1")
                 let other = "document.querySelector('#getOperation')"
                 try await page.wait(until: "\(other).querySelector('.try [name=id]')")
                 try await page.evaluate("\(other).querySelector('[name=id]').value = '../x', 1")
                 try await page.evaluate("\(other).querySelector('.try button').click()")
                 try await page.wait(until: "\(other).querySelector('.try .bad')?.textContent.startsWith('400')")
-                // Where there is no relay, the credentials are asked for, and the journal tells none.
+                // Without a relay, the page asks for the credentials, and the journal shows none of them.
                 try await page.evaluate("location.hash = 'createUserAsAdministrator', 1")
                 let third = "document.querySelector('#createUserAsAdministrator')"
                 try await page.wait(until: "\(third).querySelector('.try [name=credentials]')")

@@ -79,7 +79,7 @@ import Testing
         try await withEmulator(configuration) { emulator async throws in
             try await emulator.register(user: "alice")
         }
-        // What would not be kept is not granted.
+        // A change that would not be kept is not granted.
         await #expect(throws: CloudError.self) { try await stopped.cloud.register(userID: "bob") }
     }
 

@@ -277,7 +277,7 @@ import Testing
             #expect(refused.text.contains("INVALID_REQUEST"))
             #expect(await emulator.clock.now == noon)
             #expect(await emulator.clock.isManual)
-            // What is only far away is possible.
+            // A time that is only far away is possible.
             #expect(try await emulator.putClock(#"{"advance":240000000000}"#)["now"]?.hasPrefix("9629-") == true)
             await emulator.clock.advance(by: .seconds(Int64.max / 2))
             #expect(await emulator.clock.now < Date.shownByClocks.upperBound)

@@ -161,7 +161,7 @@ import WireFacts
             #expect(await emulator.faults.counts == counts)
             let told = try await emulator.send("GET", "/_emulator/faults")
             #expect(try FaultRules(json: JSONValue(parsing: Array(told.body))).counts == counts)
-            // What was told can be sent back; the counts start anew.
+            // The rules that were told can be sent back; the counts start anew.
             let set = try await emulator.send("PUT", "/_emulator/faults", body: told.text)
             #expect(set.status == 200)
             #expect(await emulator.faults.rules == rules)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-/// What the server waits for is on the clock it is given.
+/// The server's waits are on the clock it is given.
 @Suite(.timeLimit(.minutes(1))) struct InjectedClockTests {
     private static func core(_ clock: ManualClock, _ effect: FaultRule.Effect) async throws -> EmulatorCore {
         var configuration = Emulator.Configuration()

@@ -32,7 +32,7 @@ import Testing
                 // Half of them just go, the others say that they are done and wait.
                 if end.isMultiple(of: 2) { client.finishSending() }
             }
-            // What is whole, and comes after all of them, is answered.
+            // A whole request that comes after all of them is answered.
             let client = try RawConnection(port: emulator.port)
             try await client.send("GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n")
             #expect(try await client.response().status == 404)

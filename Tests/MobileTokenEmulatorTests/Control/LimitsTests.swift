@@ -4,7 +4,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-/// What no server can work with is refused when it starts.
+/// Values that no server can work with are refused when it starts.
 @Suite(.timeLimit(.minutes(1))) struct LimitsTests {
     private static let whole: [(String, any WritableKeyPath<Emulator.Limits, Int> & Sendable, ClosedRange<Int>)] = [
         ("lookAhead", \.lookAhead, 1...64), ("failedAttempts", \.failedAttempts, 1...255),

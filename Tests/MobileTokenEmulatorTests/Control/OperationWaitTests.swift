@@ -57,7 +57,7 @@ import Testing
         let core = try EmulatorCore(configuration: configuration, clock: clock)
         let cloud = core.cloud
         let id = try await cloud.createOperation("login", userID: "alice").id
-        // What is final does not change any more.
+        // A final operation does not change any more.
         if milestone == .changed { try await cloud.cancelOperation(id) }
         async let operation = core.operation(id, until: milestone, within: .seconds(5))
         #expect(await clock.nextSleep() == .seconds(5))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-/// What a server keeps of what has passed.
+/// The entries that a server keeps of what has passed.
 @Suite struct RecentLogTests {
     private final class Thing: Sendable {}
 

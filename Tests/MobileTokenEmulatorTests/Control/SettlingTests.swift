@@ -61,7 +61,7 @@ import Testing
             #expect(refused.status == 409 && refused.body["responseObject"]?["code"] == "NOT_SETTLED")
             let message = "This still goes on: delivery 1 goes to \(Self.nowhere)"
             #expect(refused.body["responseObject"]?["message"]?.string == message)
-            // What a reset forgets goes on no more.
+            // A delivery that a reset forgets goes on no more.
             async let settled = Self.settle(emulator)
             while emulator.core.events.subscriberCount < 1 { await Task.yield() }
             try await emulator.reset()

@@ -16,7 +16,7 @@ extension DescribedRoute {
     func expectDescribed(_ response: ServerResponse) {
         let place: Comment = "\(self.method) \(self.path) → \(response.status)"
         let schema: Schema
-        // What an annotated endpoint responds to a request that it could not open.
+        // An annotated endpoint gives this empty response to a request that it could not open.
         if response.status == 200, response.bytes.isEmpty, self.path.hasSuffix("activation/detail") { return }
         if response.status == self.description.status {
             guard case .json(let form) = self.description.response else { return }

@@ -11,7 +11,7 @@ import WireFacts
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// What the server says of itself. That it is true is tested wherever a request is answered; see ``DescribedRoute``.
+/// The server's description of itself. Its truth is tested wherever a request is answered; see ``DescribedRoute``.
 @Suite(.timeLimit(.minutes(1))) struct DescriptionTests {
     private static let document = OpenAPIDocument(
         routes: Site.allRoutes,
@@ -75,7 +75,7 @@ import WireFacts
         }
     }
 
-    /// Who writes a backend for PowerAuth Cloud must see what he would not find there.
+    /// The document must show to developers for PowerAuth Cloud the calls and members that are not found there.
     @Test(.wireFact("B4", "6.2")) func itSaysWhichCallsAndMembersArePowerAuthClouds() throws {
         let origins = Dictionary(grouping: Self.operations) { $0.operation["x-origin"]?.string ?? "" }
             .mapValues { Set($0.map(\.name)) }
@@ -95,7 +95,7 @@ import WireFacts
         #expect(member?["x-origin"] == "this server")
         #expect(member?["description"]?.string?.hasSuffix("Of this server alone.") == true)
         #expect(schemas?["NewRegistration"]?["properties"]?["otp"]?["x-origin"] == nil)
-        // What PowerAuth Cloud ignores may be sent; what this server's own calls refuse may not.
+        // Members that PowerAuth Cloud ignores may be sent; those that this server's own calls refuse may not.
         #expect(schemas?["NewRegistration"]?["additionalProperties"] == true)
         #expect(schemas?["NewCallback"]?["additionalProperties"] == false)
     }

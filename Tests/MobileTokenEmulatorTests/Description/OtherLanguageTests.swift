@@ -7,7 +7,7 @@ import Testing
 
 /// The description in the hands of programs that know nothing else of the server.
 @Suite(.serialized, .timeLimit(.minutes(6))) struct OtherLanguageTests {
-    /// What `Scripts/setup --tests` has installed; `nil` where the packages could not be fetched.
+    /// The Python that `Scripts/setup --tests` has installed; `nil` where the packages could not be fetched.
     private static let python: URL? = {
         let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
         let folder = root.appending(path: ".build/python/bin")

@@ -53,7 +53,7 @@ import Testing
         let (known, unknown) = schema.withoutUnknown(given)
         #expect(known.object?.keys == ["userId", "items"])
         #expect(unknown.map(\.name) == ["userID", "zzz"] && unknown.map(\.suggestion) == ["userId", nil])
-        // What stands deeper is as strict as ever, and so is who does not ask.
+        // Objects that stand deeper are checked as strictly as ever, and so is every call that does not ask for leniency.
         #expect(schema.mistake(in: known)?.member == "items[0].odd")
         #expect(schema.objection(to: given) == "'userID' is not known here; did you mean 'userId'?")
         #expect(schema.withoutUnknown("text").known == "text")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-/// What a virtual device does beside its decisions, in each version of the protocol.
+/// The actions of a virtual device beside its decisions, in each version of the protocol.
 @Suite(.timeLimit(.minutes(2))) struct DeviceActTests {
     private static let versions = ProtocolVersion.allCases
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-/// What virtual devices have to do, as a value: no keys, no server, no time but that which is given.
+/// The tasks of virtual devices, as a value: no keys, no server, no time but that which is given.
 @Suite struct DeviceRosterTests {
     private func roster(_ rule: Emulator.DeviceRule, ids: [String] = ["a"]) -> DeviceRoster {
         var roster = DeviceRoster()

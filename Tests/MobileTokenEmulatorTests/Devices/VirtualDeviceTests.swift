@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    /// Who waits for a decision reads no events meanwhile; more of them than are kept end no wait.
+    /// A caller that waits for a decision reads no events meanwhile; more of them than are kept end no wait.
     @Test func aDecisionOutlivesThousandsOfEvents() async throws {
         try await withEmulator { emulator in
             let id = try await self.makeDevice(emulator, .v3_3, .init(.never)).id

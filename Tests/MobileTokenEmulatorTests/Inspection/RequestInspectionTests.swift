@@ -6,7 +6,7 @@ import Testing
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// What the server tells of a request beyond its response.
+/// The server's findings about a request beyond its response.
 @Suite struct RequestInspectionTests {
     // MARK: Why a signature is wrong
 
@@ -47,7 +47,7 @@ import Testing
         var device = try fixture.activeDevice()
         var (backup, uriID) = (device, "/pa/signature/validate")
         for step in 0..<steps {
-            // What is farther back than some hundred steps is not looked for.
+            // A counter that is farther back than some hundred steps is not looked for.
             if step == steps - 100 { backup = device }
             #expect(try device.sendSigned("/pa/v3/signature/validate", uriID: uriID, in: &fixture).status == 200)
         }
@@ -244,7 +244,7 @@ import Testing
         #expect(approved.inspection.code?.type == .possessionKnowledge)
         let late = try device.reject(id, in: &fixture)
         #expect(late.inspection.notes.map(\.kind) == [.rejectionRefused])
-        // What names nothing is noted of nothing.
+        // A rejection of no operation gets no note.
         #expect(try device.reject("nothing", in: &fixture).inspection.notes == [])
     }
 }

@@ -9,7 +9,7 @@ import Testing
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// What the backend asks of a device that an OpenID provider vouches for. Each refusal has a name, and changes nothing.
+/// The backend's demands on a device that an OpenID provider vouches for. Each refusal has a name, and changes nothing.
 @Suite(.timeLimit(.minutes(1))) struct OIDCActivationTests {
     private static let verifier = Base64URL.encode([UInt8](repeating: 7, count: 32))
     private static let challenge = Base64URL.encode(SHA256.hash(Array(Self.verifier.utf8)))
@@ -80,7 +80,7 @@ import Testing
         #expect(reply.outcome == "400 ERR_ACTIVATION")
         #expect(self.reason(reply)?.contains(reason) == true, "\(self.reason(reply) ?? "")")
         #expect(try fixture.exportedState() == before)
-        // What was refused used nothing up.
+        // The refused attempts used nothing up.
         #expect(try self.activate(self.identity(code), &fixture).status == 200)
         #expect(fixture.backend.activations.map(\.userID) == ["alice"])
     }

@@ -6,7 +6,7 @@ import WireFacts
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// What differs between the releases of real servers, apart from clocks.
+/// The differences between the releases of real servers, apart from clocks.
 @Suite struct ReleaseTests {
     typealias Release = EmulatorServerProfile.Release
 

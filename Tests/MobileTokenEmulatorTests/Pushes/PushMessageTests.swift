@@ -7,7 +7,7 @@ import WireFacts
 @testable import MobileToken
 @testable import MobileTokenEmulator
 
-/// What a push server would send, and to whom; the SDK reads it as it reads a real server's.
+/// The messages that a push server would send, and their addressees; the SDK reads them as it reads a real server's.
 @Suite struct PushMessageTests {
     private static func register(_ device: TestDevice, platform: String = "fcm", in fixture: inout BackendFixture) {
         let request: JSONValue = [

@@ -248,7 +248,7 @@ import Testing
             let message = try JSONValue(parsing: Array(refused.body))["responseObject"]?["message"]?.string
             #expect(message == "line 2: 'devices[1]': There is no room for more virtual devices (2); remove some")
             #expect(await emulator.activations().map(\.userID) == ["alice"])
-            // What was refused takes no room.
+            // A refused scenario takes no room.
             try await emulator.play(scenario: Data(#"{"devices": [{"userId": "bob"}]}"#.utf8))
             #expect(await emulator.devices().map(\.userID) == ["bob", "alice"])
         }

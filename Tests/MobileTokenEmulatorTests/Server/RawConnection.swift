@@ -25,14 +25,14 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// How a connection ended.
+    /// The end of a connection.
     enum End: Equatable {
         case closed, reset
     }
 
     private let descriptor: Int32
     private let unread: ReadBuffer
-    /// What encrypts the bytes on their way, if they are.
+    /// The process that encrypts the bytes on their way, if they are encrypted.
     private let tunnel: Process?
 
     private final class ReadBuffer: @unchecked Sendable {

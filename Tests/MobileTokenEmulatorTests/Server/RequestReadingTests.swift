@@ -5,7 +5,7 @@ import Testing
 @testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
-/// How requests are put together from what arrives, in whatever pieces it does.
+/// Putting requests together from whatever pieces arrive.
 @Suite(.timeLimit(.minutes(4))) struct RequestReadingTests {
     @Test func aRequestMayBeSplitAtEveryByte() async throws {
         try await withServer(Echo.answer) { server in
@@ -89,7 +89,7 @@ import Testing
                 client.finishSending()
                 let bytes = await client.readUntilEnd().bytes
                 let answer = String(decoding: bytes, as: UTF8.self)
-                // What the library itself refuses, it may refuse by its silence.
+                // A request that the library itself refuses may be refused by silence.
                 #expect(bytes.isEmpty || answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
                 #expect(!answer.contains("404"))
                 #expect(await emulator.journal().isEmpty)

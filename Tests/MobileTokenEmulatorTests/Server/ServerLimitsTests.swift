@@ -7,7 +7,7 @@ import Testing
 @testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
-/// What clients can make the server hold and wait for, and that others are served meanwhile.
+/// The limits on the data and waits that clients can cause, and the service for others meanwhile.
 @Suite(.timeLimit(.minutes(4))) struct ServerLimitsTests {
     @Test(arguments: ["Content-Length: 1048577\r\n", "Transfer-Encoding: chunked\r\n"])
     func aBodyOverTheLimitIsRefusedAndTheConnectionLivesOn(framing: String) async throws {
@@ -71,7 +71,7 @@ import Testing
             }
             try await holder.send("x")
             #expect(try await holder.response().status == 200)
-            // What the first one held is free again: at the latest when its response is sent whole.
+            // The room of the first one is free again: at the latest when its response is sent whole.
             while true {
                 try await other.send(head + String(repeating: "y", count: 900))
                 if try await other.response().status == 200 { break }

@@ -4,7 +4,7 @@ import Testing
 @testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
-/// How responses reach the client.
+/// The ways in which responses reach the client.
 @Suite(.timeLimit(.minutes(4))) struct ServerResponseTests {
     @Test func aResetReachesTheClientAsOne() async throws {
         try await withServer({ _ in ServerResponse(status: 200, body: .reset) }) { server in

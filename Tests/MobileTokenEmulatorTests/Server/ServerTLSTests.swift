@@ -283,7 +283,7 @@ import Testing
     }
 }
 
-/// What the `openssl` command prints.
+/// Returns the output of the `openssl` command.
 private func openssl(_ words: String...) async throws -> String {
     try await run("/usr/bin/env", ["openssl"] + words)
 }

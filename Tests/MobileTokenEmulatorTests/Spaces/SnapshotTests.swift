@@ -112,7 +112,7 @@ extension Emulator {
         }
     }
 
-    /// What a device sent before reaches nothing of after.
+    /// A request that a device sent before reaches nothing of after.
     @Test func requestsOfDevicesOfBeforeReachNothing() async throws {
         try await withEmulator { emulator in
             let snapshot = try await emulator.snapshot()

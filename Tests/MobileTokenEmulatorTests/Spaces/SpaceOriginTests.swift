@@ -5,7 +5,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-/// What a space begins with.
+/// The state that a space begins with.
 @Suite(.timeLimit(.minutes(2))) struct SpaceOriginTests {
     /// Makes a space over HTTP.
     private func space(_ emulator: Emulator, from origin: JSONValue) async throws -> Emulator {
@@ -34,7 +34,7 @@ import Testing
             #expect(await space.clock.now == time)
             #expect(await space.devices() == devices)
             #expect(await space.faults.rules.map(\.name) == ["twice"])
-            // What goes on by itself begins anew.
+            // Deliveries and decisions of virtual devices, which go on by themselves, begin anew.
             #expect(await space.journal().allSatisfy { $0.deliveryID != nil || $0.deviceName != nil })
             #expect(await emulator.activations() == [])
         }

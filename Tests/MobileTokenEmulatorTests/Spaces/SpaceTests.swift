@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// What the server does, a space does below its address: pages, description, all APIs, bare and under the context path.
+    /// A space does below its address all that the server does: pages, description, all APIs, bare and under the context path.
     @Test func everythingIsFoundBelowItsAddress() async throws {
         try await withEmulator { emulator in
             let space = try await emulator.makeSpace()
@@ -277,7 +277,7 @@ import Testing
         }
     }
 
-    /// What waits for a space ends with it: its readers, and what is under way.
+    /// All waits for a space end with it: those of its readers, and the requests under way.
     @Test func theEventsOfASpaceEndWithIt() async throws {
         try await withEmulator { emulator in
             let space = try await emulator.makeSpace()

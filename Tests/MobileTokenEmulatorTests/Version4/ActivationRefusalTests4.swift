@@ -7,7 +7,7 @@ import WireFacts
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// What the server refuses when an activation of version 4 begins.
+/// The refusals of the server when an activation of version 4 begins.
 @Suite struct ActivationRefusalTests4 {
     private static let path = Version4.Endpoint.activationCreate.path
 

@@ -6,7 +6,7 @@ import Testing
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// Which versions and suites the server accepts, and blocks that end by themselves.
+/// The versions and suites that the server accepts, and blocks that end by themselves.
 @Suite struct RulesTests4 {
     @Test func aWithdrawnSuiteStaysReadableAndAgreesOnNothing() throws {
         var fixture = try BackendFixture()
@@ -167,7 +167,7 @@ import Testing
         var fixture = try BackendFixture()
         var device = try fixture.deviceWithToken()
         let document = try JSONValue(parsing: fixture.backend.exported())
-        // What an activation of version 3 leaves is as it always was.
+        // The export of an activation of version 3 is as it always was.
         let activation = try #require(document["state"]?["activations"]?.array?.first?["device"]?.object)
         #expect(
             activation.keys.sorted() == ["counter", "counterData", "devicePublicKey", "serverPrivateKey", "version"]

@@ -134,7 +134,7 @@ import WireFacts
                     var copy = fixture
                     let value = String(decoding: damaged, as: UTF8.self)
                     let reply = copy.send("POST", path, headers: [(header.name, value)], body: body)
-                    // What stands between the fields, and the case of an identifier, say nothing.
+                    // The bytes between the fields, and the case of an identifier, carry no meaning.
                     guard reply.status == 401 else {
                         #expect(HeaderFields(parsing: value).isLike(HeaderFields(parsing: header.value)), "\(position)")
                         continue
@@ -149,7 +149,7 @@ import WireFacts
 }
 
 extension HeaderFields {
-    /// Whether all fields of version 4 are the same.
+    /// Returns whether all fields of version 4 are the same.
     fileprivate func isLike(_ other: Self) -> Bool {
         [
             "pa_version", "pa_activation_id", "pa_application_key", "pa_nonce", "pa_auth_code_type", "pa_auth_code",

@@ -7,7 +7,7 @@ import WireFacts
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// What the server refuses of requests for temporary keys, and of what is encrypted with them.
+/// The refusals of requests for temporary keys, and of requests that are encrypted with them.
 @Suite struct TemporaryKeyRefusalTests4 {
     private static let path = Version4.Endpoint.temporaryKey.path
 

@@ -175,7 +175,7 @@ struct TestDevice4 {
         self.counter = Version4.HashCounter(data: message.counterData)
     }
 
-    /// What is sent to activate, and what it takes to read the response.
+    /// The request to activate, and the keys that it takes to read the response.
     struct ActivationAttempt: ~Copyable {
         let keys: KeysAttempt
         var inner: Envelope

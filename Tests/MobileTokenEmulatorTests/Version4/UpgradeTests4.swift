@@ -7,7 +7,7 @@ import WireFacts
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// How an activation of version 3 becomes one of version 4.
+/// The upgrade of an activation of version 3 to version 4.
 @Suite(.wireFact("17")) struct UpgradeTests4 {
     /// A fixture that offers the upgrade, and a device of version 3.3 with a token.
     private static func offered() throws -> (BackendFixture, TestDevice) {
