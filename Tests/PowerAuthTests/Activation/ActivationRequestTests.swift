@@ -10,7 +10,7 @@ import TestSupport
 @testable import EmulatorBackend
 @testable import PowerAuth
 
-/// What an activation is asked for with, and what comes of it.
+/// The content of a request for an activation, and its results.
 @Suite(.timeLimit(.minutes(4))) struct ActivationRequestTests {
     private let password = SecretBytes(utf8: Fixture.password)
 
@@ -98,7 +98,7 @@ import TestSupport
         #expect(seen?["type"]?.string == "CUSTOM")
         #expect(seen?["identityAttributes"]?["proof"]?.string == "card")
 
-        // What is no string is sent as it is, though this server does not take it.
+        // A value that is no string is sent as it is, though this server does not take it.
         let nested = ActivationRequest(identityAttributes: ["login": "ada", "proof": ["digits": [1, 2]]])
         #expect(await self.code { _ = try await fixture.client.activate(nested, password: self.password) } != nil)
         seen = fixture.server.state.value.lastActivationRequest

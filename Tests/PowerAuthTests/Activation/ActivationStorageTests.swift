@@ -109,7 +109,7 @@ struct ActivationStorageTests {
         }
         let activating = Task { try await fixture.activate() }
         await until { fixture.server.requestCount("/activation/create") == 1 }
-        // What SIGTERM does.
+        // Cancels the activation, as SIGTERM does.
         activating.cancel()
         await #expect(throws: CancellationError.self) { try await activating.value }
         let stopping = Task {

@@ -101,7 +101,7 @@ import TestSupport
             guard checkpoints.isStopped else { break }  // the call has no more places than this
 
             task.cancel()
-            // Whether the call ends now, or waits for a store that does not heed cancellation, is checked elsewhere.
+            // Other tests check whether the call ends now, or waits for a store that does not heed cancellation.
             checkpoints.release()
             await watcher.value
             await until { !activation.isSigning }

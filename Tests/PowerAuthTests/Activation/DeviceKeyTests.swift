@@ -8,7 +8,7 @@ import WireFacts
 @testable import EmulatorBackend
 @testable import PowerAuth
 
-/// What the device's keys sign for others to check, judged by somebody else's tools where they can.
+/// The signatures of the device's keys for others to check, judged by somebody else's tools where they can.
 @Suite(.timeLimit(.minutes(4))) struct DeviceKeyTests {
     private static let twoFactors = Authentication.possessionAndKnowledge(password: Fixture.password)
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PowerAuth
 
-/// Which answer of an OpenID provider counts, and which configuration is used.
+/// The choice of the OpenID provider's answer that counts, and of the configuration.
 @Suite struct OIDCAttemptTests {
     private func configuration(
         redirect: String = "mtoken://oidc",

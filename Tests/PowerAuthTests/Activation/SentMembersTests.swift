@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import WireFacts
 
-/// Which members stand in encrypted bodies and in envelopes. Servers up to 2.1 refuse any other as if the envelope were broken.
+/// The members of encrypted bodies and of envelopes. Servers up to 2.1 refuse any other as if the envelope were broken.
 @Suite(.wireFact("A7", "2.2"), .timeLimit(.minutes(4))) struct SentMembersTests {
     private static let envelope3: Set = [
         "temporaryKeyId", "ephemeralPublicKey", "encryptedData", "mac", "nonce", "timestamp",

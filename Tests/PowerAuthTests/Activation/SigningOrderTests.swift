@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import WireFacts
 
-/// What the code of a request covers that is encrypted as well.
+/// The bytes covered by the code of a request that is also encrypted.
 @Suite(.wireFact("A1"), .timeLimit(.minutes(4))) struct SigningOrderTests {
     struct Note: Codable, Sendable { var text: String }
 

@@ -144,7 +144,7 @@ import WireFacts
         #expect(try self.sealing().open(self.sealing().seal(record)) == record)
     }
 
-    /// What earlier versions wrote is read as possession, and what they read is as it was.
+    /// A token that earlier versions wrote is read as one of possession, and the form that they read is as it was.
     @Test func aTokenOfPossessionLooksAsItDidBefore() throws {
         let sealed = try self.sealing().seal(self.record(["t": self.token("1")]))
         #expect(sealed.fields.map(\.name).filter { $0.hasPrefix("token:") } == ["token:t"])

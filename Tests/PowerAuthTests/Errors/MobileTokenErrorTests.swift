@@ -8,7 +8,7 @@ import Testing
 @testable import PowerAuth
 
 @Suite(.timeLimit(.minutes(1))) struct MobileTokenErrorTests {
-    /// What a server writes can neither steer a terminal nor forge the next line of a log.
+    /// The server's words can neither steer a terminal nor forge the next line of a log.
     @Test func theServersWordsAreShownEscapedAndCut() {
         let message =
             "\u{1B}[2J\u{1B}]0;x\u{7}\r\n2026-01-01 INFO fine \u{202E}" + String(repeating: "x", count: 10_000)

@@ -5,7 +5,7 @@ import WireFacts
 
 @testable import PowerAuth
 
-/// When an error says that nothing was decided, and when that is not known.
+/// Tells errors that say that nothing was decided from those after which it is not known.
 @Suite(.wireFact("4.1", "4.3")) struct RequestFailureKindTests {
     // MARK: The server's own word
 
@@ -97,7 +97,7 @@ import WireFacts
         .serverConfigurationFailed, .activationCodeFailed, .remoteCommunicationFailed,
     ]
 
-    /// What came after a response, or nobody knows when, is none of them, however it is called.
+    /// A failure after a response, or at an unknown moment, is none of them, however it is called.
     @Test(arguments: Self.codes) func withoutTheServersWordFourCodesAloneAreCertain(code: MobileTokenError.Code) {
         let certain: Set<MobileTokenError.Code> = [.noConnection, .tlsFailed, .invalidConfiguration, .signingTurnLost]
         #expect(MobileTokenError(code, "").failureKind == (certain.contains(code) ? .refused : .unknown))

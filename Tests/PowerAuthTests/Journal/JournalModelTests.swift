@@ -162,7 +162,8 @@ private final class Model: Sendable {
             return
         }
         self.driver.base.snapshot = backup
-        // What was told before may be gone. What is still open is in its journal's memory, and comes again with its outcome.
+        // Receipts that were told before may be gone. Those still open are in the journal's memory, and come again with their
+        // outcomes.
         self.state.withLock { state in
             state.backups = []
             state.told = [:]

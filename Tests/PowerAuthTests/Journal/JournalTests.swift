@@ -172,7 +172,7 @@ struct JournalTests {
         await clock.waitForSleepers(1)
         clock.advance(by: .seconds(6))
         #expect(await self.code { _ = try await changing.value } == .storeOutcomeUnknown)
-        // What was written, though nobody knew, is the state that the next change is made of.
+        // A record that was written, though nobody knew, is the state that the next change is made of.
         #expect(try await journal.update("a") { $0.takeMove() } == 1)
         // Nobody has to find out about an intent for which nothing was signed.
         #expect(try await self.other.openDecisions(of: "a").isEmpty)
@@ -329,7 +329,7 @@ struct JournalTests {
         #expect(try await self.other.receipts(of: "a", after: 0, limit: 9).map(\.outcome?.result) == [.accepted])
     }
 
-    /// What this process knows, its own questions find, though the store takes nothing.
+    /// An outcome that this process knows is found by its own questions, though the store takes nothing.
     @Test func anOutcomeThatCannotBeWrittenIsReadAllTheSame() async throws {
         let move = try await self.one.update("a", recording: self.intent()) { $0.takeMove() + 1 }
         self.driver.next(.append, .refused, .refused, .refused)

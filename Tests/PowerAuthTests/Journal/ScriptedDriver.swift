@@ -10,7 +10,7 @@ final class ScriptedDriver: JournalDriver {
         case load, swap, append, insert, remove, receipts, setPause
     }
 
-    /// What happens to one call.
+    /// The fate of one call.
     enum Fault: CaseIterable {
         /// It throws, and nothing was done.
         case refused

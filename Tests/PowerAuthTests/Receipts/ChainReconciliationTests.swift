@@ -6,7 +6,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-/// What a receipt of a question and a receipt of its decision say of each other.
+/// The comparison of a receipt of a question with a receipt of its decision.
 struct ChainReconciliationTests {
     private static let binding = [UInt8](repeating: 7, count: 32)
     private static let data = "A9*N1*R" + Base64URL.encode(Self.binding)
@@ -102,7 +102,7 @@ struct ChainReconciliationTests {
         #expect(Self.found([pair.0].compactMap(\.self), [pair.1].compactMap(\.self)) == pair.found, "\(index)")
     }
 
-    /// What one chain lacks is a difference where it would have it.
+    /// A receipt that one chain lacks is a difference at the place where it would be.
     @Test func whatIsMissingIsNamedWhereItWouldBe() {
         let elsewhere = DecisionReceipt(
             number: 2,

@@ -126,7 +126,7 @@ struct ManySQLiteReceiptsTests {
         try await self.archive.export(from: self.store)
         #expect(try await self.store.deleteReceipts(exportedTo: self.archive, decidedBefore: Self.never) == 0)
 
-        // What was not exported yet, the open one, the recent ones, and the last one that was exported with its intent.
+        // The receipts not exported yet, the open one, the recent ones, and the last one that was exported with its intent.
         let unanswered = ActivationStoreConformance.outcome(.unanswered(code: "x"))
         try await self.store.record(unanswered, ofMove: move, of: "a")
         let old = try #require(try await self.store.receipts(of: "a", after: 4, limit: 9).last).intent.localDate

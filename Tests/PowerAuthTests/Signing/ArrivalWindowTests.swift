@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import PowerAuth
 
-/// How long a request may still arrive is one moment, which the process that signed writes, and every other one waits for.
+/// The process that signs writes down until when its request may still arrive, and every other one waits for that moment.
 @Suite(.timeLimit(.minutes(2))) struct ArrivalWindowTests {
     private let start = Date(timeIntervalSince1970: 1_750_000_000)
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PowerAuth
 
-/// What each distance between the counters means, for servers of several windows and counters about to wrap around.
+/// The meaning of each distance between the counters, for servers of several windows and counters about to wrap around.
 @Suite struct CounterLedgerTests {
     private let transportKey = SecretBytes(copying: [UInt8](repeating: 2, count: 16))
 

@@ -9,7 +9,7 @@ import Testing
 import TestSupport
 import WireFacts
 
-/// What a signature decides is written before it leaves, and what became of it afterwards.
+/// The decision of a signature is written before it leaves, and its outcome afterwards.
 @Suite(.timeLimit(.minutes(5))) struct DecisionTests {
     private let driver: JournalingDriver
     private let store: ActivationStore
@@ -111,7 +111,7 @@ import WireFacts
             return isDelivered ? .answerLost : .requestLost
         }
         let decision = try #require(await self.decide("a", with: activation).signed?.decision)
-        // What never left is known to have decided nothing.
+        // A request that never left is known to have decided nothing.
         if case .unanswered = self.results.first { #expect(isDelivered) } else { #expect(!isDelivered) }
         #expect(try await activation.fate(of: decision) == (isDelivered ? .followed : .notFollowed))
 

@@ -14,7 +14,7 @@ struct DerivationQueueTests {
         private let isClosed = Shared(false)
         private let entered = Shared(0)
 
-        /// How many derivations have begun while it was closed.
+        /// The number of derivations that have begun while it was closed.
         var enteredCount: Int { self.entered.value }
 
         func close() { self.isClosed.value = true }

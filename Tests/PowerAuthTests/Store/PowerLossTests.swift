@@ -88,9 +88,9 @@ struct PowerLossTests {
     }
 }
 
-/// What a disk holds after power fails: all that was synchronised, and of the rest what chance left.
+/// The content of a disk after power fails: all that was synchronised, and of the rest what chance left.
 struct SimulatedDisk {
-    /// What remains of the writes after a file's last synchronisation.
+    /// The part that remains of the writes after a file's last synchronisation.
     enum Survival: CaseIterable {
         case nothingUnsynchronised
         /// Every second one, beginning with the last: disks write in the order they like.
@@ -141,7 +141,7 @@ struct SimulatedDisk {
         }
     }
 
-    /// Whether a restart now would find something else than at the latest look.
+    /// Returns whether a restart now would find something else than at the latest look.
     mutating func hasChangedSinceLastLook() -> Bool {
         let files = self.files
         defer { self.latestLook = files }

@@ -7,7 +7,7 @@ import Synchronization
 /// Each file keeps the state that the usual VFS gave it; only its table of methods is replaced by one that records
 /// writes, truncations and synchronisations before it passes them on.
 final class RecordingVFS: Sendable {
-    /// What happened to the files, in order.
+    /// An event of the files.
     enum Event: Sendable {
         case write(path: String, offset: Int, bytes: [UInt8])
         case truncate(path: String, count: Int)
@@ -17,7 +17,7 @@ final class RecordingVFS: Sendable {
         case note(UInt64)
     }
 
-    /// What fails from now on, with SQLite's code for it.
+    /// The call that fails from now on, with SQLite's code for it.
     enum Fault: Sendable {
         case writing(Int32)
         case synchronizing(Int32)
@@ -72,7 +72,7 @@ final class RecordingVFS: Sendable {
         }
     }
 
-    /// What was recorded for a prefix.
+    /// Returns the recorded events of a prefix.
     static func events(of prefix: String) -> [Event] { Self.state.withLock { $0.events[prefix] ?? [] } }
 
     /// Notes that a caller was told something.

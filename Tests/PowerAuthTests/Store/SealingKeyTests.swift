@@ -124,7 +124,7 @@ struct SealingKeyTests {
         try await store.update("a") { _ = $0.takeMove() }
         #expect(try await store.record(of: "a")?.history.moves == 507)
 
-        // Who still has the old key can neither read nor spoil anything.
+        // A holder of the old key can neither read nor spoil anything.
         #expect(await self.code { _ = try await bystander.record(of: "a") } == .storeWrongSealingKey)
         #expect(await self.code { try await bystander.update("a") { _ = $0.takeMove() } } == .storeWrongSealingKey)
         #expect(

@@ -39,7 +39,7 @@ struct SharedCommitTests {
         let store = self.store
         let results = Shared<[Int: Result<Void, any Error>]>([:])
         await withTaskGroup(of: Void.self) { group in
-            // What is remembered need not be loaded, so that the first call of each is its swap.
+            // Records that are remembered need not be loaded, so that the first call of each is its swap.
             for id in Self.ids { _ = try? await store.record(of: id) }
             group.addTask { try? await store.sqlite.hold(untilWaiting: Self.ids.count) }
             for (number, id) in Self.ids.enumerated() {
@@ -169,7 +169,7 @@ struct SharedCommitTests {
 }
 
 extension RecordingVFS.Fault {
-    /// What the caller of the store gets.
+    /// The error's code that the caller of the store gets.
     fileprivate var code: MobileTokenError.Code {
         switch self {
         case .writing: .storeFull

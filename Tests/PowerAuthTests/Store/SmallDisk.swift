@@ -8,7 +8,7 @@ final class SmallDisk: Sendable {
     let path: String
     private var filler: String { self.path + "/filler" }
 
-    /// Whether this process may mount: not every root may.
+    /// `true` if this process may mount: not every root may.
     static let isPossible: Bool = {
         guard let folder = try? TemporaryFolder() else { return false }
         return (try? SmallDisk(at: folder.file("disk"), size: "8k")) != nil

@@ -28,7 +28,7 @@ struct StoreBackupTests {
         return error?.code
     }
 
-    /// What is in the log only, and was not moved into the database yet.
+    /// Records that are in the log only, and were not moved into the database yet, are copied.
     @Test func theLogIsInTheCopyToo() async throws {
         let before = umask(0)
         let ids = try await self.store.backUp(to: self.copy)
@@ -73,7 +73,7 @@ struct StoreBackupTests {
 
     @Test func aDamagedStoreIsNotCopied() async throws {
         await self.store.close()
-        // What the log holds would be read in place of the damaged pages.
+        // The log's pages would be read in place of the damaged ones.
         try spoil("PRAGMA wal_checkpoint(TRUNCATE)", at: self.path)
         let pageCount = contents(of: self.path).count / 4096
         try #require(pageCount > 2)

@@ -10,7 +10,7 @@ import Testing
 
 @testable import PowerAuth
 
-/// What goes wrong around a store: each fault has a name, and leaves what was stored as it was.
+/// The faults around a store: each has a name, and leaves what was stored as it was.
 @Suite(.timeLimit(.minutes(4)))
 struct StoreFaultTests {
     private let folder: TemporaryFolder
@@ -276,7 +276,7 @@ struct StoreFaultTests {
         let record = try #require(try await store.record(of: "a0"))
         #expect(record.history.moves == 507 + 20)
         #expect(record.isUnsettled)
-        // What synchronisation does.
+        // Changes the record as synchronisation does.
         try await store.update("a0") { record in
             #expect(record.isUnsettled)
             #expect(record.history.moves == 507 + 20)
@@ -366,7 +366,7 @@ struct StoreFaultTests {
                 #expect(files.firstRange(of: text.prefix(8)) == nil)
             }
         }
-        // What is not secret is there to be found, so the search works.
+        // A public key is there to be found, so the search works.
         #expect(files.firstRange(of: keys.devicePublicKey) != nil)
     }
 }

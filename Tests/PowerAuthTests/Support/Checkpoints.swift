@@ -15,9 +15,9 @@ final class Checkpoints: Sendable {
 
     private let state = Mutex(State())
 
-    /// How many places were passed.
+    /// The number of places passed.
     var count: Int { self.state.withLock { $0.count } }
-    /// Whether a task waits at the chosen place.
+    /// `true` if a task waits at the chosen place.
     var isStopped: Bool { self.state.withLock { $0.isStopped } }
 
     /// Starts counting anew; the place of this number will stop whoever comes there.
@@ -57,7 +57,7 @@ final class Checkpoints: Sendable {
 struct CheckpointTransport: HTTPTransport {
     let base: any HTTPTransport
     let checkpoints: Checkpoints
-    /// Whether a cancelled task takes its request off the wire, as the real transport does.
+    /// `true` if a cancelled task takes its request off the wire, as the real transport does.
     let honoursCancellation: Bool
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {

@@ -74,10 +74,10 @@ extension Activation {
         }
     }
 
-    /// Whether a signature has its turn.
+    /// `true` if a signature has its turn.
     nonisolated var isSigning: Bool { self.gate?.isBusy(in: self.activationID) ?? false }
 
-    /// How many signatures wait for theirs.
+    /// The number of signatures that wait for their turn.
     nonisolated var waitingSignatureCount: Int { self.gate?.waitingCount(in: self.activationID) ?? 0 }
 
     func poll() async throws {

@@ -12,7 +12,7 @@ import TestSupport
 struct MixedCalls: Sendable {
     static let count = ProcessInfo.processInfo.environment["AGREEMENT_CALLS"].flatMap { Int($0) } ?? 10_000
 
-    /// What a lossy network may do to a call; everything else is a disagreement.
+    /// The errors that a lossy network may cause in a call; every other one is a disagreement.
     private static let expected: Set<MobileTokenError.Code> = [.noConnection, .connectionLost]
 
     let clock = ManualClock()

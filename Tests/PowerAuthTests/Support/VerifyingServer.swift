@@ -11,7 +11,7 @@ import Testing
 
 /// The backend of the development server behind the transport's seam, with a network between that may do anything.
 final class VerifyingServer: HTTPTransport {
-    /// What happens to one request on its way.
+    /// The fate of one request on its way.
     enum Fate: Sendable {
         case delivered
         /// Never reaches the server.

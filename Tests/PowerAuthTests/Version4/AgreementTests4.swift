@@ -8,14 +8,14 @@ import TestSupport
 /// Client and server of version 4 go on agreeing whatever the network loses or repeats, with upgrades, changes of password and
 /// biometry among the calls.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct AgreementTests4 {
-    /// What the device's user does one thing after the other, and knows afterwards.
+    /// The user of the device, who does one thing after the other, and knows the result afterwards.
     private actor User {
         let activation: Activation
         private let unlockKey = SecretBytes(copying: Array(0..<16))
         private var password = Version4Fixture.password
         /// Passwords chosen so far; a change that failed leaves the one before.
         private var changes = 0
-        /// Whether the server may have turned biometry off already.
+        /// `true` if the server may have turned biometry off already.
         private var isRemoving = false
 
         init(_ activation: Activation) { self.activation = activation }

@@ -178,7 +178,7 @@ import WireFacts
         try await activation.approve("a", with: .possessionAndKnowledge(password: Self.new))
     }
 
-    /// What another process has upgraded is noticed before anything is done in the old version.
+    /// An upgrade by another process is noticed before anything is done in the old version.
     @Test(.wireFact("17"), arguments: ["remove", "add", "password", "unchecked", "has", "refresh"])
     func anUpgradeOfAnotherProcessIsNoticed(call: String) async throws {
         let fixture = try Version4Fixture(version: .v3_3)

@@ -88,7 +88,7 @@ import TestSupport
         #expect(refusals > 10)
         bit.value = nil
         #expect(try await call() == expected)
-        // What was refused changed nothing: the password is the old one, and the counters agree.
+        // The refused calls changed nothing: the password is the old one, and the counters agree.
         try await activation.approve("a", with: Version4Fixture.twoFactors)
         #expect(try await activation.status().failedAttempts == 0)
         #expect(try await activation.status().counter.distance == 0)

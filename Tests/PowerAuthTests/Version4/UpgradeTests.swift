@@ -61,7 +61,7 @@ import WireFacts
                 return isLost ? .delivered : .answerLost
             }
         }
-        // What version 3 signs after a first attempt counts as well.
+        // The signatures of version 3 after a first attempt count as well.
         let lost = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
         #expect(lost == .connectionLost)
         try await activation.approve("between")
