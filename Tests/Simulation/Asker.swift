@@ -1,7 +1,7 @@
 import Basics
 import MobileTokenApprovals
 
-/// Who asks people for approvals, and acts by them, in one process after the other.
+/// The program that asks people for approvals and acts by them, in one process after the other.
 final class Asker: @unchecked Sendable {  // used in the thread of its simulator alone
     struct Question: Sendable {
         let id: String
@@ -41,7 +41,7 @@ struct QuestionLedger {
 final class SimulatedLedger: LedgerDriver, @unchecked Sendable {  // used in the thread of its simulator alone
     private let world: World
     private let process: Simulator.Process
-    /// What a defect has not written yet.
+    /// The changes that a defect has not written yet.
     private var unwritten: [LedgerKey: LedgerChange] = [:]
 
     init(world: World, process: Simulator.Process) {

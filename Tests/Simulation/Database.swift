@@ -32,10 +32,10 @@ struct Database {
     struct Server: Equatable {
         var identifier = 1
         var timeline = 1
-        /// How often connections broke.
+        /// The number of broken connections.
         var breaks = 0
 
-        /// Whether an epoch of another server is over: connections alone make none.
+        /// Returns whether the epochs belong to different servers; broken connections alone make no difference.
         func isOther(than other: Self) -> Bool {
             (self.identifier, self.timeline) != (other.identifier, other.timeline)
         }
@@ -46,7 +46,7 @@ struct Database {
         var server = Server()
         var begun: Int64?
 
-        /// What tells it from another one of its number.
+        /// The properties that tell it from another one of its number.
         var identity: Identity { Identity(number: self.number, begun: self.begun) }
 
         struct Identity: Equatable {
@@ -288,7 +288,7 @@ struct Database {
         return .written(slot: self.lastSlot)
     }
 
-    /// What a swap looks at, of which a defect may leave something out.
+    /// The conditions of a swap, of which a defect may leave some out.
     struct Rules {
         var fences = true
         var pauses = true

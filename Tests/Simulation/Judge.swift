@@ -30,18 +30,18 @@ struct Judge {
         var ended: Int64 = 0
     }
 
-    /// What went wrong first.
+    /// The first violation.
     private(set) var violation: String?
-    /// How often the action of a question ran.
+    /// The number of runs of a question's action.
     private(set) var actions: [String: Int] = [:]
-    /// What each process last committed of an activation.
+    /// The last commit of each process, by activation.
     private var lastCommits: [Int: [String: Commit]] = [:]
     /// The moves of the counter of which signatures have left since the activation's row last went back: in any order, where the clock of
     /// the database was set under a node that had committed one.
     private var sentByAnybody: Set<Signature> = []
     /// The decisions of which a signature has left.
     private var sentIntents: Set<DecisionReceipt.Intent> = []
-    /// How often the row of an activation went back.
+    /// The number of times that the row of an activation went back.
     private var returns: [String: Int] = [:]
     /// The last of one node and an activation: its marks outlive what the database forgets.
     private var sentByNode: [String: UInt64] = [:]
@@ -50,13 +50,13 @@ struct Judge {
     private(set) var decisions: [Signature: Decision] = [:]
     /// The same by operation.
     private var carriedOut: [String: Decision] = [:]
-    /// Why operations are not decided any more, though they could be.
+    /// The operations that are not decided any more, though they could be.
     private(set) var excused: Set<String> = []
-    /// What stops an agent from deciding, by activation.
+    /// The reason that stops an agent from deciding, by activation.
     private(set) var stopped: [String: String] = [:]
-    /// How often what happened, for the figures.
+    /// The numbers of events, for the figures.
     private(set) var counts: [String: Int] = [:]
-    /// How many failed attempts of an activation may be explained by what was done to the world.
+    /// The number of an activation's failed attempts that changes of the world may explain.
     private var allowances: [String: Int] = [:]
     private var failures: [String: Int] = [:]
     private var counters: [String: UInt64] = [:]
@@ -64,7 +64,7 @@ struct Judge {
     private var approved: Set<String> = []
     private var inHand: Set<String> = []
     private var flights: [Int: Flight] = [:]
-    /// Whether no receipt may be missing.
+    /// `true` if no receipt may be missing.
     private var isWhole = true
     /// Failed attempts that only changes of a time before explain.
     private var earlyAllowances: [String: [Int64]] = [:]
@@ -117,7 +117,7 @@ struct Judge {
         }
     }
 
-    /// Whether no move of an activation can have been made twice.
+    /// Returns whether no move of an activation can have been made twice.
     private func isWhole(_ activationID: String) -> Bool { self.isWhole && self.returns[activationID] == nil }
 
     /// The operations that wait for a device, and those that did so a while ago, or do so only since.
@@ -183,11 +183,11 @@ struct Judge {
         var fence: Int64?
         var epoch = Database.Epoch()
         var time: Int64 = 0
-        /// How often the activation's row had gone back before it.
+        /// The number of times that the activation's row had gone back before it.
         var returns = 0
         /// The decision that it is about to sign.
         var intent: DecisionReceipt.Intent?
-        /// When what it signs can arrive no more, by its receipt.
+        /// The time from which its request can arrive no more, by its receipt.
         var arrivesBy: Int64?
     }
 
@@ -403,7 +403,7 @@ struct Judge {
                     self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank knows nothing")
                 }
             case .refused, .notFollowed:
-                // What the bank did by this value may be the decision of another node, whose receipt the database lost.
+                // The bank's decision by this value may be another node's, whose receipt the database lost.
                 if isOf == true, isWhole || !accounted.contains(signature), self.sentIntents.contains(receipt.intent) {
                     self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank did it")
                 }
@@ -430,7 +430,8 @@ struct Judge {
 }
 
 extension Judge {
-    /// Whether somebody else decided what a receipt claims by inference, and the database lost that one's receipt: nothing contradicts.
+    /// Returns whether somebody else decided what a receipt claims by inference, and the database lost that one's receipt: nothing
+    /// contradicts.
     private func hasLostReceipt(of receipt: DecisionReceipt, _ accounted: Set<Signature>) -> Bool {
         guard !self.isWhole, let id = receipt.intent.personalData?.operationID else { return false }
         return self.decisions.contains { $0.value.operationID == id && !accounted.contains($0.key) }

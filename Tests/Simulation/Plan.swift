@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 
-/// What is done to a world, and when: drawn from a seed as a whole, so that it can be shortened and kept.
+/// The acts done to a world, and their moments: drawn from a seed as a whole, so that it can be shortened and kept.
 struct Plan: Codable {
     /// One thing that happens to the world from outside.
     enum Act: Codable, Equatable {
@@ -45,7 +45,7 @@ struct Plan: Codable {
         case makeToken(device: Int, isStrong: Bool)
         /// Somebody asks the person of a device for an approval, and acts by it.
         case ask(device: Int)
-        /// Who asks dies, and is started again after so many seconds.
+        /// The asker dies, and is started again after so many seconds.
         case killAsker(at: AskerMoment, seconds: Int)
         /// A node is drawn less often than others, for so many seconds.
         case starve(node: Int, seconds: Int)
@@ -66,10 +66,10 @@ struct Plan: Codable {
         case putBackRow(device: Int, seconds: Int)
     }
 
-    /// What an operation is, and what the policy makes of it.
+    /// The kind of an operation, and the policy's verdict on it.
     enum Kind: String, Codable, CaseIterable {
         case login, quickLogin, smallPayment, largePayment
-        /// What is shown cannot be understood as a whole. A policy that is asked all the same approves it.
+        /// The screen cannot be understood as a whole. A policy that is asked all the same approves it.
         case trap
         /// A question of somebody who asks: the bank makes none by itself.
         case question
@@ -92,7 +92,7 @@ struct Plan: Codable {
             }
         }
 
-        /// Whether an agent approves it, or rejects it; `nil` for what is left to people.
+        /// `true` if an agent approves it, `false` if it rejects it, and `nil` for an operation that is left to people.
         var isApproved: Bool? {
             switch self {
             case .login, .smallPayment, .question: true
@@ -114,7 +114,7 @@ struct Plan: Codable {
         let act: Act
     }
 
-    /// How often things go wrong by themselves, each time that they could.
+    /// The probabilities with which things go wrong by themselves, each time that they could.
     struct Chances: Codable {
         var requestLost = 0.0
         var responseLost = 0.0
@@ -131,7 +131,7 @@ struct Plan: Codable {
     var devices = 3
     var seconds = 80
     var chances = Chances()
-    /// Whether nodes show each other their lists; plans that were kept earlier do not tell.
+    /// `true` if nodes show each other their lists; `nil` in plans that were kept earlier.
     var sharesLists: Bool?
     var entries: [Entry] = []
 }

@@ -8,7 +8,7 @@ import PowerAuth
 import PowerAuthCrypto
 import Synchronization
 
-/// What all worlds begin with: a bank, and devices that are activated at it. Made once, since that takes most of the cryptography.
+/// The beginning of all worlds: a bank, and devices that are activated at it. Made once, since that takes most of the cryptography.
 struct Setting: Sendable {
     struct Device: Sendable {
         let activationID: String

@@ -196,7 +196,7 @@ package struct SimulateCommand {
     }
 }
 
-/// What came of many worlds.
+/// The results of many worlds.
 private struct Found: Codable {
     var done = 0
     var steps = 0
@@ -334,7 +334,7 @@ private struct Shrinking {
         (try? World(plan, self.setting, self.marks, defect: self.defect).run())?.violation.map(Self.kind)
     }
 
-    /// What is wrong, whichever operation it is about: a shorter plan must not fail for another reason.
+    /// Returns the violation without the operation that it is about: a shorter plan must not fail for another reason.
     private static func kind(_ violation: String) -> String {
         Plan.Kind.allCases.reduce(violation.filter { !$0.isNumber }) { $0.replacing("\($1) ", with: "") }
     }

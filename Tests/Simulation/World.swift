@@ -26,7 +26,7 @@ final class World: @unchecked Sendable {
         fileprivate var skew = Duration.zero
         fileprivate var isCut = false
         fileprivate var stop: (() -> Void)?
-        /// What happens at a moment of its life.
+        /// The acts that await a moment of its life.
         fileprivate var fates: [(moment: Plan.Act.Moment, act: () -> Void)] = []
         /// For how many seconds its next change is under way.
         fileprivate var stall: Int?
@@ -34,7 +34,7 @@ final class World: @unchecked Sendable {
         fileprivate var shown: [String: Set<String>] = [:]
         fileprivate var polled: (@Sendable () async -> [String])?
         fileprivate var decisionsInFlight: (@Sendable () async -> Int)?
-        /// Where they are not the bank's, or what is not done.
+        /// The differences of its lists from the bank's, and the work that is not done.
         fileprivate var differences: [String] = []
 
         init(_ name: String, _ index: Int, _ marks: HighWaterMarks) {
@@ -44,7 +44,7 @@ final class World: @unchecked Sendable {
         }
     }
 
-    /// What is released when a process has ended.
+    /// The objects that are released when a process has ended.
     private struct Remains {
         weak var fleet: OperationsFleet?
         weak var agent: ApprovalAgent?
@@ -67,7 +67,7 @@ final class World: @unchecked Sendable {
     var questions = QuestionLedger()
     private let asker = Asker()
     private let sealing: Sealing
-    /// What happens when the step is over.
+    /// The acts that are due when the step is over.
     private var dueFates: [() -> Void] = []
     /// By how many nanoseconds the database's clock is ahead.
     private var databaseSkew: Int64 = 0
@@ -86,7 +86,7 @@ final class World: @unchecked Sendable {
     private var isDiskFull = false
     private var isCalm = false
     private var lastFlight = 0
-    /// What must be gone in the end.
+    /// The objects that must be gone in the end.
     private var remains: [Remains] = []
     /// Processes of people, which end by themselves, and those that have not yet.
     private var people = 0
@@ -122,7 +122,7 @@ final class World: @unchecked Sendable {
 
     // MARK: Life
 
-    /// What became of a world.
+    /// The result of a world.
     struct Result {
         var violation: String?
         let steps: Int
@@ -300,7 +300,7 @@ final class World: @unchecked Sendable {
         let isNoticed = self.database.server.identifier != now.server.identifier
         let limit = isNoticed ? self.simulator.now + 2 * Database.lifetime : nil
         self.judge.wentBack()
-        // Who signs from an older state may do so once in vain.
+        // A process that signs from an older state may do so once in vain.
         for (id, row) in backup.rows { self.rowWentBack(from: now.rows[id], to: row, failsUntil: limit) }
     }
 
@@ -806,7 +806,7 @@ final class World: @unchecked Sendable {
         return reply
     }
 
-    /// Who asks has had an operation made.
+    /// Notes that the asker has had an operation made.
     private func noteQuestion(_ request: HTTPRequest, _ reply: Reply) {
         guard request.method == .post, request.url == Setting.baseURL + "/v2/operations", reply.status == 200,
             let json = try? JSONValue(parsing: reply.body), let id = json["operationId"]?.string,
@@ -1083,7 +1083,7 @@ final class World: @unchecked Sendable {
         self.after(self.asker.restartsAfter) { if !self.isEnding { self.startAsker() } }
     }
 
-    /// What the ledger says of actions is so.
+    /// Checks that the ledger's statements about actions are true.
     private func checkQuestions() {
         let rows = self.questions.table.rows(.states(Set(ApprovalState.allCases)), after: nil, limit: .max)
         for row in rows.sorted(by: { $0.asked < $1.asked }) {
@@ -1157,7 +1157,7 @@ final class World: @unchecked Sendable {
     /// The time after a change in which nobody needs to have seen it.
     private static let lag: Int64 = 15_000_000_000
 
-    /// Where fleets show another list than the bank's, or are not done.
+    /// Returns the fleets' differences from the bank's lists, and the work that is not done.
     private func differences() -> [String] {
         let done = Counter()
         let processes = self.nodes.compactMap { node in node.process.map { (node, $0) } }
@@ -1305,7 +1305,8 @@ extension World.Node {
         switch event {
         case .changed(let news):
             self.shown[news.activationID] = Set(news.change.operations.map(\.id))
-        // What another process polls now is shown on where lists are shared, and was taken away before this otherwise.
+        // The operations that another process polls now are shown on where lists are shared, and were taken away before this
+        // otherwise.
         case .left, .stateChanged, .failed: break
         }
     }
