@@ -17,13 +17,13 @@ package enum LedgerConformance: String, CaseIterable, Sendable {
     case limitsQuestions
     /// Of many that are asked at once, so many are written as may be open.
     case limitsQuestionsThatAreAskedAtOnce
-    /// Whom the server refused to ask can be asked at once; whom it may have asked cannot.
+    /// A person whom the server refused to ask can be asked at once; one whom it may have asked cannot.
     case countsOnlyWhomItMayHaveAsked
     /// Rows come in pages, in one order, and only those that are wanted.
     case returnsPages
     /// The lease of a claim is seen by other handles until it is released.
     case holdsLeases
-    /// What was begun is not begun again, though the row of before is put back.
+    /// An action that was begun is not begun again, though the earlier row is put back.
     case beginsOnceThoughTheRowIsPutBack
     /// A ledger that is adopted takes nothing that was open for its own.
     case beginsAnewWhenAdopted

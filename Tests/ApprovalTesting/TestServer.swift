@@ -39,7 +39,7 @@ package final class TestServer: ApprovalServer {
     package struct State {
         package var operations: [ApprovalOperation] = []
         package var registrations: [String: ApprovingRegistration] = [:]
-        /// What people do, by user id.
+        /// The decisions of people, by user id.
         package var script: [String: Decision] = [:]
         /// The form of the data at the server, by template, where it is not the pinned one.
         package var forms: [String: String] = [:]
@@ -56,14 +56,14 @@ package final class TestServer: ApprovalServer {
         package var cancelFailures: [ServerFailure] = []
         package var isDocumentedOnly = false
         package var sendsDates = true
-        /// How far the server's clock is ahead, in milliseconds.
+        /// The lead of the server's clock, in milliseconds.
         package var skew: Int64 = 0
         package var lie: Lie?
         /// Beside the binding: parameters that the server's template does not name.
         package var dropped: Set<String> = []
         package var beforeShow: (@Sendable (TestServer) async -> Void)?
         package var beforeCreate: (@Sendable (TestServer, NewApprovalOperation) async -> Void)?
-        /// When requests arrived, in milliseconds.
+        /// The times at which requests arrived, in milliseconds.
         package var arrivals: [Int64] = []
     }
 

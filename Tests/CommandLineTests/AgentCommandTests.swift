@@ -3,7 +3,7 @@ import MobileTokenEmulator
 import TestSupport
 import Testing
 
-/// How an operator stops all agents, and lets them go on.
+/// Pausing and resuming all agents, by an operator.
 @Suite(.timeLimit(.minutes(4))) struct AgentCommandTests {
     @Test func decidingIsPausedAndResumedForAll() async throws {
         try await withProgramAndServer { emulator, home in

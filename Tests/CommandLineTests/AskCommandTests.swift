@@ -196,7 +196,7 @@ import Testing
                 let refused = try await stage.ask(["--device-key", value], ["true"], user: "bob")
                 #expect(refused.exitCode == 2 && refused.errors.contains("device"), "\(value): \(refused.errors)")
             }
-            // Who is asked needs one, if anybody has.
+            // The user who is asked needs an activation, if anybody has one.
             _ = try await Program.activate(at: stage.emulator, home: stage.home.url)
             try stage.write("alice.pem", try await Program.run("device-key", home: stage.home.url).output)
             let words = ["--device-key", "alice=\(stage.file("alice.pem"))"]
@@ -309,7 +309,7 @@ import Testing
         }
     }
 
-    /// What a program opens that closes all it inherited has the lowest numbers.
+    /// A program that closes all inherited files gets the lowest numbers for those it opens.
     @Test func thePathOfACopyIsNoNumberThatIsUsedAgain() async throws {
         try await AskStage.with { stage in
             try await stage.emulator.makeDevice(userID: "alice")
@@ -374,7 +374,7 @@ import Testing
             #expect(configured.exitCode == 0, "\(configured.errors)")
             let key = try await stage.ask(["--bind", "p=env:LEDGER_KEY"], ["echo", "{p}"])
             #expect(key.exitCode == 2 && key.errors.contains("LEDGER_KEY is not for the command"), "\(key.errors)")
-            // What comes through a pipe cannot be digested once more.
+            // Bytes that come through a pipe cannot be digested a second time.
             let pipe = try await stage.ask(["--bind", "p=file:/dev/null"], ["true"])
             #expect(pipe.exitCode == 2 && pipe.errors.contains("name {p}"), "\(pipe.errors)")
             #expect(await stage.emulator.operations().isEmpty)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the programs say about themselves, from their tables of commands.
+/// The help and completions that the programs make from their tables of commands.
 @Suite(.timeLimit(.minutes(2))) struct CompletionTests {
     private func words(_ words: String...) async throws -> [String] {
         let home = try TemporaryFolder()

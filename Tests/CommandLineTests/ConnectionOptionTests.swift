@@ -60,7 +60,7 @@ import Testing
                 home
             )
             #expect(both.exitCode == 0, "\(both.errors)")
-            // Who names another server has not named the half of it that the profile knows.
+            // A command that names another server has not named the other half, which the profile knows.
             #expect(try await self.run(["status", "--url", Self.nowhere], home).exitCode == 3)
         }
     }

@@ -3,8 +3,8 @@ import PostgresTestServer
 import TestSupport
 import Testing
 
-/// What a page shows as `sh` is run, and prints what the page says it prints. What needs another machine, or more rights, stands
-/// there as `console`, and is not run.
+/// Runs the commands that a page shows as `sh`, and compares their output with the page. Commands that need another machine, or
+/// more rights, are shown as `console`, and are not run.
 @Suite(.timeLimit(.minutes(4))) struct DocumentedCommandsTests {
     private static let pages = "Sources/MobileToken/MobileToken.docc"
 
@@ -227,14 +227,14 @@ private struct CommandExample {
     static func mistake(in words: [String], by page: String) -> String? {
         let usage = page.prefix { $0 != "\n" }.split(separator: " ").dropFirst().dropLast().map(String.init)
         let path = zip(usage, words).prefix { $0 == $1 }.count
-        // What follows the command's own words stands for an operand, or is one too many.
+        // The word after the command's own words stands for an operand, or is one too many.
         if let next = words.dropFirst(path).first, !next.hasPrefix("-"), usage.count == path { return next }
         if let missing = usage.dropFirst(path).first, missing == missing.lowercased() { return words.last }
         return words.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) }
             .first { !page.contains("  \($0) ") }
     }
 
-    /// Whether a text is the expected one, in which `…` stands for anything. Blanks at the end of a line count for nothing.
+    /// Returns whether a text is the expected one, in which `…` stands for anything. Blanks at the end of a line count for nothing.
     static func text(_ text: String, fits expected: String) -> Bool {
         let printed = text.components(separatedBy: "\n").map { $0.replacing(#/ +$/#, with: "") }.joined(separator: "\n")
         let parts = expected.components(separatedBy: "…")

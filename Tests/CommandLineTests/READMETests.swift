@@ -2,7 +2,7 @@ import Foundation
 import MobileToken
 import Testing
 
-/// What the documentation shows is compiled: each of its Swift examples stands in a snippet or in a test.
+/// Checks that the documentation's examples are compiled: each in Swift stands in a snippet or in a test.
 @Suite struct READMETests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -62,7 +62,7 @@ import Testing
         #expect(pages.count > 10)
     }
 
-    /// What a reader copies as a file is a file.
+    /// A file that the reader copies is shown whole.
     @Test func theTestingBotIsPastedWhole() throws {
         let examples = try Self.examples(in: "Sources/MobileToken/MobileToken.docc/TestingABot.md")
         for name in ["ApprovalBot", "ApprovalBotTests"] {
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// What `Scripts/docs` does not look at: links between files, as a browser of the repository follows them.
+    /// Checks links between files, which `Scripts/docs` does not look at, as a browser of the repository follows them.
     @Test(arguments: [
         "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "Examples/approval-daemon/README.md",
         "Examples/deployment-gate/README.md",
@@ -162,7 +162,7 @@ import Testing
 
     private static let observing = "Sources/MobileToken/MobileToken.docc/Observing.md"
 
-    /// What a test is given in place of making it.
+    /// The line of an example whose value a test is given, instead of making it.
     private static let givenLine = "let operations = OperationsService(activation: activation)"
 
     private static func text(_ path: String) throws -> String {
@@ -192,8 +192,8 @@ import Testing
         return lines
     }
 
-    /// Whether the lines of the example stand in the file one after the other. What a snippet hides is no part of what it
-    /// shows: in its place, the example begins or goes on.
+    /// Returns whether the lines of the example stand in the file one after the other. Lines that a snippet hides are no part of
+    /// it: in their place, the example begins or goes on.
     private static func file(_ file: [String], holds example: [String]) -> Bool {
         var shown: [String] = []
         var isHidden = false

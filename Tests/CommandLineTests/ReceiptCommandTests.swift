@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    /// What the chains tell is compared in `BothHalvesTests`.
+    /// The comparison of the chains themselves is tested in `BothHalvesTests`.
     @Test func receiptsAreComparedWithThoseOfWhoAsked() async throws {
         try await withProgramAndServer { emulator, home in
             _ = try await Program.activate(at: emulator, home: home.url)
@@ -205,7 +205,7 @@ import Testing
             let told = try await Program.run("receipts", "verify", folder, home: home.url)
             #expect(told.exitCode == 1)
             #expect(told.output.hasPrefix("Changed: \(file):2: it does not follow the line before"))
-            // What is not as it was written is not continued either.
+            // An export that is not as it was written is not continued either.
             #expect(try await Program.run("receipts", "export", folder, home: home.url).exitCode != 0)
             #expect(try await Program.run("receipts", "verify", home.file("nothing"), home: home.url).exitCode == 5)
         }

@@ -4,7 +4,7 @@ import MobileTokenTesting
 import TestSupport
 import Testing
 
-/// What a script rests on: exit codes and errors that tell causes apart.
+/// The promises to scripts: exit codes and errors that tell causes apart.
 @Suite(.timeLimit(.minutes(4))) struct ScriptingTests {
     private struct Failure {
         let exitCode: Int32

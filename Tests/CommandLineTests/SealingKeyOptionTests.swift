@@ -4,7 +4,7 @@ import SQLiteDatabase
 import TestSupport
 import Testing
 
-/// Where the key is that a profile's store is sealed with.
+/// The places of the key that seals a profile's store.
 @Suite(.timeLimit(.minutes(4))) struct SealingKeyOptionTests {
     private static let variables = [
         "KEY": "CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk=", "OTHER": "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=",

@@ -42,7 +42,7 @@ struct TokenKeyTests {
 /// A token of SoftHSM with an RSA key that does not leave it.
 private struct SoftwareToken {
     private static let module = "/usr/lib/softhsm/libsofthsm2.so"
-    /// What a program needs to reach the token.
+    /// The environment that a program needs to reach the token.
     let environment: [String: String]
     private let publicKey: String
 

@@ -14,7 +14,7 @@ import Testing
         return Set(text.matches(of: pattern).map { String($0.1) })
     }
 
-    /// What tests name, with the files that do.
+    /// Returns the facts that tests name, with the files that do.
     private static func named() throws -> [String: Set<String>] {
         let folder = Self.root.appending(path: "Tests")
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?

@@ -7,7 +7,7 @@ import Foundation
 @testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
-/// What people and scripts write for the development server.
+/// The inputs that people and scripts write for the development server.
 let controlTargets = [
     FuzzTarget("scenario") { input in
         let lines = 1...(1 + input.count { $0 == UInt8(ascii: "\n") })
@@ -79,7 +79,7 @@ let controlTargets = [
         hold(space.inner.isEmpty || space.inner.utf8.first == UInt8(ascii: "/"), "no path")
         hold(path.utf8.count >= SpacePath.prefix(of: space.id).utf8.count + space.inner.utf8.count, "made up")
     },
-    // What the HTTP library leaves of a head in its buffer, and the places that it says the parts have.
+    // The head of a request as the HTTP library leaves it in its buffer, and the positions that it gives for the parts.
     FuzzTarget("request-head") { input in
         var reader = InputReader(input)
         let (before, count) = (Int(reader.byte()), Int(reader.byte()))

@@ -100,7 +100,7 @@ let emulatorTargets = [
         let path = paths[Int(reader.byte()) % paths.count]
         checkReply(device.sendWithToken(path, body: Array(reader.rest), to: &backend))
     },
-    // What stands inside the two envelopes of an activation.
+    // The content inside the two envelopes of an activation.
     FuzzTarget("activation-plaintext") { input in
         var backend = FuzzServer.backend
         var device = FuzzDevice(backend.defaultApplication)

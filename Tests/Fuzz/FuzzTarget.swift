@@ -46,7 +46,7 @@ struct InputReader {
         return Array(self.rest.prefix(count))
     }
 
-    /// What stands before the next line end, or all that is left.
+    /// Returns the text before the next line end, or all that is left.
     mutating func line() -> String {
         let end = self.rest.firstIndex(of: 0x0A) ?? self.rest.endIndex
         defer { self.rest = self.rest[end...].dropFirst() }

@@ -71,7 +71,7 @@ let oidcTargets = [
             hold(address.utf8.starts(with: "mtoken://oidc?".utf8), "led elsewhere")
         }
     },
-    // How a device asks for a provider, in its envelope.
+    // The request of a device for a provider, in its envelope.
     FuzzTarget("oidc-request") { input in
         var backend = FuzzServer.backend
         var device = FuzzDevice(backend.defaultApplication)

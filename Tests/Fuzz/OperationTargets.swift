@@ -29,7 +29,7 @@ let operationTargets = [
         let operation = try readTwice { try UserOperation(parsing: Array(json.utf8)) }
         hold(operation.id == "1", "another identifier")
     },
-    // What gets signed, then an operation's attributes: a policy rests on how they compare.
+    // The signed data, then an operation's attributes: a policy rests on their comparison.
     FuzzTarget("review") { input in
         var reader = InputReader(input)
         let data = JSONValue.string(reader.line()).serialized().text

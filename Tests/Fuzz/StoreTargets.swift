@@ -36,7 +36,7 @@ let storeTargets = [
         let kinds = ["file:/", "env:", "command:"]
         hold(kinds.contains { source.description.utf8.starts(with: $0.utf8) }, "no place")
     },
-    // What was sealed as a receipt by the right key, perhaps by another version.
+    // A receipt sealed by the right key, perhaps by another version.
     FuzzTarget("receipt-facts") { input in
         guard let facts = try JSONValue(parsing: input).object else { return }
         if let outcome = try? DecisionOutcome(facts: facts) {

@@ -8,7 +8,7 @@ import PowerAuthProtocol
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// What version 4 of the protocol reads of the other side.
+/// The inputs that version 4 of the protocol reads from the other side.
 let version4Targets = [
     FuzzTarget("authentication-header-4") { input in
         let header = try readTwice { try Version4.AuthenticationHeader(parsing: input.text) }

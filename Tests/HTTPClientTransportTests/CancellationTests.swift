@@ -2,7 +2,7 @@ import HTTPClientTransport
 import Testing
 
 @Suite(.timeLimit(.minutes(4))) struct CancellationTests {
-    /// How far the exchange has come when the task is cancelled.
+    /// The progress of the exchange when the task is cancelled.
     enum Point: CaseIterable {
         case accepted, sendingBody, waiting, inHead, inBody, inChunk
     }

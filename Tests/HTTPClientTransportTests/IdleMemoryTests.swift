@@ -2,7 +2,8 @@ import Foundation
 import HTTPClientTransport
 import Testing
 
-/// What idle connections keep of what went through them. In a process of its own, where nothing else takes memory.
+/// The memory that idle connections keep of the data that went through them. In a process of its own, where nothing else takes
+/// memory.
 @Suite(.timeLimit(.minutes(4))) struct IdleMemoryTests {
     @Test(
         .enabled(

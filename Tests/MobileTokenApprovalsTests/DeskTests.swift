@@ -166,7 +166,7 @@ import Testing
         _ = try? await decision.value
     }
 
-    /// What may not be repeated is no reason to look at the ledger every second; the end of the question is.
+    /// A creation that may not be repeated is no reason to look at the ledger every second; the end of the question is.
     @Test func aCreationThatIsLostForGoodIsLookedForNoMoreOftenThanAnythingElse() async throws {
         let bench = try await Bench()
         bench.server.with {

@@ -9,7 +9,7 @@ import Testing
 
 /// Processes that ask and act, killed at every arrow: nothing is done twice, nothing without an approval, and what was interrupted is shown.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct KillTests {
-    /// Where a process is killed.
+    /// The place at which a process is killed.
     private enum Place {
         static let arrows = [
             "before=drafted", "after=drafted", "before=open", "after=open", "before=approved", "after=approved",

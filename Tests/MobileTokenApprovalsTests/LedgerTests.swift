@@ -255,7 +255,7 @@ private func copy(_ path: String, to target: String, _ suffixes: [String] = suff
         #expect(bench.runs.count == 0)
     }
 
-    /// What was done once is not done again because the row of before was put back.
+    /// An action that was done once is not done again because the earlier row was put back.
     @Test func rule8ARowOfBeforeThatIsPutBackIsNoticedWhileTheProcessLives() async throws {
         let memory = MemoryLedger()
         let bench = try await Bench(ledger: .testing(memory))

@@ -12,7 +12,7 @@ import Testing
 
 /// The sixteen rules of asking: each test fails without its rule.
 @Suite(.timeLimit(.minutes(1))) struct RuleTests {
-    /// Whether the server shows what only undocumented answers show.
+    /// Covers a server with documented answers only, and one whose undocumented answers show more.
     static let servers = [false, true]
 
     private static func basic(_ password: String) -> [(String, String)] {

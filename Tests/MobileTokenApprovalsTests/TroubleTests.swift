@@ -57,7 +57,7 @@ private final class Trouble: Sendable {
 
     var wasMet: Bool { self.state.withLock { $0.wasMet } }
 
-    /// What is done where the trouble is, unless it is of the call itself.
+    /// Sets the act that is done at the place of the trouble, unless the trouble is of the call itself.
     func set(_ act: @escaping @Sendable () async -> Void) { self.state.withLock { $0.act = act } }
 
     /// Makes a call, or what becomes of it.

@@ -11,7 +11,7 @@ import Testing
 /// A process that is stopped in the midst of signing, and goes on when another node has signed long since.
 @Suite(.timeLimit(.minutes(3)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
 struct FrozenSignerTests {
-    /// What the process does first when it goes on.
+    /// The first act of the process when it goes on.
     enum Moment: String, CaseIterable {
         case write
         case request

@@ -53,7 +53,7 @@ struct ManyReceiptsTests {
             for store in [one, other] { try await store.open() }
             let database = try nodes.connect()
             try Self.insertDecided(Self.count, database)
-            // Who reads a page numbers little more than that.
+            // A reader of one page numbers little more than that page.
             #expect(try await one.receiptEntries(after: 0, limit: 10).map(\.number) == Array(1...10))
             #expect(try Self.number("SELECT max(number) FROM receipt", database) == StoredReceipts.batch)
             async let entries = other.receiptEntries(after: 19_990, limit: 1_000)
@@ -282,7 +282,7 @@ struct ManyReceiptsTests {
             try Self.insertDecided(4_000, database)
             try await archive.export(from: store)
             #expect(try await store.deleteReceipts(exportedTo: archive, decidedBefore: never) == 0)
-            // What was not exported yet, the open one, and the last one that was exported with its intent.
+            // The receipts not exported yet, the open one, and the last one that was exported with its intent.
             try await store.record(ActivationStoreConformance.outcome(.unanswered(code: "x")), ofMove: move, of: "a")
             let old = Date(timeIntervalSince1970: 2)
             #expect(try await store.deleteReceipts(exportedTo: archive, decidedBefore: old) == 2_000)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MobileTokenPostgres
 
-/// What a node has, and when it has it no more.
+/// The buckets of a node, and the moments at which it has them no more.
 struct NodeStateTests {
     private var node = NodeState()
     private let lifetime = Duration.seconds(6)

@@ -107,7 +107,7 @@ struct PostgresFleetMembershipTests {
         }
     }
 
-    /// What is polled twice does no harm; what is decided twice does.
+    /// Polling twice does no harm; deciding twice does.
     @Test func aNodeThatIsCutOffPollsOnAndDecidesNothing() async throws {
         try await withNodes { nodes in
             let proxy = try FaultProxy(to: nodes.server.port)
@@ -130,7 +130,7 @@ struct PostgresFleetMembershipTests {
             proxy.mode = .pass
             proxy.cut()
             while one.buckets.count != 32 || two.buckets.count != 32 { await self.look(1) }
-            // What it had was let go before anything was taken over.
+            // The node let go what it had before anything was taken over.
             #expect(history.value.starts(with: [64, 0]))
             #expect((0..<64).allSatisfy { one.membership.holds($0) != two.membership.holds($0) })
             for task in [first, second] {

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
 struct PostgresRoleTests {
-    /// What the documentation grants, and nothing else.
+    /// The grants of the documentation are enough, and nothing else is needed.
     @Test func theRoleWithTheLeastRightsIsEnough() async throws {
         let server = try await PostgresTestServer.start()
         try await withNodes(server) { nodes in
@@ -38,7 +38,7 @@ struct PostgresRoleTests {
             try await bot.remove("a")
             #expect(try await bot.activationIDs() == [])
 
-            // What it has no need of.
+            // Statements for which the role has no need.
             for statement in [
                 "DELETE FROM receipt", "UPDATE receipt SET activation_id = 'b'", "UPDATE receipt SET date = 0",
                 "DELETE FROM sealing_key", "UPDATE sealing_key SET key_check = ''", "DELETE FROM incarnation",
@@ -49,7 +49,7 @@ struct PostgresRoleTests {
                 }
                 #expect(error?.code == .storePermissions, "\(statement)")
             }
-            // What an update adds can be used before anybody grants it.
+            // A table that an update adds can be used before anybody grants it.
             try owner.run("CREATE TABLE later (number int8)")
             try await bot.postgres.withConnection { _ = try $0.run("INSERT INTO later VALUES (1)") }
         }

@@ -138,7 +138,7 @@ struct PostgresStoreTroubleTests {
             #expect(insertion == .storeWrongSealingKey)
             let record = await failure { try await left.record(outcome, ofMove: 507, of: "a") }
             #expect(record == (knowsNewKey ? nil : .storeWrongSealingKey))
-            // What was not written is kept, and written once the node has the ring that the others have.
+            // An outcome that was not written is kept, and written once the node has the ring that the others have.
             try await left.use(SealingKeyRing(current: new, earlier: [old]))
             try await left.prove()
             let receipts = try await left.receipts(of: "a", after: 0, limit: 10)

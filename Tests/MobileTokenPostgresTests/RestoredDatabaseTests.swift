@@ -46,7 +46,7 @@ struct RestoredDatabaseTests {
                 #expect(signed.count == 1)
                 #expect(signed.refusals == [])
                 let entry = try #require(signed.first)
-                // What was signed offline, or never arrived, is passed over.
+                // Signatures that were made offline, or never arrived, are passed over.
                 #expect(entry.counterAfter == entry.counterBefore.map { $0 + 11 })
                 #expect(await emulator.summary(of: after.activation)?.failedAttempts == 0)
                 _ = try await after.signOffline()

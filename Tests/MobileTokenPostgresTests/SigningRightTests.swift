@@ -10,7 +10,7 @@ import Testing
 
 @testable import MobileTokenPostgres
 
-/// Which node may sign, and when it may not any more.
+/// The right of a node to sign, and the loss of it.
 @Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
 struct SigningRightTests {
     /// A lifetime that no test waits for: what is had is handed over.
@@ -126,7 +126,7 @@ struct SigningRightTests {
         }
     }
 
-    /// What a frozen machine does, as the others see it.
+    /// The acts of a frozen machine, as the others see them.
     @Test func aHolderThatIsCutOffLosesTheRight() async throws {
         try await withNodes { nodes in
             let proxy = try FaultProxy(to: nodes.server.port)

@@ -23,7 +23,7 @@ final class Stage: Sendable {
     /// Between two polls, in seconds: many customers must not keep the machine from answering within the nodes' timeouts.
     let pollInterval: Int
     private let operations = Shared<[String]>([])
-    /// What went on, and the signatures that the bank refused meanwhile.
+    /// The troubles, each with the signatures that the bank refused meanwhile.
     private let table = Shared<[(trouble: String, refusals: [String])]>([])
 
     /// - Parameter network: Between the nodes and everything else, a machine a node.
@@ -135,7 +135,7 @@ final class Stage: Sendable {
 final class TroubledNode: Sendable {
     let name: String
     let proxy: FaultProxy
-    /// Where it runs: the words before its command.
+    /// The words before its command, which enter the namespace where it runs.
     private let entry: [String]
     private let host: String
     private let bankURL: String

@@ -310,7 +310,7 @@ struct StoreCommandTests {
             try await nodes.node().insert(ActivationStoreConformance.record("a"))
             let variables = ["NEW": "CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk=", "PATH": "/usr/bin:/bin"]
             let place = "command:printenv NEW"
-            // Whose key it is that comes alone, nobody proves.
+            // A key that comes alone is not proved to be anybody's.
             let alone = try await self.run(["store", "reseal", "--sealing-key", place], nodes, environment: variables)
             #expect(alone.errors.contains("storeWrongSealingKey"))
             #expect(alone.errors.hasSuffix("; see --sealing-key and --earlier-sealing-key\n"), "\(alone.errors)")

@@ -25,7 +25,7 @@ import Testing
             #expect(await emulator.decision(on: small.id)?.status == .approved)
             #expect(await emulator.decision(on: large.id)?.status == .rejected)
 
-            // What comes later is found by the next poll.
+            // An operation that comes later is found by the next poll.
             let login = try await cloud.createOperation("login", userID: "alice")
             await self.clock.waitForSleepers(1)
             self.clock.advanceToNextDeadline()

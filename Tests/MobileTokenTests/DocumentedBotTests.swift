@@ -46,7 +46,7 @@ import Testing
         return .object(object)
     }
 
-    /// What nobody may approve who does not understand it.
+    /// Attributes with which the bot may not approve, since it does not understand the whole.
     private static let refused: [String: [JSONValue]] = [
         "a string": [amount("amount", "10")],
         "formatted only": [amount("amount", nil, ["amountFormatted": "10,00"])],

@@ -25,7 +25,7 @@ final class ScriptedChannel: AuthenticatedChannel {
         }
     }
 
-    /// What an offline signature was made of.
+    /// The input of an offline signature.
     struct OfflineRequest: Sendable, Equatable {
         let data: [UInt8]
         let nonce: [UInt8]
@@ -68,7 +68,7 @@ final class ScriptedChannel: AuthenticatedChannel {
         self.state.withLock { $0.rule = rule }
     }
 
-    /// Whether the server's date is more than the local clock's word.
+    /// `true` if the server has told its time, and `false` if the date is the local clock's word.
     var hasToldTheTime: Bool {
         get { self.state.withLock { $0.hasToldTheTime } }
         set { self.state.withLock { $0.hasToldTheTime = newValue } }
@@ -87,11 +87,11 @@ final class ScriptedChannel: AuthenticatedChannel {
     /// The offline signatures made.
     var offlineRequests: [OfflineRequest] { self.state.withLock { $0.offline } }
 
-    /// How many requests were made.
+    /// The number of requests made.
     var requestCount: Int { self.state.withLock { $0.count } }
-    /// How many requests were taken off the wire.
+    /// The number of requests taken off the wire.
     var cancelledCount: Int { self.state.withLock { $0.cancelled } }
-    /// How many requests wait for an answer.
+    /// The number of requests that wait for an answer.
     var pendingCount: Int { self.state.withLock { $0.pending.count } }
 
     func setRule(_ rule: Rule?) { self.state.withLock { $0.rule = rule } }

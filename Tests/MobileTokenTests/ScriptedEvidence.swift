@@ -6,7 +6,7 @@ import TestSupport
 struct ScriptedEvidence: DecisionEvidenceSource {
     /// The answers to questions for the status, the last of which is repeated.
     let states = Shared<[Result<ActivationState, MobileTokenError>]>([.success(.active)])
-    /// How often the status was asked for.
+    /// The number of questions for the status.
     let questions = Shared(0)
 
     let serverOrigin = "https://scripted"

@@ -1,7 +1,7 @@
 import Foundation
 import MobileToken
 
-// What the README and the documentation of OperationsService show, as functions.
+// The examples of the README and of the documentation of OperationsService, as functions.
 
 func runSmallPaymentBot(_ operations: OperationsService, of activation: Activation, password: String) async throws {
     let agent = try ApprovalAgent(

@@ -128,7 +128,7 @@ struct PostgresConnectionTests {
         #expect(try connection.run("SELECT 7::int8", [], .none)[0].integer(0) == 7)
     }
 
-    /// What a role or a database has as its default is overruled, unless it is stronger.
+    /// A default of a role or a database is overruled, unless it is stronger.
     @Test(arguments: [("off", "on"), ("local", "on"), ("remote_apply", "remote_apply")])
     func durabilityIsOurSetting(ofRole: String, ours: String) async throws {
         let server = try await PostgresTestServer.shared()

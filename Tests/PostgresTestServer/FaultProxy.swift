@@ -4,12 +4,12 @@ import Synchronization
 
 /// Stands between a client and a server on the loopback interface, and does what networks do.
 package final class FaultProxy: Sendable {
-    /// What happens to bytes.
+    /// The treatment of bytes.
     package enum Mode: Sendable, Equatable {
         case pass
         /// Nothing moves, and nobody is told.
         case freeze
-        /// What the client sends arrives, and what the server says about it does not.
+        /// The client's bytes arrive, and the server's answers do not.
         case loseReplies
         /// New connections end at once.
         case refuse
@@ -54,7 +54,7 @@ package final class FaultProxy: Sendable {
     package var connectionCount: Int { self.core.state.withLock { $0.connectionCount } }
 }
 
-/// What the threads share. They end when it is told to.
+/// The state that the threads share. They end when it is told to.
 private final class Core: Sendable {
     struct State {
         var mode = FaultProxy.Mode.pass

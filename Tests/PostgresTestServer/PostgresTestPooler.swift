@@ -4,7 +4,7 @@ import TestSupport
 /// A pooler before a server, which gives each transaction another session. It ends with its owner, or with the tests.
 package final class PostgresTestPooler: Sendable {
     private static let program = "/usr/sbin/pgbouncer"
-    /// Whether there is a pooler to run.
+    /// `true` if there is a pooler to run.
     package static let isInstalled =
         PostgresTestServer.isInstalled && FileManager.default.isExecutableFile(atPath: PostgresTestPooler.program)
 

@@ -7,11 +7,11 @@ import TestSupport
 /// PostgreSQL refuses to run as root, so for root it runs as the user that the Debian package made. The folder and the server
 /// go with their owner, and also when the tests are killed: a janitor holds a pipe that ends with them.
 package final class PostgresTestServer: Sendable {
-    /// How a server is made.
+    /// The options for making a server.
     package struct Options: Sendable {
         /// Lines of `postgresql.conf`, over those that make a test quick.
         package var settings: [String] = []
-        /// Whether a commit is on the disk when it returns, as it is where durability is the point.
+        /// `true` if a commit is on the disk when it returns, as it is where durability is the point.
         package var isDurable = false
 
         package init(settings: [String] = [], isDurable: Bool = false) {
@@ -20,7 +20,7 @@ package final class PostgresTestServer: Sendable {
         }
     }
 
-    /// Where the socket, the log and the data are.
+    /// The folder of the socket, the log and the data.
     package let folder: String
     package let port: Int
     private let janitor: ChildProcess
@@ -31,10 +31,10 @@ package final class PostgresTestServer: Sendable {
         self.janitor = janitor
     }
 
-    /// Whether there is a server to run.
+    /// `true` if there is a server to run.
     package static let isInstalled = PostgresTestServer.programs != nil
 
-    /// Where the server's programs are; `nil` when there is none.
+    /// The folder of the server's programs; `nil` when there is none.
     package static let programs: String? = {
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
         let newestFirst = versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }
@@ -178,7 +178,7 @@ package final class PostgresTestServer: Sendable {
         guard outcome.exitCode == 0 else { throw Failure(outcome.errors) }
     }
 
-    /// What all its processes have used of the processors so far.
+    /// Returns the processor time that all its processes have used so far.
     package func processorTime() throws -> Duration {
         let processes = try self.processes()
         let ticks = processes.reduce(0) { sum, process in

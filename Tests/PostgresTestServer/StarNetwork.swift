@@ -14,8 +14,8 @@ package final class StarNetwork: Sendable {
         (self.hub, self.machines) = (hub, machines)
     }
 
-    /// Whether this machine allows it: the user must be root, with the right to make namespaces, and the kernel must have
-    /// what the faults are made of.
+    /// `true` if this machine allows it: the user must be root, with the right to make namespaces, and the kernel must have the
+    /// modules for the faults.
     package static var isPossible: Bool { get async { await self.trial.value } }
 
     private static let trial = Task {
@@ -96,10 +96,10 @@ extension StarNetwork {
             try await self.namespace.run(["tc", "qdisc", "delete", "dev", "uplink", "root"])
         }
 
-        /// What has happened to packets since the faults began.
+        /// The packets lost and delayed since the faults began.
         package struct Trouble: Sendable {
             package var lost = 0
-            /// How often one had to wait.
+            /// The number of times that a packet had to wait.
             package var waits = 0
         }
 

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What a user's package sees: each product beside a module that has the generic names of other packages.
+// The view of a user's package: each product beside a module that has the generic names of other packages.
 let package = Package(
     name: "ProductConsumer",
     dependencies: [.package(name: "swift-mobile-token", path: "../..")],

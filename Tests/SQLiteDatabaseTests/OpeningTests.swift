@@ -4,7 +4,7 @@ import SQLiteDatabase
 import TestSupport
 import Testing
 
-/// How files are opened and made, and how connections share them.
+/// Opening and making files, and sharing them between connections.
 @Suite struct OpeningTests {
     private let folder: TemporaryFolder
     private let path: String

@@ -2,7 +2,7 @@ import SQLiteDatabase
 import TestSupport
 import Testing
 
-/// How a database comes to its current version, and what is refused.
+/// Bringing a database to its current version, and refusing all others.
 @Suite struct SQLiteSchemaTests {
     private let folder: TemporaryFolder
     private let connection: SQLiteConnection

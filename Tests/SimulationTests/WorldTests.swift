@@ -8,7 +8,7 @@ import TestSupport
         try await ChildProcess.run(ChildProcess.besideTests("simulate"), arguments)
     }
 
-    /// How many seeds there are; `SIMULATED_SEEDS` sets it.
+    /// The number of seeds; `SIMULATED_SEEDS` sets it.
     private static let seedCount = ProcessInfo.processInfo.environment["SIMULATED_SEEDS"] ?? "100"
 
     @Test func nothingGoesWrongInAHundredWorlds() async throws {

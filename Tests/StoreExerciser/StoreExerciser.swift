@@ -212,7 +212,7 @@ private final class DyingTransport: HTTPTransport {
     private let base: CurlTransport
     private let path: String
     private let diesBefore: Bool
-    /// How many requests to the path are let through.
+    /// The number of requests to the path that are still let through.
     private let left: Atomic<Int>
 
     init(base: CurlTransport, path: String, diesBefore: Bool, survives: Int) {

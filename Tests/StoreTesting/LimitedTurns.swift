@@ -19,7 +19,7 @@ package final class LimitedTurns: ForwardingDriver {
         return (turns, .inMemory { _ in turns })
     }
 
-    /// When every turn ends; `nil` is never.
+    /// The time at which every turn ends; `nil` is never.
     package var end: ContinuousClock.Instant? {
         get { self.state.withLock { $0.end } }
         set { self.state.withLock { $0.end = newValue } }

@@ -8,10 +8,10 @@ import Synchronization
 /// heed one that it is sent, and its pipes leak into programs that other tests start at the same moment, each of which
 /// would wait for the other's end.
 package final class ChildProcess: Sendable {
-    /// How it ended, and what it wrote.
+    /// The end of the program, and its output.
     package struct Outcome: Sendable {
         package let outputBytes: [UInt8]
-        /// What it wrote to standard error.
+        /// The text on standard error.
         package let errors: String
         /// For a program that a signal ended, the negative number of the signal.
         package let exitCode: Int32

@@ -1,7 +1,7 @@
 package import Glibc
 
-/// How a program is started from a test: with every signal as a shell would leave it, whatever the starting thread blocks or
-/// this process ignores.
+/// The attributes with which a test starts a program: every signal as a shell would leave it, whatever the starting thread blocks
+/// or this process ignores.
 package struct SpawnAttributes: ~Copyable {
     package var raw = posix_spawnattr_t()
 

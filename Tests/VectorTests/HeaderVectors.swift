@@ -83,7 +83,7 @@ struct HeaderVectors {
         }
     }
 
-    /// Where the reference accepts what we refuse.
+    /// Returns the reason to refuse what the reference accepts.
     private static func reasonToBeStricter(_ vector: Vector<Input, Output>) -> String? {
         let found = vector.output.parsed.compactMapValues(\.self)
         if found["version"] == "3.0" { return "version 3.0 is not spoken: it encrypts with a constant vector" }

@@ -95,7 +95,7 @@ enum VectorFolder {
 
 /// The vector files.
 enum VectorFile {
-    /// Whether there is a file of this name. A suite without its file is disabled, for a folder may hold some files only.
+    /// Returns whether there is a file of this name. A suite without its file is disabled, for a folder may hold some files only.
     static func exists(_ name: String, in folder: VectorFolder = .version3) -> Bool {
         Self.url(of: name, in: folder).map {
             FileManager.default.fileExists(atPath: $0.path(percentEncoded: false))
@@ -144,7 +144,7 @@ private struct Heading: Decodable {
         let algorithm: String?
     }
 
-    /// Whether the case names a hybrid suite, or a level of one of its algorithms.
+    /// `true` if the case names a hybrid suite, or a level of one of its algorithms.
     var isPostQuantum: Bool {
         self.level != nil || (self.algorithm ?? self.request?.algorithm ?? "").contains("_ML_")
     }

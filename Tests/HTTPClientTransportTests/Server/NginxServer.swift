@@ -107,7 +107,7 @@ final class NginxServer: Sendable {
         let path: String
     }
 
-    /// What has ended so far, without the questions whether it is ready.
+    /// The exchanges that have ended so far, without the probes of readiness.
     var exchanges: [Exchange] {
         let log = (try? String(contentsOfFile: self.folder.file("access.log"), encoding: .utf8)) ?? ""
         return log.split(separator: "\n").compactMap { line in

@@ -31,7 +31,7 @@ func expectThatEveryCallEnds(of transport: CurlTransport, at url: String, count:
     #expect(try await transport.send(HTTPRequest(url: url, body: [1])).status == 200)
 }
 
-/// What scripts wait at, on their threads, until as many as are awaited have come.
+/// Holds scripts, on their threads, until as many as are awaited have come.
 final class ThreadGate: Sendable {
     private let condition = NSCondition()
     private let missing: Shared<Int>
@@ -58,7 +58,7 @@ final class ThreadGate: Sendable {
 final class BlockedListener: Sendable {
     let port: UInt16
     private let descriptors: [Int32]
-    /// How many of our own connections, which fill the queue, are half open themselves.
+    /// The number of our own connections, which fill the queue, that are half open themselves.
     private let ownKnocks: Int
 
     init() throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MobileTokenPostgres
 
-/// Which rows are read, and which are passed over.
+/// The choice of the rows that are read.
 struct ListCursorTests {
     private var cursor = ListCursor()
 
@@ -37,7 +37,7 @@ struct ListCursorTests {
         let first = Self.horizon(oldest: 50, next: 60)
         #expect(self.cursor.apply([Self.place(1, by: 40), Self.place(2, by: 40)], at: first, isFull: true) == .readOn)
         #expect(self.cursor.start == .init(transaction: 40, slot: 3))
-        // What was written behind the place of the reading since then is found by the next one.
+        // Rows that were written behind the place of the reading since then are found by the next one.
         let later = Self.horizon(oldest: 90, next: 95)
         #expect(self.cursor.apply([Self.place(3, by: 45)], at: later, isFull: false) == .finish)
         #expect(self.cursor.start == .init(transaction: 50, slot: 0))

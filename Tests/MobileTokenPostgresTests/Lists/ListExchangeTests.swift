@@ -18,7 +18,7 @@ struct ListExchangeTests {
     private struct Member {
         let store: ActivationStore
         let membership: PostgresFleetMembership
-        /// What was shown last, by activation.
+        /// The operations shown last, by activation.
         let shown = Shared<[String: [String]]>([:])
         let failures = Shared<[MobileTokenError]>([])
         private let tasks = Shared<[Task<Void, Never>]>([])
@@ -222,7 +222,7 @@ struct ListExchangeTests {
         }
     }
 
-    /// What a machine that was frozen sends when it goes on.
+    /// The late write of a machine that was frozen is refused when it goes on.
     @Test func aLateWriteOfANodeThatLostItsBucketsIsRefused() async throws {
         try await withNodes { nodes in
             let (one, two) = (nodes.node("one"), nodes.node("two"))

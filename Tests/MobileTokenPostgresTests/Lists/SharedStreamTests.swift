@@ -19,7 +19,7 @@ struct SharedStreamTests {
         let clock = ManualClock()
         let fleet: OperationsFleet
         let client: MobileTokenClient
-        /// What a reader makes of the changes, operation by operation.
+        /// The lists that a reader makes of the changes, operation by operation.
         let lists = Shared<[String: Set<String>]>([:])
         let removals = Shared<[OperationList.Change.RemovalReason]>([])
         private let tasks = Shared<[Task<Void, Never>]>([])
@@ -120,7 +120,7 @@ struct SharedStreamTests {
         }
     }
 
-    /// What goes from one node to another stays where it is for who looks at it.
+    /// A reader of the shared lists does not notice that an activation moves from one node to another.
     @Test func aHandoverIsSeenByNobody() async throws {
         try await withEmulator { emulator in
             try await withNodes { nodes in

@@ -4,7 +4,7 @@ import PowerAuth
 import Testing
 import WireFacts
 
-/// What an agent does next, without a clock, a socket or a policy.
+/// The next step of an agent, without a clock, a socket or a policy.
 @Suite struct AgentSupervisionTests {
     private typealias Made = ReviewedOperation
 
@@ -15,7 +15,7 @@ import WireFacts
         /// The work under way, oldest first.
         var jobs: [(name: String, job: AgentSupervision.Job)] = []
         var canceled: [String] = []
-        /// What was left, and is not listed any more.
+        /// Operations that were left, and are not listed any more.
         var unlisted: [String] = []
         /// Stopped activations whose status is asked for.
         var looks: [String] = []
@@ -577,7 +577,7 @@ import WireFacts
         desk.returned(.leave, from: "review 1")
     }
 
-    /// What is still on its way may arrive after the first look.
+    /// A request that is still on its way may arrive after the first look.
     @Test func aDecisionThatCameToNothingIsMadeAgainOnceItCannotArriveAnyMore() {
         var desk = Desk()
         self.lose(&desk)

@@ -11,7 +11,7 @@ import TestSupport
     private let clock = ManualClock()
     private let channel: ScriptedChannel
     private let listed = Shared<[JSONValue]>([.sampleOperation("1", data: "A2")])
-    /// What the server was asked to decide, and what it says.
+    /// The operations that the server was asked to decide.
     private let decided = Shared<[String]>([])
     private let failures = Shared<[MobileTokenError]>([])
 
@@ -101,7 +101,7 @@ import TestSupport
         }
     }
 
-    /// Who comes late begins with what is left now, and not with what was left and is gone.
+    /// A late reader begins with the operations that are left now, and not with those that were left and are gone.
     @Test func aReaderBeginsWithWhatIsLeftNow() async throws {
         // The clock may go on for long before the next list has come, and none may expire meanwhile.
         self.listed.value = ["4", "3", "2", "1"].map {
@@ -260,7 +260,7 @@ import TestSupport
         #expect(error?.code == .activationRemoved)
     }
 
-    /// What an agent would find out by it, it would otherwise lack without a word.
+    /// Without evidence, an agent could not find out what became of its decisions, and would not say so.
     @Test func anActivationWithoutEvidenceIsRefusedByName() {
         let service = OperationsService(activation: ScriptedChannel(evidence: nil))
         let error = #expect(throws: MobileTokenError.self) {

@@ -14,7 +14,7 @@ import Testing
         var ui: JSONValue?
         var variants: JSONValue = ["possession_knowledge"]
         let doubts: Set<OperationReview.Doubt.Kind>
-        /// What `total(in: "CZK")` gives.
+        /// The result of `total(in: "CZK")`.
         var total: Decimal?
 
         private typealias Made = ReviewedOperation
@@ -492,7 +492,7 @@ import Testing
                     content: .amount(.init(amount: amount, currency: "CZK", amountFormatted: "", currencyFormatted: ""))
                 )
             }
-            // What cannot be compared does not concern the sum.
+            // A value that cannot be compared does not concern the sum.
             let operation = UserOperation(
                 id: "1",
                 name: "n",

@@ -313,7 +313,7 @@ import TestSupport
         let kept = buffer.removeFirst()
         #expect(kept?.count == ExpiredItemsBuffer.capacity)
         #expect((kept?.last?.item as? UserOperation)?.id == "1999")
-        // What expired last is kept whole.
+        // The operation that expired last is kept whole.
         buffer.append([.operation(.sample("old"))])
         buffer.append((0..<1_500).map { .operation(.sample("\($0)")) })
         #expect(buffer.removeFirst()?.count == 1_500)

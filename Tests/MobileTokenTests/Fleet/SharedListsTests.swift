@@ -3,7 +3,7 @@ import Foundation
 import MobileToken
 import Testing
 
-/// What is written, and what is news.
+/// The lists that are written, and the changes that are news.
 struct SharedListsTests {
     private var lists = SharedLists()
     private var lastVersion: Int64 = 0

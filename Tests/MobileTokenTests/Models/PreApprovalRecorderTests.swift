@@ -3,7 +3,7 @@ import MobileToken
 import TestSupport
 import Testing
 
-/// What is recorded of the screens before an approval, and what is sent of it.
+/// The records of the screens before an approval, and the part of them that is sent.
 @Suite struct PreApprovalRecorderTests {
     private let now = Shared(Date(timeIntervalSince1970: 1_800_000_000))
 

@@ -5,7 +5,7 @@ import PowerAuthProtocol
 import Testing
 
 @Suite struct UserOperationTests {
-    /// What a refused operation is refused for.
+    /// Returns the issue that an operation is refused for.
     private static func issue(_ body: () throws -> UserOperation) -> DecodingIssue? {
         let error = #expect(throws: MobileTokenError.self) { try body() }
         #expect(error?.code == .invalidResponse)

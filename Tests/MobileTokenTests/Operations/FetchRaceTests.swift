@@ -6,7 +6,7 @@ import PowerAuthProtocol
 import Testing
 import TestSupport
 
-/// Whether a list is being fetched, asked at the worst of moments.
+/// Asks at the worst of moments whether a list is being fetched.
 @Suite(.timeLimit(.minutes(4))) struct FetchRaceTests {
     private let channel = ScriptedChannel()
     private let service: OperationsService
@@ -51,7 +51,7 @@ import TestSupport
             for _ in 0..<(round % 7) { await Task.yield() }
             canceled.cancel()
             let ids = try await self.service.operations().map(\.id)
-            // What came in time is the list now, whoever asked for it.
+            // The answer that came in time is the list now, whoever asked for it.
             try #require(await self.service.list.operations.map(\.id) == ids)
             try #require(await self.service.lastFetchResult?.get().operations.map(\.id) == ids)
             _ = await canceled.result

@@ -151,7 +151,7 @@ import Testing
         "e30." + Data(payload.utf8).base64EncodedString().replacing("=", with: "")
     }
 
-    /// Whether a text reads as this code, as a string, in a QR code, and as a `URL` where it is one.
+    /// Returns whether a text reads as this code, as a string, in a QR code, and as a `URL` where it is one.
     private static func reads(_ link: String, _ operationID: String?, _ totp: String? = nil) -> Bool {
         let expected = operationID.flatMap { ProximityCode(operationID: $0, totp: totp) }
         let url = URL(string: link).map { ProximityCode(deepLink: $0) } ?? expected

@@ -4,7 +4,7 @@ import PowerAuth
 import PowerAuthProtocol
 import Testing
 
-/// What a bank's history says of receipts.
+/// The statements of a bank's history about receipts.
 struct ReceiptReconciliationTests {
     private static let began = UserOperation.sampleDate
 

@@ -40,8 +40,8 @@ import Testing
         }
     }
 
-    /// What is taken is taken by Foundation too, unless it is a number too large for Foundation's types, and survives being
-    /// written.
+    /// Checks that Foundation takes all JSON that is taken, unless a number is too large for its types, and that the JSON survives
+    /// being written.
     private func check(_ bytes: [UInt8]) {
         guard let value = try? JSONValue(parsing: bytes) else { return }
         do {

@@ -36,7 +36,7 @@ struct StatusTests4 {
         }
     }
 
-    /// Whether both counters are told apart in every distance that one byte can tell, with both halves of the rule.
+    /// Tells both counters apart in every distance that one byte can tell, with both halves of the rule.
     @Test func distances() throws {
         var generator = SeededGenerator()
         let keys = try generator.version4Keys().utility
