@@ -109,10 +109,11 @@ package struct Backend: Sendable {
         }
         try Self.checkContentType(of: context.request, taking: route.description.request)
         if route.caller == .cloud, let body = route.description.request {
-            try context.check(body, isStrict: isStrict)
+            try context.take(body, isStrict: isStrict)
         }
+        let perform = try route.read(context)
         let added = try self.reserveCapacity(for: route.addition, context)
-        let response = try route.perform(&self, &context)
+        let response = try perform(&self, &context)
         self.state.storedBytes += added
         return response
     }

@@ -62,21 +62,16 @@ struct RequestContext {
         }
     }
 
-    /// Refuses a body of another form.
+    /// Takes the body of a call of the cloud API, which the call then reads.
     ///
-    /// - Parameter isStrict: `true` if members that a real server would ignore are refused too.
-    mutating func check(_ body: RouteDescription.Body, isStrict: Bool) throws(Refusal) {
+    /// - Parameter isStrict: `true` if members that a real server would ignore stay, to be refused.
+    mutating func take(_ body: RouteDescription.Body, isStrict: Bool) throws(Refusal) {
         guard body.isRequired || !self.request.body.isEmpty else { return }
-        var content = JSONValue.object(try self.json())
-        if !isStrict {
-            let (known, unknown) = body.schema.withoutUnknown(content)
-            content = known
-            self.inspection.noteIgnored(unknown)
-        }
-        self.content = content
-        guard let mistake = body.schema.mistake(in: content) else { return }
-        // A member that seems to be missing may stand there under another name.
-        throw .invalid(mistake, beside: self.inspection.warnings.map(\.message))
+        let content = JSONValue.object(try self.json())
+        guard !isStrict else { return self.content = content }
+        let (known, unknown) = body.schema.withoutUnknown(content)
+        self.content = known
+        self.inspection.noteIgnored(unknown)
     }
 
     /// The `requestObject` of the body; `nil` when it is missing or null.

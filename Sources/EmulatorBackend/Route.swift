@@ -7,6 +7,7 @@ extension Backend {
     package struct Route: DescribedRoute {
         typealias Handler =
             @Sendable (_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse
+        typealias Reader = @Sendable (_ context: RequestContext) throws(Refusal) -> Handler
 
         /// The callers of an endpoint.
         enum Caller {
@@ -21,8 +22,8 @@ extension Backend {
         let caller: Caller
         let addition: Addition
         package let description: RouteDescription
-        /// Does what the endpoint does.
-        let perform: Handler
+        /// Reads what a call gives, and returns what the endpoint then does. A mistake in it is refused before anything else.
+        let read: Reader
 
         /// An endpoint that devices call.
         ///
@@ -53,46 +54,7 @@ extension Backend {
                 caller: .device,
                 addition: addition,
                 description: description,
-                perform: perform
-            )
-        }
-
-        /// An endpoint that the bank calls. A body of another form than the described one is refused.
-        ///
-        /// - Parameter origin: One of PowerAuth Cloud's own is refused in its words.
-        static func cloud(
-            _ method: String,
-            _ path: String,
-            of origin: RouteDescription.Origin = .emulator,
-            adds addition: Addition = .nothing,
-            _ summary: String,
-            asks query: [RouteDescription.Parameter] = [],
-            takes body: RouteDescription.Body? = nil,
-            gives response: Schema,
-            refuses refusals: [Int] = [],
-            _ perform: @escaping Handler
-        ) -> Self {
-            let description = RouteDescription(
-                summary,
-                access: .credentials,
-                query: query,
-                request: body,
-                response: .json(response),
-                refusals: Self.refusals(
-                    of: method,
-                    path,
-                    (origin == .emulator ? [401, 404] : [401]) + refusals,
-                    addition
-                ),
-                origin: origin
-            )
-            return Self(
-                method: method,
-                path: path,
-                caller: .cloud,
-                addition: addition,
-                description: description,
-                perform: perform
+                read: { _ in perform }
             )
         }
 

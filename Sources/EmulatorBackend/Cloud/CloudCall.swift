@@ -18,12 +18,14 @@ extension Backend.Route {
             caller: .cloud,
             addition: addition,
             description: endpoint.description
-        ) { (bank, context) throws(Refusal) in
+        ) { (context) throws(Refusal) in
             let input = try context.input(of: endpoint)
-            let content = endpoint.output.json(try answer(&bank, input, &context))
-            return .json(
-                bank.protocolRules.documentedAnswersOnly ? endpoint.output.schema.documented(content) : content
-            )
+            return { (bank, context) throws(Refusal) in
+                let content = endpoint.output.json(try answer(&bank, input, &context))
+                return .json(
+                    bank.protocolRules.documentedAnswersOnly ? endpoint.output.schema.documented(content) : content
+                )
+            }
         }
     }
 }
@@ -38,6 +40,11 @@ extension RequestContext {
             },
             body: self.content
         )
-        do { return try endpoint.input(call) } catch { throw .invalid(error) }
+        do {
+            return try endpoint.input(call)
+        } catch {
+            // A member that seems to be missing may stand there under another name.
+            throw .invalid(error, beside: self.inspection.warnings.map(\.message))
+        }
     }
 }

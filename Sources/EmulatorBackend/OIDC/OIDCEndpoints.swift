@@ -28,7 +28,7 @@ enum OIDCEndpoints {
                 status: 303,
                 refusals: [400, 404, 413, 500, 503]
             ),
-            perform: Self.authorize
+            read: { _ in Self.authorize }
         ),
     ]
 
