@@ -108,6 +108,10 @@ import Testing
             let snapshot = try await self.json(emulator, "snapshot", "create", "--name", "before")
             #expect(snapshot["name"] == "before")
             let id = try #require(callback["callbackId"]?.string)
+            for isPaused in ["true", "false"] {
+                let pause = try await self.json(emulator, "callback", "pause", id, "--is-paused", isPaused)
+                #expect(pause == ["isPaused": .bool(isPaused == "true")])
+            }
             try await DriverCommandTests.drive(emulator, "callback", "remove", id)
             #expect(try await self.json(emulator, "callback", "list") == ["callbacks": []])
             try await DriverCommandTests.drive(emulator, "snapshot", "restore", "1")

@@ -61,7 +61,7 @@ extension ControlAPI {
                 "PUT",
                 "/callbacks/{id}",
                 named: "pauseCallback",
-                "Pauses a callback, whose deliveries then fail at once, or resumes it.",
+                "Sets whether a callback is paused. While it is, its deliveries fail at once.",
                 takes: Call.segment("id"),
                 Call.body(CallbackPause.form),
                 gives: CallbackPause.form

@@ -14,7 +14,8 @@ enum EndpointCommands {
     /// The first word of the commands, and the beginning of the paths of their calls.
     private static let groups = [
         ("activation", "/activations"), ("operation", "/operations"), ("device", "/devices"), ("space", "/spaces"),
-        ("snapshot", "/snapshots"), ("callback", "/cloud/callbacks"), ("delivery", "/deliveries"),
+        ("snapshot", "/snapshots"), ("callback", "/cloud/callbacks"), ("callback", "/callbacks/{id}"),
+        ("delivery", "/deliveries"),
         ("message", "/messages"), ("message", "/cloud/inbox/messages"), ("message", "/cloud/messages"),
         ("push", "/pushes"),
     ]
@@ -51,8 +52,14 @@ private struct EndpointCommand: Sendable {
         let segments = rest.split(separator: "/").map(String.init)
         let names = segments.filter { !$0.isArgument }
         self.operands = route.path.split(separator: "/").map(String.init).filter(\.isArgument)
-        let verb = names.isEmpty ? Self.verb(route.method, isOfOne: !segments.isEmpty) : names.joined(separator: "-")
-        self.words = (group, verb)
+        if !names.isEmpty {
+            self.words = (group, names.joined(separator: "-"))
+        } else if segments.isEmpty, !self.operands.isEmpty, let name = route.description.name {
+            // A call beside those of the cloud API for the same thing: by its method, it would have the verb of one of these.
+            self.words = (group, String(name.prefix(while: \.isLowercase)))
+        } else {
+            self.words = (group, Self.verb(route.method, isOfOne: !segments.isEmpty))
+        }
         let query = route.description.query.map { Parameter($0, isOfQuery: true, below: nil) }
         self.parameters = query + Parameter.all(in: route.description.request?.schema)
     }
