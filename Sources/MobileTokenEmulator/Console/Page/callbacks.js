@@ -1,8 +1,8 @@
-import { $, breakable, button, confirmButton, facts, make, plainly, status, toast, tried, worded } from "./dom.js";
-import { ago, dateOf, exactTime } from "./time.js";
+import { $, breakable, button, confirmButton, facts, make, plainly, pretty, status, toast, tried, worded } from "./dom.js";
+import { ago, dateOf } from "./time.js";
 import { ask, at, quietly } from "./server.js";
 import { Collection } from "./collection.js";
-import { action, defineDetails, detailsLink, moments, plain, pretty, refreshDetails, section } from "./details.js";
+import { action, defineDetails, detailsLink, moment, moments, plain, refreshDetails, section } from "./details.js";
 import { onView } from "./address.js";
 import { onSubmit } from "./dialogs.js";
 
@@ -79,7 +79,7 @@ defineDetails("deliveries", (id) => ({
   prepare: () => Promise.all([deliveries.need(id), loadAttempts(id)]),
   render: () => {
     const item = deliveries.find(id);
-    const made = (attempts.get(id) ?? []).map((entry) => [make("time", { title: entry.time }, exactTime(entry.time)),
+    const made = (attempts.get(id) ?? []).map((entry) => [moment(entry.time),
       [detailsLink("journal", entry.id, entry.isAccepted ? `answered ${entry.status}` : plainly(entry.refusal)), entry.fault && make("span.warn", ` fault: ${entry.fault}`)]]);
     return {
       title: breakable(item.url),

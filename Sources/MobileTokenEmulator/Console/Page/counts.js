@@ -5,7 +5,7 @@ import { operations } from "./operations.js";
 import { journal, reasonOf } from "./journal.js";
 
 const counted = new Intl.NumberFormat();
-const names = [["PENDING", "pending"], ["APPROVED", "approved"], ["REJECTED", "rejected"]];
+const shown = ["PENDING", "APPROVED", "REJECTED"];
 
 function mostly(entries) {
   const found = new Map();
@@ -20,10 +20,10 @@ export function showCounts() {
     by.set(item.status, (by.get(item.status) ?? 0) + 1);
     refused += item.failureCount;
   }
-  const tile = (name, count, kind, note) => make("div", { class: kind }, make("b", counted.format(count)), make("span", name), note && make("small", note));
+  const tile = (kind, count, name = kind, note) => make("div", { class: kind }, make("b", counted.format(count)), make("span", name), note && make("small", note));
   $("operations-counts").hidden = operations.total === 0;
-  $("operations-counts").replaceChildren(...names.map(([key, name]) => tile(name, by.get(key) ?? 0, key.toLowerCase())),
-    refused ? tile(refused === 1 ? "refused attempt" : "refused attempts", refused, "refused", mostly(journal.entries)) : "");
+  $("operations-counts").replaceChildren(...shown.map((one) => tile(one.toLowerCase(), by.get(one) ?? 0)),
+    refused ? tile("refused", refused, refused === 1 ? "refused attempt" : "refused attempts", mostly(journal.entries)) : "");
 }
 
 journal.onShow = showCounts;

@@ -1,12 +1,13 @@
 import { $, button, confirmButton, make, status as stateOf, tried } from "./dom.js";
 import { address, addressOf, go, onAddress, split } from "./address.js";
 import { qrURL } from "./server.js";
+import { exactTime } from "./time.js";
 
 const drawer = $("details");
 const error = drawer.querySelector(".error");
 const closing = drawer.querySelector(".close");
 const kinds = new Map();
-let shown = null;  // what is open: {key, render}
+let shown = null;  // what is open
 let isReady = false;
 
 /**
@@ -108,17 +109,8 @@ export const folded = (title, isOpen, ...content) => make("details.folded", { "d
 
 export const moments = (all) => make("ol.moments", all.map(([time, content, attributes = {}]) => make("li", attributes, time, make("div", content))));
 
-export const plain = (text) => (text ? make("pre", { tabindex: "0" }, text) : undefined);
+export const moment = (time) => make("time", { datetime: time, title: time }, exactTime(time));
 
-/** JSON on several lines; anything else as it is. */
-export function pretty(text) {
-  try {
-    // What a script reads as a number it may round: 100.00, or an amount of twenty digits.
-    const exact = (key, value, context) => (typeof value === "number" && JSON.rawJSON ? JSON.rawJSON(context.source) : value);
-    return JSON.stringify(JSON.parse(text, exact), null, 2);
-  } catch {
-    return text;
-  }
-}
+export const plain = (text) => (text ? make("pre", { tabindex: "0" }, text) : undefined);
 
 export const qrCode = (text, label) => make("img.qr", { alt: label, src: qrURL(text) });

@@ -1,6 +1,6 @@
 // The description of the APIs can be read without this: it filters, copies, and makes calls.
 
-import { $, copyButton, make } from "./dom.js";
+import { $, copyButton, make, pretty } from "./dom.js";
 
 // The page's address may carry credentials; no request may be made for such a one, and the browser adds them anyway.
 const root = new URL("./", document.baseURI);
@@ -9,10 +9,6 @@ root.username = root.password = root.hash = root.search = "";
 const routes = [...document.querySelectorAll(".route")];
 const words = new Map(routes.map((one) => [one, one.querySelector("summary").textContent.toLowerCase()]));
 let credentials = "";
-
-function pretty(text) {
-  try { return JSON.stringify(JSON.parse(text, (key, value, context) => (typeof value === "number" && JSON.rawJSON ? JSON.rawJSON(context.source) : value)), null, 2); } catch { return text; }
-}
 
 /** The names in braces of a path. */
 const placeholders = (path) => [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name);

@@ -51,6 +51,17 @@ const tones = Object.entries({
   good: "APPROVED ACTIVE accepted delivered active", open: "PENDING CREATED PENDING_COMMIT UNREAD waiting underWay", bad: "FAILED BLOCKED refused failed", warn: "paused",
 });
 
+/** JSON on several lines; anything else as it is. */
+export function pretty(text) {
+  try {
+    // What a script reads as a number it may round: 100.00, or an amount of twenty digits.
+    const exact = (key, value, context) => (typeof value === "number" && JSON.rawJSON ? JSON.rawJSON(context.source) : value);
+    return JSON.stringify(JSON.parse(text, exact), null, 2);
+  } catch {
+    return text;
+  }
+}
+
 /** A status: quiet words beside a small dot; only what needs a look is red. */
 export const status = (name, text = worded(name)) =>
   make("span", { class: `status ${tones.find(([, names]) => names.split(" ").includes(name))?.[0] ?? ""}`, "data-status": name }, text);

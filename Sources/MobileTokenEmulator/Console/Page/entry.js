@@ -1,9 +1,9 @@
 // A request that is open: what was found out is the headline, everything else a footnote.
 
-import { breakable, copyButton, facts, make } from "./dom.js";
+import { breakable, copyButton, facts, make, pretty } from "./dom.js";
 import { dateOf } from "./time.js";
 import { ask, at } from "./server.js";
-import { defineDetails, detailsLink, folded, plain, pretty, section } from "./details.js";
+import { defineDetails, detailsLink, folded, plain, section } from "./details.js";
 import { activationName } from "./activations.js";
 import { callerOf, journal, movement, reasonOf } from "./journal.js";
 import { operations } from "./operations.js";

@@ -1,5 +1,5 @@
-import { facts, make, status } from "./dom.js";
-import { folded, plain, pretty, section } from "./details.js";
+import { facts, make, pretty, status } from "./dom.js";
+import { folded, plain, section } from "./details.js";
 
 const sentence = (text) => text[0].toUpperCase() + text.slice(1);
 const steps = (count) => `${count} ${count === 1 ? "step" : "steps"}`;

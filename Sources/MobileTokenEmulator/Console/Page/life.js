@@ -1,10 +1,10 @@
 // What happened to an operation, put together from the journal and from the operation itself.
 
 import { make } from "./dom.js";
-import { ago, exactTime } from "./time.js";
+import { ago } from "./time.js";
 import { ask, askExact, at } from "./server.js";
 import { activationName } from "./activations.js";
-import { detailsLink } from "./details.js";
+import { detailsLink, moment as momentOf, moments as listed } from "./details.js";
 import { journal, reasonOf as reasonOfEntry } from "./journal.js";
 import { deliveries } from "./callbacks.js";
 
@@ -49,20 +49,19 @@ export const isRefused = (moment) => moment.kind.endsWith("Refused");
 
 export const reasonOf = ({ entry }) => entry && reasonOfEntry(entry);
 
-export const timeline = (moments) => make("ol.moments", moments.map((moment) => {
+export const timeline = (moments) => listed(moments.map((moment) => {
   const said = words[moment.kind];
   const about = [
     moment.entry?.code && `signed with ${moment.entry.code.factors.replaceAll("_", " and ")}`,
     moment.count > 1 && `${moment.count} times`,
   ].filter(Boolean).join("; ");
-  return make("li", { "data-kind": moment.kind, class: isRefused(moment) ? "bad" : "" },
-    make("time", { datetime: moment.time, title: moment.time }, exactTime(moment.time)),
-    make("div",
-      moment.requestID ? detailsLink("journal", moment.requestID, said) : said,
-      moment.activationID ? [" ", detailsLink("activations", moment.activationID, activationName(moment.activationID))] : null,
-      moment.count > 1 && make("span.muted", ", last ", ago(moment.last)),
-      isRefused(moment) && make("p", reasonOf(moment)),
-      about && make("p.hint", about)));
+  return [momentOf(moment.time), [
+    moment.requestID ? detailsLink("journal", moment.requestID, said) : said,
+    moment.activationID && [" ", detailsLink("activations", moment.activationID, activationName(moment.activationID))],
+    moment.count > 1 && make("span.muted", ", last ", ago(moment.last)),
+    isRefused(moment) && make("p", reasonOf(moment)),
+    about && make("p.hint", about),
+  ], { "data-kind": moment.kind, class: isRefused(moment) && "bad" }];
 }));
 
 /** What is told of one operation beside what the list knows. */

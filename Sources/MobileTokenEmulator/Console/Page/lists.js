@@ -4,15 +4,15 @@ import { make, worded } from "./dom.js";
 
 const lists = {
   operations: {
-    filter: "amount, account, user", choices: ["All statuses", "PENDING", "APPROVED", "REJECTED", "CANCELED", "EXPIRED", "FAILED"], create: "operation",
+    filter: "amount, account, user", choices: ["All statuses", "PENDING", "APPROVED", "REJECTED", "CANCELED", "EXPIRED", "FAILED"], canCreate: true,
     row: "operation", columns: ["Status", "What for", "User", "Note", "#When"], hasGuide: true,
   },
   activations: {
-    filter: "user, device, identifier", choices: ["All statuses", "CREATED", "PENDING_COMMIT", "ACTIVE", "BLOCKED", "REMOVED"], create: "activation",
+    filter: "user, device, identifier", choices: ["All statuses", "CREATED", "PENDING_COMMIT", "ACTIVE", "BLOCKED", "REMOVED"], canCreate: true,
     row: "activation", columns: ["Status", "User", "Device", "#Counter", "#Failed attempts", "#Created"],
   },
   messages: {
-    filter: "subject, user, text", choices: ["Read and unread", "UNREAD", "READ"], create: "message",
+    filter: "subject, user, text", choices: ["Read and unread", "UNREAD", "READ"], canCreate: true,
     row: "message", columns: ["Status", "Subject", "User", "Summary", "#Created"],
   },
   pushes: {
@@ -23,19 +23,19 @@ const lists = {
     filter: "address, body, outcome", choices: ["All states", "waiting", "underWay", "delivered", "failed"],
     label: "What was sent", row: "delivery", columns: ["State", "Address", "Outcome", "#Attempts", "#Created"],
   },
-  templates: { filter: "name, title, parameter", create: "template", row: "template", columns: ["Title", "Name", "Parameters", "#Lifetime"] },
+  templates: { filter: "name, title, parameter", canCreate: true, row: "template", columns: ["Title", "Name", "Parameters", "#Lifetime"] },
 };
 
 for (const place of document.querySelectorAll("[data-list]")) {
   const name = place.dataset.list;
-  const { filter, choices, create, row, columns, label, hasGuide } = lists[name];
+  const { filter, choices, canCreate, row, columns, label, hasGuide } = lists[name];
   const title = place.closest("section").querySelector("h1").textContent;
   place.replaceWith(
     make("div.bar",
       make("input", { type: "search", id: `${name}-filter`, "data-address": "q", placeholder: `Filter by ${filter}…`, "aria-label": `Filter ${name}`, "aria-keyshortcuts": "/" }),
       choices && make("select", { id: `${name}-status`, "data-address": "status", "aria-label": columns[0] },
         choices.map((one, index) => make("option", { value: index ? one : "" }, index ? worded(one) : one))),
-      create && make("button.primary", { type: "button", "data-open": `new-${create}`, "aria-keyshortcuts": "n" }, `New ${create}`)),
+      canCreate && make("button.primary", { "data-open": `new-${row}`, "aria-keyshortcuts": "n" }, `New ${row}`)),
     make("div.frame", { id: `${name}-frame` },
       make("div", { class: `head ${row}`, "aria-hidden": "true" }, columns.map((one) => make("span", { class: one.startsWith("#") && "number" }, one.replace("#", "")))),
       make("div.list", { id: `${name}-list`, "aria-label": label ?? title }),

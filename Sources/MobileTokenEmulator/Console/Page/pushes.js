@@ -1,8 +1,8 @@
-import { facts, make, status } from "./dom.js";
+import { facts, make, pretty, status } from "./dom.js";
 import { ago, dateOf } from "./time.js";
 import { Collection } from "./collection.js";
 import { activationName } from "./activations.js";
-import { defineDetails, detailsLink, plain, pretty, section } from "./details.js";
+import { defineDetails, detailsLink, plain, section } from "./details.js";
 
 export const pushes = new Collection("pushes", (item) => make("div.push",
   status(item.status), make("span.main", item.title), make("span.sub", item.userID), make("span.muted.wide-cell", item.platform),

@@ -14,13 +14,12 @@ function stations(item, moments, deliveries) {
   const signed = first("approved", "approvedOffline", "rejected");
   const ended = item.status !== "PENDING";
   const delivery = ended ? deliveries[0] : undefined;
-  const names = { APPROVED: "approved", REJECTED: "rejected", CANCELED: "canceled", EXPIRED: "expired", FAILED: "failed" };
   return [
     { name: "Bank", note: "asks", state: "done", time: created.time },
     { name: "Server", note: "keeps it", state: "done", time: created.time },
     { name: "Phone", note: shown ? "shown" : ended ? "never saw it" : "not yet seen", state: shown ? "done" : ended ? "none" : "now", time: shown?.time },
     {
-      name: "Signature", note: names[item.status] ?? (shown ? "waiting" : ""), time: signed?.time,
+      name: "Signature", note: ended ? item.status.toLowerCase() : shown ? "waiting" : "", time: signed?.time,
       state: item.status === "FAILED" ? "bad" : signed ? "done" : ended ? "none" : shown ? "now" : "later",
     },
     {
