@@ -42,7 +42,7 @@ struct ConsoleDebuggerTests {
             }
             #expect(!shown.contains(emulator.applicationSecret))
             let components = "[...document.querySelectorAll('.components li')].map((one) => one.textContent).join()"
-            #expect(try await page.evaluate(components) == "matches possession,does not match knowledge")
+            #expect(try await page.evaluate(components) == "possession matches,knowledge does not match")
 
             // From there to the operation, which tells the same, and back.
             try await page.evaluate("window.notReloaded = true")

@@ -96,6 +96,29 @@ struct ConsoleShowcaseTests {
         }
     }
 
+    @Test func onANarrowPageThePhoneGoesWhenItsUserHasDecided() async throws {
+        try await withConsole(width: 390, height: 844) { emulator, page async throws in
+            _ = try await emulator.makeDevice(userID: "bob", rule: .init(.never))
+            try await emulator.cloud.createOperation("payment", userID: "bob")
+            try await page.wait(until: "document.querySelector('#stage .controls')?.checkVisibility()")
+            try await page.click("#stage .controls button.primary")
+            try await page.wait(until: "document.querySelector('#stage .outcome')?.dataset.status === 'APPROVED'")
+            // It covers the list, in which one wants to see what has become of the operation.
+            try await page.wait(until: "!document.querySelector('#stage').checkVisibility()")
+        }
+    }
+
+    @Test func theMenuOfANarrowPageHasEachViewBelowTheNameOfItsGroup() async throws {
+        try await withConsole(width: 390, height: 844) { _, page async throws in
+            try await page.click("#menu")
+            let positions = """
+                [...document.querySelectorAll('#views h2, #views a')].map((one) => one.getBoundingClientRect().top)
+                """
+            let isInOrder = "\(positions).every((top, index, all) => index === 0 || top >= all[index - 1])"
+            #expect(try await page.evaluate("String(\(isInOrder))") == "true")
+        }
+    }
+
     // MARK: Why something was refused
 
     @Test func theHeadlineOfARefusedSignatureIsItsReason() async throws {

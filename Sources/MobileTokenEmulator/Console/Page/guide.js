@@ -1,6 +1,6 @@
 // What there is to do where there is nothing yet: buttons, and the same as commands.
 
-import { $, button, command, make, tried } from "./dom.js";
+import { $, button, command, make, toast, tried } from "./dom.js";
 import { ask } from "./server.js";
 import { operations } from "./operations.js";
 import { activations } from "./activations.js";
@@ -31,7 +31,11 @@ export function showGuide() {
   const waiting = all.findLast((one) => one.status === "PENDING" && deciders(one).length);
   const isDone = all.some((one) => one.status === "APPROVED");
   const isNew = operations.total === 0;
-  guide.hidden = !(isNew || isBegun && !isDone);
+  if (isBegun && isDone) {
+    isBegun = false;
+    toast("Approved. Open the operation to see how it went.");
+  }
+  guide.hidden = !isNew && !isBegun;
   $("operations-frame").hidden = isNew;
   if (guide.hidden) return;
   const decision = [`devices/${device?.id ?? "DEVICE"}/decisions`, { operationId: waiting?.id ?? "OPERATION", decision: "approve" }];

@@ -32,7 +32,7 @@ export function judgedCode(code) {
   return [
     make("h3", `Signature ${code.isRight ? "is right" : "is wrong"}`),
     code.components ? make("ul.components", code.components.map(({ factor, matches }) =>
-      make("li", status(matches ? "accepted" : "refused", matches ? "matches" : "does not match"), ` ${factor}`))) : null,
+      make("li", status(matches ? "accepted" : "refused", `${factor} ${matches ? "matches" : "does not match"}`)))) : null,
     folded("Counters and keys", false, facts([["Factors", code.factors.replaceAll("_", " and ")], ["Counters tried", tried], ["Made with", place], ["Server’s counter", code.counter], ["Protocol", code.version], ["Keys", code.keyName], ["Hint", code.hint && sentence(code.hint)]])),
     ...signed(code.signedData),
   ];

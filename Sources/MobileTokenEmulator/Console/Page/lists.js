@@ -30,7 +30,7 @@ for (const place of document.querySelectorAll("[data-list]")) {
   const name = place.dataset.list;
   const { filter, choices, canCreate, row, columns, label, hasGuide } = lists[name];
   const title = place.closest("section").querySelector("h1").textContent;
-  place.replaceWith(
+  place[place.matches("section") ? "append" : "replaceWith"](
     make("div.bar",
       make("input", { type: "search", id: `${name}-filter`, "data-address": "q", placeholder: `Filter by ${filter}…`, "aria-label": `Filter ${name}`, "aria-keyshortcuts": "/" }),
       choices && make("select", { id: `${name}-status`, "data-address": "status", "aria-label": columns[0] },

@@ -23,7 +23,7 @@ export function showPulse(entries = known) {
   const total = counts.reduce((sum, count) => sum + count, 0);
   $("pulse").replaceChildren(
     draw("svg.spark", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${total} requests in the last minute, at most ${total ? most : 0} a second` }, draw("polyline", { points })),
-    make("span", total ? `${(total / seconds).toFixed(1)}/s` : "quiet"));
+    make("span", total ? `${total}/min` : "quiet"));
   const refused = entries.slice(0, 200).find((entry) => !entry.isAccepted);
   $("pulse-refused").replaceChildren(...(refused ? [make("span", "Last refused:"), detailsLink("journal", refused.id, reasonOf(refused) ?? String(refused.status))] : []));
 }

@@ -31,7 +31,11 @@ function chosen() {
   // What was decided stays for a moment, or until there is something else.
   if (!current.decided) {
     current.decided = Date.now();
-    setTimeout(showStage, pause);
+    const { id } = current;
+    setTimeout(() => {
+      if (calling === id) calling = undefined;  // where it covers the list, it is put away
+      showStage();
+    }, pause);
   }
   return next && Date.now() - current.decided >= pause - 50 ? next : shown;
 }

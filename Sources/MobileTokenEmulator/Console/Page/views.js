@@ -1,11 +1,13 @@
 // The views, the rail that leads to them, and the keys that go between them.
 
-import { $ } from "./dom.js";
+import { $, make } from "./dom.js";
 import { address, go, onAddress } from "./address.js";
 import { place } from "./spaces.js";
 
 const [rail, menu] = [$("rail"), $("menu")];
 const links = [...document.querySelectorAll("#views a")];
+const titles = new Map(links.map((link) => [link, link.textContent]));
+for (const link of links) link.append(make("span.count"));
 const viewOf = (link) => link.hash.slice(1);
 
 function show() {
@@ -14,7 +16,7 @@ function show() {
     if (isChosen) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
     // The journal is a panel below every view, and a view of its own.
     if (viewOf(link) !== "journal") $(viewOf(link)).hidden = !isChosen;
-    if (isChosen) document.title = `${link.firstChild.textContent.trim()} · ${place.name} – Mobile Token Emulator`;
+    if (isChosen) document.title = `${titles.get(link)} · ${place.name} – Mobile Token Emulator`;
   }
   document.body.dataset.view = address.view;
   showMenu(false);
