@@ -41,6 +41,19 @@ struct DocumentationBrowserTests {
         }
     }
 
+    @Test func onANarrowPageTheAreasStandBesideEachOther() async throws {
+        try await withEmulator { emulator async throws in
+            try await withBrowser(width: 390, height: 844) { page async throws in
+                try await page.open(emulator.cloudURL + "/docs")
+                try await page.wait(until: "document.body.dataset.state === 'ready'")
+                let boxes = "[...document.querySelectorAll('#views a')].map((one) => one.getBoundingClientRect())"
+                let areApart = "\(boxes).every((one, index, all) => index === 0 || one.left >= all[index - 1].right)"
+                #expect(try await page.evaluate("String(\(areApart))") == "true")
+                #expect(try await page.evaluate("String(document.documentElement.scrollWidth)") == "390")
+            }
+        }
+    }
+
     /// A person without scripts, or a program, reads all of it; nothing in it is markup that was data.
     @Test func itIsReadWithoutScripts() async throws {
         try await withEmulator { emulator async throws in
