@@ -4,7 +4,6 @@ import { $, make } from "./dom.js";
 import { operations } from "./operations.js";
 import { journal, reasonOf } from "./journal.js";
 
-const counted = new Intl.NumberFormat();
 const shown = ["PENDING", "APPROVED", "REJECTED"];
 
 function mostly(entries) {
@@ -20,7 +19,7 @@ export function showCounts() {
     by.set(item.status, (by.get(item.status) ?? 0) + 1);
     refused += item.failureCount;
   }
-  const tile = (kind, count, name = kind, note) => make("div", { class: kind }, make("b", counted.format(count)), make("span", name), note && make("small", note));
+  const tile = (kind, count, name = kind, note) => make("div", { class: kind }, make("b", count.toLocaleString()), make("span", name), note && make("small", note));
   $("operations-counts").hidden = operations.total === 0;
   $("operations-counts").replaceChildren(...shown.map((one) => tile(one.toLowerCase(), by.get(one) ?? 0)),
     refused ? tile("refused", refused, refused === 1 ? "refused attempt" : "refused attempts", mostly(journal.entries)) : "");

@@ -1,5 +1,3 @@
-// Requests as commands.
-
 import { root } from "./server.js";
 
 export const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;

@@ -41,8 +41,10 @@ export const breakable = (text) => text.split(/(?<=\/)/).flatMap((part, index) =
 export function worded(name) {
   if (!/^([A-Z_]+|[a-z]+|underWay)$/.test(name)) return name;
   const text = name.replace(/_|(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
-  return text[0].toUpperCase() + text.slice(1);
+  return capitalized(text);
 }
+
+export const capitalized = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** A failure without the code of its kind, which is for programs. */
 export const plainly = (failure) => failure?.replace(/^[a-z]+[A-Z]\w*: /, "");

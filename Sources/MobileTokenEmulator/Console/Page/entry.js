@@ -1,6 +1,6 @@
 // A request that is open: what was found out is the headline, everything else a footnote.
 
-import { breakable, copyButton, facts, make, pretty } from "./dom.js";
+import { breakable, capitalized, copyButton, facts, make, pretty } from "./dom.js";
 import { dateOf } from "./time.js";
 import { ask, at } from "./server.js";
 import { defineDetails, detailsLink, folded, plain, section } from "./details.js";
@@ -28,7 +28,7 @@ function finding(entry) {
   const reason = reasonOf(entry) ?? (entry.fault ? `The fault “${entry.fault}” struck` : `Refused with ${entry.status}`);
   const said = entry.code && !entry.code.isRight ? verdict(entry.code).text : "";
   return [make("div.verdict",
-    make("p.headline.bad", `${reason[0].toUpperCase()}${reason.slice(1)}.`.replace("..", ".")),
+    make("p.headline.bad", `${capitalized(reason)}.`.replace("..", ".")),
     said && make("p", said),
     make("p.muted", attempt(entry)))];
 }

@@ -1,7 +1,6 @@
-import { facts, make, pretty, status } from "./dom.js";
+import { capitalized, facts, make, pretty, status } from "./dom.js";
 import { folded, plain, section } from "./details.js";
 
-const sentence = (text) => text[0].toUpperCase() + text.slice(1);
 const steps = (count) => `${count} ${count === 1 ? "step" : "steps"}`;
 
 /** Why a signature is wrong: `title` is the finding, `text` what leads to it. */
@@ -9,7 +8,7 @@ export function verdict(code) {
   if (code.isRight) return { title: "The signature is right", text: "" };
   if (!code.components) {
     return code.hint
-      ? { title: "Other data was signed", text: `The keys and the counter are right. ${sentence(code.hint)}.` }
+      ? { title: "Other data was signed", text: `The keys and the counter are right. ${capitalized(code.hint)}.` }
       : { title: "Nothing of the signature matches", text: "No factor’s component matches under any counter: other data was signed than what is shown below, with another application secret, with keys of another activation, or with a counter that is further away." };
   }
   const wrong = code.components.filter((one) => !one.matches).map((one) => one.factor);
@@ -33,7 +32,7 @@ export function judgedCode(code) {
     make("h3", `Signature ${code.isRight ? "is right" : "is wrong"}`),
     code.components ? make("ul.components", code.components.map(({ factor, matches }) =>
       make("li", status(matches ? "accepted" : "refused", `${factor} ${matches ? "matches" : "does not match"}`)))) : null,
-    folded("Counters and keys", false, facts([["Factors", code.factors.replaceAll("_", " and ")], ["Counters tried", tried], ["Made with", place], ["Server’s counter", code.counter], ["Protocol", code.version], ["Keys", code.keyName], ["Hint", code.hint && sentence(code.hint)]])),
+    folded("Counters and keys", false, facts([["Factors", code.factors.replaceAll("_", " and ")], ["Counters tried", tried], ["Made with", place], ["Server’s counter", code.counter], ["Protocol", code.version], ["Keys", code.keyName], ["Hint", code.hint && capitalized(code.hint)]])),
     ...signed(code.signedData),
   ];
 }

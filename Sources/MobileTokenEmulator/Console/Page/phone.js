@@ -2,9 +2,8 @@
 
 import { button, make } from "./dom.js";
 import { ask, at } from "./server.js";
-import { grouped } from "./what.js";
+import { grouped, list } from "./what.js";
 
-const list = (value) => (Array.isArray(value) ? value : []);
 const text = (kind, content) => content && make("p", { class: kind }, String(content));
 const raw = (value) => text("mono", JSON.stringify(value));
 const picture = (address) => address && make("p.mono", make("span.muted", "Picture: "), address);

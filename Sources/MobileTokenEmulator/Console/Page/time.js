@@ -66,5 +66,4 @@ export const ago = (date, attributes = {}) => timed("ago", date, attributes);
 
 export const until = (date, attributes = {}) => timed("until", date, attributes);
 
-/** Brings all times up to date. */
 export function tick() { document.querySelectorAll("[data-time]").forEach(refresh); }

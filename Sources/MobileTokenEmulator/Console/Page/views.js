@@ -6,9 +6,12 @@ import { place } from "./spaces.js";
 
 const [rail, menu] = [$("rail"), $("menu")];
 const links = [...document.querySelectorAll("#views a")];
-const titles = new Map(links.map((link) => [link, link.textContent]));
-for (const link of links) link.append(make("span.count"));
 const viewOf = (link) => link.hash.slice(1);
+const titles = new Map(links.map((link) => [link, link.textContent]));
+for (const link of links) {
+  link.append(make("span.count"));
+  if (viewOf(link) !== "journal") $(viewOf(link)).setAttribute("aria-labelledby", link.id);
+}
 
 function show() {
   for (const link of links) {

@@ -2,7 +2,7 @@
 
 import { make } from "./dom.js";
 
-const list = (value) => (Array.isArray(value) ? value : []);
+export const list = (value) => (Array.isArray(value) ? value : []);
 const text = (value) => (value === undefined || value === null ? "" : String(value));
 
 /** An account number in groups of four, as people read it. */
