@@ -6,7 +6,6 @@ import { VirtualList } from "./virtual-list.js";
 
 const [firstPage, pageSize] = [100, 1000];
 const capacity = 20000;
-const counted = new Intl.NumberFormat();
 
 /** What the server has of one kind, by its events, and a list of those that pass the filter. */
 export class Collection {
@@ -21,6 +20,7 @@ export class Collection {
     this.total = 0;  // how many the server has, and never less than what is shown
     this.counted = 0;  // the most it said since the last load began
     this.generation = 0;
+    this.refreshed = 0;  // when it was last: the first event of many is shown at once
     this.texts = new WeakMap();
     this.filterField = $(`${name}-filter`);
     this.choice = $(`${name}-status`);
@@ -72,11 +72,11 @@ export class Collection {
   /** Fetches some by themselves, and shows them together with how many there are now. */
   async fetch(ids) {
     const generation = this.generation;
-    const fetched = (await Promise.all(ids.map((id) => ask(this.pathOf(id))))).map((item) => this.prepared(item));
     // One that is not known here may be new, or older than what is loaded: only the server can count.
-    const total = fetched.every((item) => this.items.has(item.id)) ? undefined : (await ask(`${this.name}?limit=1`)).total;
+    const isKnown = ids.every((id) => this.items.has(id));
+    const [total, ...fetched] = await Promise.all([isKnown ? undefined : this.page(0, 1).then((page) => page.total), ...ids.map((id) => ask(this.pathOf(id)))]);
     if (generation !== this.generation) return this.fetch(ids);  // the list was loaded anew meanwhile
-    for (const item of fetched) {
+    for (const item of fetched.map((one) => this.prepared(one))) {
       this.items.set(item.id, item);
       this.arrived.set(item.id, item);
     }
@@ -97,13 +97,14 @@ export class Collection {
       if (this.stale.size < 3) announce(this.describe(this.items.get(id)));
     }
     this.stale.add(id);
-    this.timer ??= setTimeout(() => quietly(this.refresh()), 60);
+    this.timer ??= setTimeout(() => quietly(this.refresh()), this.refreshed + 60 - performance.now());
   }
 
   async refresh() {
     const ids = [...this.stale];
     this.stale.clear();
     this.timer = undefined;
+    this.refreshed = performance.now();
     this.show();
     await (ids.length > 30 ? this.load() : this.fetch(ids));
     ids.forEach((id) => this.list.highlight(id));
@@ -139,5 +140,5 @@ export function showCount(name, shown, total) {
   const empty = $(`${name}-list`).parentElement.querySelector(".empty");
   if (empty) empty.hidden = total > 0;
   $(`${name}-shown`).textContent = total === 0 || shown === total ? ""
-    : shown === 0 ? `None of ${counted.format(total)} passes the filter` : `${counted.format(shown)} of ${counted.format(total)}`;
+    : shown === 0 ? `None of ${total.toLocaleString()} passes the filter` : `${shown.toLocaleString()} of ${total.toLocaleString()}`;
 }
