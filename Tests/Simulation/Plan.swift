@@ -15,6 +15,8 @@ struct Plan: Codable {
             case sending
             /// As the bank has answered its next decision.
             case answer
+            /// As the bank has answered its next question about a counter.
+            case question
         }
 
         /// The bank makes an operation for a device.
@@ -192,15 +194,21 @@ extension Plan {
         case 0: .intent
         case 1: .sending
         case 2: .answer
+        case 3: .question
         default: .steps(draw.below(400))
         }
+    }
+
+    /// A node that freezes with an answer in hand does so until what was signed meanwhile cannot arrive any more.
+    private func frost(of node: Int, at moment: Act.Moment, _ draw: inout Draw) -> Act {
+        .freeze(node: node, at: moment, seconds: (moment == .question ? 25 : 1) + draw.below(30))
     }
 
     private func trouble(_ kind: Int, _ draw: inout Draw) -> Act {
         let (node, device) = (draw.below(self.nodes), draw.below(self.devices))
         return switch kind {
         case 0: .kill(node: node, at: self.moment(&draw), seconds: 1 + draw.below(20))
-        case 1: .freeze(node: node, at: self.moment(&draw), seconds: 1 + draw.below(30))
+        case 1: self.frost(of: node, at: self.moment(&draw), &draw)
         case 2: .stop(node: node, seconds: 1 + draw.below(20))
         case 3: .cut(node: node, seconds: 1 + draw.below(30))
         case 4: .setClock(node: node, seconds: draw.below(7_200) - 3_600)
@@ -264,6 +272,7 @@ extension Plan.Act.Moment: CustomStringConvertible {
         case .intent: "as its next intent is committed"
         case .sending: "as its next decision leaves"
         case .answer: "as its next decision is answered"
+        case .question: "as its next question about a counter is answered"
         }
     }
 }

@@ -86,6 +86,15 @@ final class World: @unchecked Sendable {
     private var isDiskFull = false
     private var isCalm = false
     private var lastFlight = 0
+    /// A decision that arrives after so many more answers to questions about what became of it, or when its time is over.
+    private struct HeldBack {
+        let activationID: String
+        var questions: Int
+        let arrive: () -> Void
+    }
+
+    private var heldBack: [Int: HeldBack] = [:]
+    private static let statusPath = "/activation/status"
     /// The objects that must be gone in the end.
     private var remains: [Remains] = []
     /// Processes of people, which end by themselves, and those that have not yet.
@@ -746,12 +755,14 @@ final class World: @unchecked Sendable {
             return self.answer(self.proxyPage(), to: process, wake)
         }
         var travel = self.draw.duration(.milliseconds(2) ... .milliseconds(80))
+        var questions: Int?
         if self.draw.happens(chances.late) {
             self.judge.count("late requests")
             self.tell("a request is held back", flight)
             travel = self.draw.duration(.seconds(1) ... .seconds(10))
             flight.isLate = true
-            if self.draw.happens(0.5) {
+            if flight.decision != nil, self.draw.happens(0.5) { questions = 1 + self.draw.below(3) }
+            if questions != nil || self.draw.happens(0.5) {
                 self.simulator.post(to: process, after: .milliseconds(300)) {
                     wake(.failure(HTTPTransportError(.connectionLost)))
                 }
@@ -762,7 +773,7 @@ final class World: @unchecked Sendable {
         if self.defect == .answersBeforeServer, flight.decision != nil {
             wake(.success(HTTPResponse(status: 200, headers: [:], body: Array(#"{"status":"OK"}"#.utf8))))
         }
-        self.simulator.post(to: self.simulator.world, after: travel) { [flight] in
+        let arrive = { [flight] in
             var reply = self.arrive(request, flight, isCopy: false)
             if isDoubled {
                 self.judge.count("doubled requests")
@@ -772,6 +783,7 @@ final class World: @unchecked Sendable {
             }
             self.judge.landed(flight.id)
             if flight.decision != nil { self.reached(.answer, process) }
+            if request.url.hasSuffix(Self.statusPath) { self.reached(.question, process) }
             if self.draw.happens(chances.responseLost) {
                 self.judge.count("responses lost")
                 self.tell("a response is lost", flight)
@@ -784,6 +796,24 @@ final class World: @unchecked Sendable {
             } else {
                 self.answer(HTTPResponse(reply), to: process, wake)
             }
+        }
+        guard let questions, let activationID = flight.activationID else {
+            self.simulator.post(to: self.simulator.world, after: travel, arrive)
+            return
+        }
+        self.heldBack[flight.id] = HeldBack(activationID: activationID, questions: questions, arrive: arrive)
+        self.simulator.post(to: self.simulator.world, after: travel) { [id = flight.id] in
+            self.heldBack.removeValue(forKey: id)?.arrive()
+        }
+    }
+
+    /// Lets decisions arrive right after the answer to a question about what became of them.
+    private func deliverHeldBack(after request: HTTPRequest, _ reply: Reply) {
+        guard request.url.hasSuffix(Self.statusPath) || request.url.hasSuffix("/operation/detail") else { return }
+        for (id, held) in self.heldBack.sorted(by: { $0.key < $1.key }) where held.activationID == reply.activationID {
+            self.heldBack[id]?.questions -= 1
+            guard held.questions == 1, let due = self.heldBack.removeValue(forKey: id) else { continue }
+            self.simulator.post(to: self.simulator.world, after: .zero, due.arrive)
         }
     }
 
@@ -802,6 +832,7 @@ final class World: @unchecked Sendable {
         self.judge.answered(flight, reply, isCopy: isCopy, at: self.simulator.now)
         if let id = reply.activationID, flight.signature != nil { self.checkBlocked(id) }
         self.note(reply.events)
+        self.deliverHeldBack(after: request, reply)
         if case .refused(let reason) = reply.verdict { self.tell("the bank refuses: \(reason)", flight) }
         return reply
     }
