@@ -59,11 +59,13 @@ extension Activation {
         }
     }
 
-    /// Returns whether the store has a receipt of another signature, by which that one decided an operation: the server said so, or it was
-    /// concluded.
+    /// Returns whether another signature may have decided the operation of a decision: its receipt says so, or it wanted the opposite and
+    /// its fate is not known. That an operation is finished does not tell which of two opposites it was.
     package nonisolated func isClaimed(otherThanBy decision: OpenDecision) async throws -> Bool {
         try await self.hasReceipt(near: decision, of: nil) { receipt in
-            [.accepted, .inferred].contains(receipt.outcome?.result)
+            let result = receipt.outcome?.result
+            let isOpposite = receipt.intent.verdict != decision.intent.verdict
+            return ([.accepted, .inferred].contains(result) || isOpposite && result?.isOpen != false)
                 && receipt.intent.personalData?.operationID.isExactly(decision.intent.operationID) == true
                 && !receipt.isOf(decision)
         }

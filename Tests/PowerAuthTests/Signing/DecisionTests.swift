@@ -258,6 +258,32 @@ import WireFacts
         #expect(try await self.receipts(store) == ["a: open"])
     }
 
+    /// A person and an agent signed the opposite of each other, and the process of the first stands still.
+    @Test(.wireFact("4.3"), arguments: [DecisionIntent.Verdict.approve, .reject])
+    func whereTheOppositeIsOpenAFinishedOperationTellsNothing(verdict: DecisionIntent.Verdict) async throws {
+        let store = ActivationStore.inMemory()
+        let activation = try await Fixture(store: store).activate()
+        let id = activation.activationID
+        func sign(_ verdict: DecisionIntent.Verdict) async throws -> OpenDecision {
+            let intent = DecisionIntent(
+                activationID: id,
+                operationID: "a",
+                verdict: verdict,
+                factors: .possession,
+                signed: "A1"
+            )
+            let moves = try await store.update(id, recording: intent) { $0.takeMove() + 1 }
+            return OpenDecision(intent, moves: moves)
+        }
+        let first = try await sign(verdict)
+        let second = try await sign(.approve)
+        #expect(try await activation.isClaimed(otherThanBy: second) == (verdict == .reject))
+        await activation.resolve(first, as: .refused(code: "x", serverCode: nil))
+        #expect(try await !activation.isClaimed(otherThanBy: second))
+        await activation.resolve(try await sign(.approve), as: .accepted)
+        #expect(try await activation.isClaimed(otherThanBy: second))
+    }
+
     /// Does something once a status is on its way back.
     private struct AfterStatus: HTTPTransport {
         let base: any HTTPTransport
