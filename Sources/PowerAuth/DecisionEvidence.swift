@@ -48,8 +48,10 @@ package protocol DecisionEvidenceSource: Sendable {
     func openDecisions() async throws -> [OpenDecision]
     /// Returns the time in which the request of a decision may still reach the server.
     func timeLeft(of decision: OpenDecision) -> Duration
-    /// Returns whether another signature may have decided the operation of a decision.
+    /// Returns whether another signature's receipt claims to have decided the operation of a decision.
     func isClaimed(otherThanBy decision: OpenDecision) async throws -> Bool
+    /// Returns whether another signature wanted the opposite of a decision, and its fate is not known.
+    func isOpposed(_ decision: OpenDecision) async throws -> Bool
     /// Writes the outcome of a decision whose answer was lost.
     func resolve(_ decision: OpenDecision, as result: DecisionOutcome.Result) async
 }

@@ -37,6 +37,7 @@ struct ScriptedEvidence: DecisionEvidenceSource {
     func openDecisions() async throws -> [OpenDecision] { [] }
     func timeLeft(of decision: OpenDecision) -> Duration { .zero }
     func isClaimed(otherThanBy decision: OpenDecision) async throws -> Bool { false }
+    func isOpposed(_ decision: OpenDecision) async throws -> Bool { false }
 
     func resolve(_ decision: OpenDecision, as result: DecisionOutcome.Result) async {}
 }

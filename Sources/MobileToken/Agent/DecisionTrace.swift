@@ -14,15 +14,15 @@ struct DecisionTrace: Sendable {
         let fate = try await self.fate()
         guard let end = try await self.end() else { return .pending }
         switch fate {
-        case .followed: return self.finding(ofFollowed: end)
+        case .followed: return try await self.finding(ofFollowed: end)
         case .unknown:
             // Whoever signed, what was canceled or has expired was decided by nobody.
-            let finding = self.finding(ofFollowed: end)
+            let finding = try await self.finding(ofFollowed: end)
             return if case .elsewhere = finding { finding } else { .unknown }
         case .notFollowed:
             // The request may have arrived between the two questions.
             switch try await self.fate() {
-            case .followed: return self.finding(ofFollowed: end)
+            case .followed: return try await self.finding(ofFollowed: end)
             case .notFollowed: return .elsewhere(end, isFollowed: false)
             case .unknown: return .unknown
             }
@@ -89,13 +89,16 @@ struct DecisionTrace: Sendable {
     }
 
     /// Returns the fate of a decision whose signature was accepted, from how the operation ended.
-    private func finding(ofFollowed end: MobileTokenError) -> AgentSupervision.Resolution {
+    private func finding(ofFollowed end: MobileTokenError) async throws -> AgentSupervision.Resolution {
         switch (end.code, self.decision.intent.verdict) {
-        case (.operationAlreadyFinished, _), (.operationAlreadyRejected, .reject): .ours
+        // Said of an approval and of a rejection alike.
+        case (.operationAlreadyFinished, _):
+            return try await self.service.channel.evidence?.source.isOpposed(self.decision) == true ? .unknown : .ours
+        case (.operationAlreadyRejected, .reject): return .ours
         case (.operationAlreadyRejected, .approve), (.operationAlreadyCanceled, _), (.operationAlreadyFailed, _),
             (.detailExpired, _):
-            .elsewhere(end, isFollowed: true)
-        default: .unknown  // the server does not know the operation any more
+            return .elsewhere(end, isFollowed: true)
+        default: return .unknown  // the server does not know the operation any more
         }
     }
 

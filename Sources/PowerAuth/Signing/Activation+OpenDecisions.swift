@@ -59,15 +59,28 @@ extension Activation {
         }
     }
 
-    /// Returns whether another signature may have decided the operation of a decision: its receipt says so, or it wanted the opposite and
-    /// its fate is not known. That an operation is finished does not tell which of two opposites it was.
+    /// Returns whether the store has a receipt of another signature, by which that one decided an operation: the server said so, or it was
+    /// concluded.
     package nonisolated func isClaimed(otherThanBy decision: OpenDecision) async throws -> Bool {
+        try await self.hasOtherReceipt(ofOperationOf: decision) {
+            [.accepted, .inferred].contains($0.outcome?.result)
+        }
+    }
+
+    /// Returns whether the store has a receipt of another signature that wanted the opposite, and whose fate is not known.
+    package nonisolated func isOpposed(_ decision: OpenDecision) async throws -> Bool {
+        try await self.hasOtherReceipt(ofOperationOf: decision) {
+            $0.intent.verdict != decision.intent.verdict && $0.outcome?.result.isOpen != false
+        }
+    }
+
+    private nonisolated func hasOtherReceipt(
+        ofOperationOf decision: OpenDecision,
+        where matches: (DecisionReceipt) -> Bool
+    ) async throws -> Bool {
         try await self.hasReceipt(near: decision, of: nil) { receipt in
-            let result = receipt.outcome?.result
-            let isOpposite = receipt.intent.verdict != decision.intent.verdict
-            return ([.accepted, .inferred].contains(result) || isOpposite && result?.isOpen != false)
+            matches(receipt) && !receipt.isOf(decision)
                 && receipt.intent.personalData?.operationID.isExactly(decision.intent.operationID) == true
-                && !receipt.isOf(decision)
         }
     }
 

@@ -277,8 +277,9 @@ import WireFacts
         }
         let first = try await sign(verdict)
         let second = try await sign(.approve)
-        #expect(try await activation.isClaimed(otherThanBy: second) == (verdict == .reject))
+        #expect(try await activation.isOpposed(second) == (verdict == .reject))
         await activation.resolve(first, as: .refused(code: "x", serverCode: nil))
+        #expect(try await !activation.isOpposed(second))
         #expect(try await !activation.isClaimed(otherThanBy: second))
         await activation.resolve(try await sign(.approve), as: .accepted)
         #expect(try await activation.isClaimed(otherThanBy: second))
