@@ -20,7 +20,6 @@ extension ApprovalAgent {
             }
             return nil
         } catch let error as MobileTokenError {
-            if error.code == .factorOutdated { await self.dropFactors(of: review.activationID) }
             return error.decision?.result == .accepted ? nil : error
         } catch {
             return await self.givenUp(review, attempt: attempt)
@@ -55,13 +54,17 @@ extension ApprovalAgent {
             // Possession alone where that is enough, so that no more is unlocked than is needed.
             let isEnough = operation.allows(.possession)
             guard self.configuration.signsByDevice else {
-                let factors = isEnough ? .possession : try await self.authentication(with: service.channel)
-                return try await service.authorize(operation, with: factors, as: decision(.approve, with: factors))
+                func approve(with factors: Authentication) async throws {
+                    try await service.authorize(operation, with: factors, as: decision(.approve, with: factors))
+                }
+                if isEnough { return try await approve(with: .possession) }
+                return try await self.withFactors(of: service.channel, approve)
             }
-            let unlocked = try await self.authentication(with: service.channel)
-            let signed = try await service.signedByDevice(operation, with: unlocked)
-            let factors = isEnough ? .possession : unlocked
-            try await service.authorize(signed, with: factors, as: decision(.approve, with: factors))
+            try await self.withFactors(of: service.channel) { unlocked in
+                let signed = try await service.signedByDevice(operation, with: unlocked)
+                let factors = isEnough ? .possession : unlocked
+                try await service.authorize(signed, with: factors, as: decision(.approve, with: factors))
+            }
         case .reject(let reason):
             try await service.reject(operation, reason: reason, as: decision(.reject, reason, with: .possession))
         case .leave, .later: throw MobileTokenError(.notAuthorizable, "The operation was not decided")
@@ -99,9 +102,9 @@ extension ApprovalAgent {
                 let trace = DecisionTrace(decision: decision, service: service)
                 var finding = try await trace.finding()
                 if case .unknown = finding, self.configuration.asksHistory {
-                    finding = try await trace.finding(
-                        byHistoryWith: try await self.authentication(with: service.channel)
-                    )
+                    finding = try await self.withFactors(of: service.channel) {
+                        try await trace.finding(byHistoryWith: $0)
+                    }
                 }
                 finding = try await trace.withoutContradiction(finding)
                 await trace.record(finding, isOver: isOver)

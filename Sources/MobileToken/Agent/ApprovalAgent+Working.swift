@@ -189,11 +189,25 @@ extension ApprovalAgent {
 
     // MARK: Factors
 
-    /// Lets go of factors that sign nothing any more, so that they are unlocked anew.
-    func dropFactors(of activationID: String) { self.factors.drop(activationID) }
+    /// Runs `body` with the factors to sign with, and once more with newly unlocked ones if those that were kept sign nothing any
+    /// more, as after an upgrade by another process.
+    @concurrent
+    nonisolated func withFactors<Value: Sendable>(
+        of channel: any AuthenticatedChannel,
+        _ body: (Authentication) async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await body(try await self.authentication(with: channel))
+        } catch let error as MobileTokenError where error.code == .factorOutdated && error.decision == nil {
+            await self.dropFactors(of: channel.activationID)
+            return try await body(try await self.authentication(with: channel))
+        }
+    }
 
-    /// The factors to sign with: those that are kept, or else unlocked anew.
-    func authentication(with channel: any AuthenticatedChannel) async throws -> Authentication {
+    private func dropFactors(of activationID: String) { self.factors.drop(activationID) }
+
+    /// Returns the factors that are kept, or unlocks them.
+    private func authentication(with channel: any AuthenticatedChannel) async throws -> Authentication {
         let id = channel.activationID
         if let kept = self.factors.factor(of: id, at: self.now) { return kept }
         do {

@@ -10,7 +10,8 @@ import TestSupport
 @Suite(.timeLimit(.minutes(2))) struct ApprovalAgentTests {
     private let clock = ManualClock()
     private let channel: ScriptedChannel
-    private let listed = Shared<[JSONValue]>([.sampleOperation("1", data: "A2")])
+    /// The clock may go on for long before an agent comes to its turn, and no operation may expire meanwhile.
+    private let listed = Shared<[JSONValue]>([.sampleOperation("1", data: "A2", expiresIn: 1_000_000)])
     /// The operations that the server was asked to decide.
     private let decided = Shared<[String]>([])
     private let failures = Shared<[MobileTokenError]>([])
@@ -103,7 +104,6 @@ import TestSupport
 
     /// A late reader begins with the operations that are left now, and not with those that were left and are gone.
     @Test func aReaderBeginsWithWhatIsLeftNow() async throws {
-        // The clock may go on for long before the next list has come, and none may expire meanwhile.
         self.listed.value = ["4", "3", "2", "1"].map {
             .sampleOperation($0, data: $0 == "3" ? "A1*A100CZK" : "A2", expiresIn: 1_000_000)
         }
@@ -194,6 +194,26 @@ import TestSupport
                 await Task.yield()
             }
             #expect(self.clock.now.duration(to: ManualClock().now) <= .seconds(-60))
+        }
+    }
+
+    /// Nobody but the agent is in the way, so there is nothing to wait for. Newly unlocked factors that are outdated are trouble.
+    @Test(arguments: [1, 2]) func outdatedFactorsAreUnlockedAnewAtOnce(times: Int) async throws {
+        let unlocked = Shared(0)
+        let agent = try self.makeAgent {
+            $0.factorLifetime = .seconds(60)
+        } factors: {
+            unlocked.update { $0 += 1 }
+            return .possessionAndKnowledge(password: "1234")
+        } policy: { _ in
+            .approve
+        }
+        self.failures.value = Array(repeating: MobileTokenError(.factorOutdated, ""), count: times)
+        try await self.run(agent) { events in
+            let end = times == 1 ? "payment 1: decided: approve" : "again after 1.6 seconds: factorOutdated: "
+            await self.expect(end, in: &events)
+            #expect(self.decided.value == ["approve 1", "approve 1"])
+            #expect(unlocked.value == 2)
         }
     }
 
