@@ -123,15 +123,22 @@ package final class Browser: Sendable {
 
     /// Returns when a JavaScript condition holds; what it waited for in vain is printed when the test's time is over.
     package func wait(until condition: String) async throws {
-        while true {
-            // A page that is being replaced takes the promise with it.
-            let check = "(() => { try { return Boolean(\(condition)) } catch { return false } })()"
-            if let result = try? await self.evaluate(check), result == "1" || result == "true" { return }
+        // In the page, and not at every frame: to ask takes longer than most of what is waited for.
+        let check = """
+            new Promise((resolve) => {
+              const check = () => {
+                try { if (\(condition)) { return resolve() } } catch {}
+                setTimeout(check, 20)
+              }
+              check()
+            })
+            """
+        // A page that is replaced takes the promise with it.
+        while (try? await self.evaluate(check)) == nil {
             guard !Task.isCancelled, !self.state.withLock({ $0.hasEnded }) else {
                 print("✘ The browser never came to: \(condition)")
                 throw Failure(description: "never came to \(condition)")
             }
-            _ = try? await self.evaluate("new Promise(requestAnimationFrame)")
         }
     }
 

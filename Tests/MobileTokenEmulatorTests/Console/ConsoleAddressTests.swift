@@ -101,37 +101,44 @@ struct ConsoleAddressTests {
         }
     }
 
-    @Test(arguments: [
-        """
-        activations
-        """, "messages", "pushes", "callbacks", "templates", "faults", "clock", "spaces", "connect", "journal",
-    ])
-    func everyViewHasAnAddress(view: String) async throws {
-        try await withConsole(view: view, width: 1000) { _, page async throws in
-            #expect(try await page.evaluate("String(document.querySelector('#\(view)').hidden)") == "false")
-            #expect(try await page.evaluate("String(document.querySelector('#operations').hidden)") == "true")
-            #expect(try await page.evaluate("document.title").isEmpty == false)
+    /// Loads the page at an address, as from a bookmark.
+    private func load(_ fragment: String, of emulator: Emulator, in page: Browser) async throws {
+        try await page.open("about:blank")
+        try await page.open("\(emulator.cloudURL)/console/#\(fragment)")
+        try await page.wait(until: "document.querySelector('#connection').dataset.state === 'live'")
+    }
+
+    @Test func everyViewHasAnAddress() async throws {
+        try await withConsole(width: 1000) { emulator, page async throws in
+            for view in ConsoleSample.views where view != "operations" {
+                try await self.load(view, of: emulator, in: page)
+                #expect(try await page.evaluate("String(document.querySelector('#\(view)').hidden)") == "false")
+                #expect(try await page.evaluate("String(document.querySelector('#operations').hidden)") == "true")
+                #expect(try await page.evaluate("document.title").isEmpty == false)
+            }
         }
     }
 
-    @Test(arguments: [
-        "operations/nothing", "operations?open=nothing/1", "nothing", "operations/%", "journal/9999", "templates/x",
-        "operations?open=", "deliveries/1", "pushes/-1", "?open=operations/%3Cb%3E",
-    ])
-    func anAddressOfNothingSaysSo(fragment: String) async throws {
-        try await withConsole(view: fragment) { _, page async throws in
-            let isNothing = ["nothing", "operations?open="].contains(fragment)
-            try await page.wait(until: isNothing ? "!\(Self.open)" : Self.open)
-            if !isNothing {
-                #expect(
-                    try await page.evaluate("document.querySelector('#details-title').textContent").hasPrefix(
-                        "Not there"
-                    )
-                )
-                try await page.press("Escape")
-                try await page.wait(until: "!\(Self.open) && location.hash === '#operations' || !\(Self.open)")
+    @Test func anAddressOfNothingSaysSo() async throws {
+        let isOpen = Self.open
+        try await withConsole { emulator, page async throws in
+            for fragment in ["nothing", "operations?open="] {
+                try await self.load(fragment, of: emulator, in: page)
+                try await page.wait(until: "!\(isOpen)")
             }
-            #expect(try await page.evaluate("document.querySelector('#connection').dataset.state") == "live")
+            let fragments = [
+                "operations/nothing", "operations?open=nothing/1", "operations/%", "journal/9999", "templates/x",
+                "deliveries/1", "pushes/-1", "?open=operations/%3Cb%3E",
+            ]
+            for fragment in fragments {
+                try await self.load(fragment, of: emulator, in: page)
+                try await page.wait(until: isOpen)
+                let title = try await page.evaluate("document.querySelector('#details-title').textContent")
+                #expect(title.hasPrefix("Not there"), "\(fragment)")
+                try await page.press("Escape")
+                try await page.wait(until: "!\(isOpen)")
+                #expect(try await page.evaluate("document.querySelector('#connection').dataset.state") == "live")
+            }
         } complaints: {
             $0.filter { !$0.contains("status of 404") }
         }
