@@ -28,7 +28,7 @@ package struct RouteDescription: Sendable {
         case token
     }
 
-    /// Whose a call or a member is.
+    /// The owner of a call or a member.
     package enum Origin: String, Sendable {
         /// PowerAuth Cloud's: its documentation or its clients have it.
         case powerAuthCloud = "PowerAuth Cloud"
@@ -86,7 +86,7 @@ package struct RouteDescription: Sendable {
     package var response: Content
     /// The statuses of its refusals, in their order. Each has the one shape that the errors of all APIs share.
     package var refusals: [Int]
-    /// Whose call it is, where readers could take it for another's.
+    /// The owner of the call, where readers could take it for another's.
     package var origin: Origin?
     /// The name of the call, where the one that follows from method and path would mislead.
     package var name: String?

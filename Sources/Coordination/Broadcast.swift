@@ -5,7 +5,7 @@ import Synchronization
 public protocol SubscriptionBuffer: Sendable {
     associatedtype Input: Sendable
     associatedtype Element: Sendable
-    /// Why subscriptions may end.
+    /// The reason subscriptions may end.
     associatedtype EndReason: Sendable = Never
 
     /// Returns whether an input is of interest to the subscriber.
@@ -71,7 +71,7 @@ public final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
     /// The number of subscribers.
     public var subscriberCount: Int { self.state.withLock { $0.mailboxes.count } }
 
-    /// Why subscriptions ended last, if there was a reason.
+    /// The reason subscriptions ended last, if there was a reason.
     public var endReason: Buffer.EndReason? { self.state.withLock { $0.endReason } }
 
     /// Begins a subscription; one that ends after what it starts with when the broadcast is finished.

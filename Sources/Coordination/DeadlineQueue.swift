@@ -25,7 +25,7 @@ public struct DeadlineQueue<Time: Comparable & Sendable, Key: Hashable & Sendabl
 
     @usableFromInline struct Entry: Sendable {
         @usableFromInline var value: Value
-        /// Which of the deadlines is this one's.
+        /// The identifier of this one's deadline.
         @usableFromInline let order: UInt64
 
         @inlinable init(value: Value, order: UInt64) {

@@ -17,7 +17,7 @@ package struct Backend: Sendable {
     package private(set) var operationTemplates: OperationTemplates
     package let limits: EmulatorLimits
     let capacity: EmulatorCapacity
-    /// Which versions of the protocol are accepted, until they are set otherwise.
+    /// The versions of the protocol that are accepted, until they are set otherwise.
     package var protocolRules: EmulatorProtocolRules
     /// The generation of real servers that the backend behaves as.
     package let profile: EmulatorServerProfile
@@ -162,7 +162,7 @@ package struct Backend: Sendable {
         return context.events
     }
 
-    /// When ``settle(at:)`` will next have something to do.
+    /// The time at which ``settle(at:)`` will next have something to do.
     package var nextDeadline: Date? {
         let deadlines = [self.state.operations.nextExpiration, self.state.nextActivationExpiration].compactMap(\.self)
         return deadlines.min().map(Date.init(milliseconds:))

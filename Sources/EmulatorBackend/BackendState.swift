@@ -7,7 +7,7 @@ package struct BackendState: Sendable, Codable {
     package var defaultApplicationID: String
     package var applications = Table<ServerApplication>()
     package var activations = Registry<ServerActivation>()
-    /// Which activation waits for a code.
+    /// The activation that waits for a code.
     var offers = Table<String>()
     var tokens = Table<ServerToken>()
     var temporaryKeys = Table<ServerTemporaryKey>()
@@ -35,7 +35,7 @@ package struct BackendState: Sendable, Codable {
     var nextActivationExpiration: Milliseconds? = 0
     /// The bytes that all of it was made of; see ``EmulatorCapacity/storedBytes``.
     var storedBytes = 0
-    /// When it pays off to look for expired temporary keys.
+    /// The time from which it pays off to look for expired temporary keys.
     var nextTemporaryKeySweep: Milliseconds = 0
     /// The versions that the data file has of values that stand in no table.
     var writtenRoot: StateRoot?

@@ -1,6 +1,6 @@
 public import PowerAuthProtocol
 
-/// Which versions of the protocol the server accepts, and whom it offers the newer one. They can be changed while it runs.
+/// The versions of the protocol that the server accepts, and to whom it offers the newer one. They can be changed while it runs.
 ///
 /// By default, devices of every version are served side by side, with every suite that libcrypto has, and no activation is
 /// offered an upgrade.

@@ -127,7 +127,7 @@ package struct SocketAddress {
     }
 }
 
-/// Why a server cannot listen.
+/// The reason a server cannot listen.
 package struct ListeningError: Error {
     package enum Code: Sendable { case addressInUse, cannotListen }
 

@@ -10,7 +10,7 @@ final class ServerConnection: Sendable {
     private struct State {
         var isSuspended = false
         var isEnded = false
-        /// When the client must have got on; `nil` while it is the server's turn.
+        /// The time when the client must have got on; `nil` while it is the server's turn.
         var deadline: Duration?
         /// Indicates whether a request, or the rest of one, is waited for.
         var isReceiving = true

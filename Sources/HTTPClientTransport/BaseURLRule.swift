@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 
-/// Which addresses of servers are accepted.
+/// The rule for the addresses of servers that are accepted.
 package struct BaseURLRule {
     /// An objection to an address, after the name of the setting.
     package struct Mistake: Error {

@@ -235,7 +235,7 @@ public final class Emulator: Sendable {
 
     // MARK: Versions of the protocol
 
-    /// Which versions of the protocol are accepted, and whom the newer one is offered.
+    /// The versions of the protocol that are accepted, and to whom the newer one is offered.
     public func protocolRules() async -> ProtocolRules { await self.core.protocolRules }
 
     /// Changes which versions of the protocol are accepted, until a reset or an import.

@@ -8,7 +8,7 @@ extension Emulator {
     /// The bounds of what callers can make the server hold.
     public typealias Capacity = EmulatorCapacity
 
-    /// Which versions of the protocol the server accepts.
+    /// The versions of the protocol that the server accepts.
     public typealias ProtocolRules = EmulatorProtocolRules
 
     /// The generation of real servers that the server behaves as.
@@ -46,7 +46,7 @@ extension Emulator {
         package var reportFailedSpace: (@Sendable (FailedSpace) async -> Void)?
         /// The bounds of what callers can make the server hold.
         public var capacity: Capacity = .init()
-        /// Which versions of the protocol the server accepts at the start and after each reset.
+        /// The versions of the protocol that the server accepts at the start and after each reset.
         public var protocolRules: ProtocolRules = .init()
         /// The generation of real servers to behave as: the newest by default.
         public var profile: ServerProfile = .init()

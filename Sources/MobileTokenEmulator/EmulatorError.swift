@@ -1,7 +1,7 @@
 import EmulatorBackend
 import EmulatorHTTP
 
-/// Why a development server could not start, or could not do what it was asked for.
+/// The reason a development server could not start, or could not do what it was asked for.
 public struct EmulatorError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. A struct, so that adding a kind breaks no `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {

@@ -23,7 +23,7 @@ extension Emulator {
         /// The flags in the status of an activation of version 4 beside its state: `AWAITS_CONFIRMATION`,
         /// `UPGRADE_AWAITS_CONFIRMATION`, `SUITE_UNSUPPORTED`, `BIOMETRY_IS_ON`.
         public var flags: [String]
-        /// When a block ends by itself.
+        /// The time when a block ends by itself.
         public var blockExpires: Date?
         /// The eight digits that the device shows too when both sides hold the same keys: to be compared before the
         /// registration is committed. `nil` before keys were exchanged.
@@ -36,7 +36,7 @@ extension Emulator {
         public var maximumFailedAttempts: Int
         /// The content of the QR code that activates, `CODE#SIGNATURE`, while it can be used.
         public var activationQRCode: String?
-        /// When the registration was made.
+        /// The time when the registration was made.
         public var created: Date
         /// The platform of its push messages: `apns`, `fcm` or `hms`, as the device registered.
         public var pushPlatform: String?
@@ -68,9 +68,9 @@ extension Emulator {
         public var failureCount: Int
         /// The number of failed approvals that make it fail.
         public var maximumFailureCount: Int
-        /// When it was made.
+        /// The time when it was made.
         public var created: Date
-        /// When it can no longer be decided.
+        /// The time when it can no longer be decided.
         public var expires: Date
         /// The one-time code of this moment, while an operation with a proximity check waits for a decision.
         public var proximityCode: String?
@@ -108,7 +108,7 @@ extension Emulator {
         public var body: String
         /// Indicates whether a client has marked it as read.
         public var isRead: Bool
-        /// When it was made.
+        /// The time when it was made.
         public var created: Date
     }
 }

@@ -18,9 +18,9 @@ package struct QuestionReceipt: Sendable, Hashable {
         package var state: String
         /// The code of the reason; `nil` when it ended well.
         package var code: String?
-        /// When it was asked, by the desk's clock.
+        /// The time when it was asked, by the desk's clock.
         package var asked: Date
-        /// When it came to its end, by the desk's clock.
+        /// The time when it came to its end, by the desk's clock.
         package var ended: Date
         /// The time to decide.
         package var seconds: UInt64

@@ -10,7 +10,7 @@ public struct ReceiptSignature: Sendable, Hashable {
     public let activationID: String
     /// The device's public key for ECDSA, compressed: on P-256, or on P-384 for an activation of version 4. Compare it with one that is known from elsewhere: any party can make a key.
     public let devicePublicKey: [UInt8]
-    /// When it was made, by the local clock.
+    /// The time when it was made, by the local clock.
     public let localDate: Date
     /// ECDSA over SHA-256 or, on P-384, SHA-384. DER.
     public let signature: [UInt8]

@@ -1,7 +1,7 @@
 import Basics
 import CPostgreSQL
 
-/// Which server to connect to, and how.
+/// The server to connect to, and how.
 package struct PostgresTarget: Sendable, Equatable {
     /// The verification of the server's identity.
     package enum TLS: Sendable, Equatable {

@@ -24,7 +24,7 @@ package struct SQLiteSchema: Sendable {
     /// The version that ``migrate(_:from:)`` leads to.
     package var currentVersion: Int { self.firstVersion + self.migrations.count - 1 }
 
-    /// Why a file is not a database that this schema knows.
+    /// The reason a file is not a database that this schema knows.
     package enum Mismatch: Error, Equatable {
         /// It was written by a newer program, which may have put anything into it.
         case newer(version: Int)

@@ -30,7 +30,7 @@ struct Callback: Sendable, Codable, Equatable {
 
 /// One message for the bank: what is sent, and where to.
 package struct CallbackMessage: Sendable, Equatable {
-    /// Which callback it is of; `nil` for the address that an operation brought along.
+    /// The callback that it is of; `nil` for the address that an operation brought along.
     package let callbackID: String?
     package let url: String
     /// The value of the `Authorization` field.

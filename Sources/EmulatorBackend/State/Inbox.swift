@@ -88,7 +88,7 @@ extension Inbox {
 package struct PushDevice: Sendable, Codable, Hashable {
     /// The channels that a device may say it is reached by; the last three are what older clients say.
     package static let platforms = ["apns", "fcm", "hms", "ios", "android", "huawei"]
-    /// Which of Apple's servers reach a device.
+    /// The servers of Apple that reach a device.
     static let environments = ["development", "production"]
 
     let activationID: String

@@ -37,7 +37,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     package private(set) var status: Status
     package private(set) var failedAttempts = 0
     private(set) var blockedReason: String?
-    /// When the block ends by itself; `nil` when only an administrator ends it.
+    /// The time when the block ends by itself; `nil` when only an administrator ends it.
     package private(set) var blockExpires: Milliseconds?
     /// The number of blocks in a row that were for a time, because of failed authentications; `nil` for none.
     private var temporaryBlocks: Int?
@@ -51,7 +51,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     private(set) var platform: String?
     private(set) var deviceInfo: String?
     private(set) var extras: String?
-    /// When its keys were last used, rightly or not; `nil` for never.
+    /// The time at which its keys were last used, rightly or not; `nil` for never.
     private var used: Milliseconds?
 
     init(
@@ -130,7 +130,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
         self.externalUserID = externalUserID ?? self.externalUserID
     }
 
-    /// When something happens to it by itself: it waited too long for its device or for the commit, or its block ends.
+    /// The time at which something happens to it by itself: it waited too long for its device or for the commit, or its block ends.
     var deadline: Milliseconds? {
         switch self.status {
         case .created, .pendingCommit: self.offer?.expires
@@ -204,7 +204,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
         self.status == .active ? max(0, self.maximumFailedAttempts.subtractingSaturated(self.failedAttempts)) : 0
     }
 
-    /// When its keys were last used; until then, when it was created.
+    /// The time when its keys were last used; until then, when it was created.
     var lastUsed: Milliseconds { self.used ?? self.created }
 
     mutating func noteUse(at now: Milliseconds) { self.used = now }

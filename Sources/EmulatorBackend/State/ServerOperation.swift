@@ -19,9 +19,9 @@ package struct ServerOperation: Sendable, Codable, Equatable {
     /// `nil` until a user claims it.
     package var userID: String?
     let applicationID: String
-    /// When set, only this activation may decide.
+    /// The only activation that may decide; `nil` for each of the user's.
     var activationID: String?
-    /// When set, only activations with this flag see and decide it.
+    /// The flag of the activations that alone see and decide it; `nil` for all.
     var activationFlag: String?
     var externalID: String?
     /// The address at which the bank wants to be told of this operation alone.
@@ -43,7 +43,7 @@ package struct ServerOperation: Sendable, Codable, Equatable {
     /// The key of the rotating code, when the operation asks for one.
     package let proximitySeed: ExportableSecret?
     package private(set) var status = Status.pending
-    /// Why the bank canceled it. Why a user rejected it is in the additional data.
+    /// The reason for which the bank canceled it. A user's reason to reject it is in the additional data.
     package private(set) var statusReason: String?
     package private(set) var failures = 0
     private(set) var finalized: Milliseconds?
@@ -125,7 +125,7 @@ package struct ServerOperation: Sendable, Codable, Equatable {
         self.finalized = now
     }
 
-    /// Why its user rejected it, in the device's words.
+    /// The reason its user rejected it, in the device's words.
     package var rejectReason: String? { self.additionalData["rejectReason"]?.value.string }
 
     /// Indicates whether an activation of the user may see it in a list.

@@ -8,7 +8,7 @@ struct StateRoot: Sendable, Codable, Equatable {
 
 /// The name of one object of the state, as the data file has it.
 package struct StateKey: Sendable, Hashable {
-    /// Which table it stands in. The raw values are stored: do not change them.
+    /// The table that it stands in. The raw values are stored: do not change them.
     package enum Kind: String, Sendable, CaseIterable {
         case root, application, activation, offer, token, temporaryKey, recoveryCode, operation, claim, message, device
         case replay, callback, oidcProvider, oidcGrant, cloudUser, virtualDevice

@@ -77,7 +77,7 @@ struct CodeCover {
     var peek: ((Backend, inout RequestContext) -> [UInt8]?)?
 }
 
-/// Which activations an endpoint admits.
+/// The activations that an endpoint admits.
 struct Admission {
     var states: Set<ServerActivation.Status> = [.active]
     /// Indicates whether the endpoint belongs to an upgrade: it admits the keys of both versions while one is under way, and version 3

@@ -48,7 +48,7 @@ extension ApprovalAgent {
         }
     }
 
-    /// Why an operation is left to people.
+    /// The reason an operation is left to people.
     public enum LeaveReason: Sendable, CustomStringConvertible {
         /// The policy said so, for this reason, if it gave one.
         case policy(String?)

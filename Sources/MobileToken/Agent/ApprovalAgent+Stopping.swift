@@ -4,7 +4,7 @@ public import PowerAuth
 // MARK: Activations that nothing is decided with
 
 extension ApprovalAgent {
-    /// Why nothing is decided with these activations, by their identifiers: their factors are wrong, or they have ended.
+    /// The reason nothing is decided with these activations, by their identifiers: their factors are wrong, or they have ended.
     public var stoppedActivations: [String: MobileTokenError] { self.supervision.stopReasons }
 
     /// Decides again with an activation that was stopped, such as when its password was put right.

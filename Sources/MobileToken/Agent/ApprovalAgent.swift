@@ -63,7 +63,7 @@ public actor ApprovalAgent {
     var storePause: DecisionPause?
     /// Raised when the stores are to be asked for a pause.
     nonisolated let pauseCheck = Signal()
-    /// Why the agent ends, when it ends with its activation.
+    /// The reason the agent ends, when it ends with its activation.
     var endReason: MobileTokenError?
     nonisolated let ended = Signal()
 

@@ -16,7 +16,7 @@ extension ApprovalAgent {
             public let review: OperationReview
             /// The policy's verdict; ``Verdict/leave`` when it was not asked, or threw.
             public let verdict: Verdict
-            /// Why the operation would be left; `nil` when it would not.
+            /// The reason the operation would be left; `nil` when it would not.
             public let leaveReason: LeaveReason?
         }
 

@@ -19,7 +19,7 @@ struct UnlockedFactors: Sendable {
     /// The number of factors that are kept.
     var count: Int { self.entries.count }
 
-    /// When the next one is to be let go of.
+    /// The time when the next one is to be let go of.
     var nextEnd: Duration? { self.entries.values.map(\.end).min() }
 
     func factor(of activationID: String, at now: Duration) -> Authentication? {

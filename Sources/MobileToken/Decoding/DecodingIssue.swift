@@ -6,7 +6,7 @@ import PowerAuthProtocol
 /// What a decision rests on is read exactly or refused, so one issue may cost a whole operation; what is only shown is
 /// left out, so another may cost a single string.
 public struct DecodingIssue: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Why a part could not be read.
+    /// The reason a part could not be read.
     public enum Reason: Sendable, Hashable, CustomStringConvertible {
         /// A required member is not there.
         case missing
@@ -30,7 +30,7 @@ public struct DecodingIssue: Error, Sendable, Hashable, CustomStringConvertible 
 
     /// The place in the response, such as `responseObject[3].formData.attributes[0].label`.
     public let path: String
-    /// Why it could not be read.
+    /// The reason it could not be read.
     public let reason: Reason
     /// The JSON that stood there, as it came, or the first 16 KiB of it; empty when nothing did.
     public let json: [UInt8]

@@ -14,7 +14,7 @@ extension UserOperation: ExpirationQueueItem {
     package var key: Identity { self.identity }
 }
 
-/// Which items expire next, and when to report them. It decides; ``ExpirationWatcher`` sleeps and reports.
+/// The items that expire next, and when to report them. It decides; ``ExpirationWatcher`` sleeps and reports.
 ///
 /// Deadlines are server dates, waiting is done on a monotonic clock: at every step the distance between the two is taken
 /// anew, and no sleep is longer than ``longestSleep``, so a wall clock that is set forward or back is noticed.

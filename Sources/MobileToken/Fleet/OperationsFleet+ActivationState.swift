@@ -61,7 +61,7 @@ extension OperationsFleet {
             self.boxedReason = reason
         }
 
-        /// Why the activation waits or has ended, or how the last attempt failed.
+        /// The reason the activation waits or has ended, or the last attempt failed.
         public var reason: MobileTokenError? { self.boxedReason as? MobileTokenError }
 
         /// The phase and the reason, on one line.

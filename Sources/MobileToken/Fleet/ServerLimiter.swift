@@ -18,9 +18,9 @@ package final class ServerLimiter: RequestLimiter {
     }
 
     fileprivate struct Permit {
-        /// When its request was sent; before that, when it was not sent yet.
+        /// The time when its request was sent; before that, when it was not sent yet.
         var time: Duration
-        /// When it is over, whatever became of its request.
+        /// The time when it is over, whatever became of its request.
         let end: Duration
         var isSent = false
     }

@@ -47,7 +47,7 @@ extension InboxService {
     }
 }
 
-/// Which page comes next, and what of the pages fetched has not been read.
+/// The page that comes next, and what of the pages fetched has not been read.
 ///
 /// Pages are counted from the newest message, so one that arrives meanwhile pushes others to the next page: those come
 /// twice and are passed on once. A page of unread messages shrinks as they are marked, which pulls others to an earlier

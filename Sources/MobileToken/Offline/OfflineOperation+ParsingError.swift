@@ -1,5 +1,5 @@
 extension OfflineOperation {
-    /// Why the string of an offline QR code is not an operation that may be shown.
+    /// The reason the string of an offline QR code is not an operation that may be shown.
     ///
     /// It says nothing of the content, so it may be logged.
     public struct ParsingError: Error, Sendable, Hashable, CustomStringConvertible {

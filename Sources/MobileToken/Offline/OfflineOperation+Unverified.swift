@@ -5,7 +5,7 @@ import PowerAuthProtocol
 extension OfflineOperation {
     /// The string of an offline QR code in its parts, of which nothing may be shown before ``verified(by:)``.
     public struct Unverified: Sendable {
-        /// Which of the server's keys is to verify the signature.
+        /// The server's key that is to verify the signature.
         public let signingKey: OfflineOperation.SigningKey
 
         private let operation: OfflineOperation

@@ -24,7 +24,7 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
     public let additionalLines: [String]
     /// The nonce of the offline signature: 16 bytes in Base64, as it came.
     public let nonce: String
-    /// Which of the server's keys signed.
+    /// The server's key that signed.
     public let signingKey: SigningKey
 
     /// Indicates whether the code has lines that this version does not know.

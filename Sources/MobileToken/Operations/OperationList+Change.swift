@@ -18,7 +18,7 @@ extension OperationList {
         public struct Removal: Sendable, Hashable {
             /// The operation as the subscriber last saw it.
             public let operation: UserOperation
-            /// Why it left.
+            /// The reason it left.
             public let reason: RemovalReason
 
             package init(operation: UserOperation, reason: RemovalReason) {
@@ -27,7 +27,7 @@ extension OperationList {
             }
         }
 
-        /// Why an operation left the list. A struct, so that a new reason breaks no caller's `switch`.
+        /// The reason an operation left the list. A struct, so that a new reason breaks no caller's `switch`.
         public struct RemovalReason: Sendable, Hashable, CustomStringConvertible {
             /// The name of the reason.
             public let description: String

@@ -50,9 +50,9 @@ package struct OperationListState: Sendable {
     package private(set) var operations: [UserOperation] = []
     /// The server's last list, whatever was decided here since.
     private(set) var server: ServerList?
-    /// When the request was sent that ``server`` is the response to.
+    /// The time when the request was sent that ``server`` is the response to.
     private var asked: Duration?
-    /// Why the last fetch brought no list; `nil` when it did. A canceled fetch does not count.
+    /// The reason the last fetch brought no list; `nil` when it did. A canceled fetch does not count.
     private var failure: MobileTokenError?
     /// Until when the server asked to be left alone.
     private var notBefore: Duration?

@@ -182,7 +182,7 @@ public actor OperationsService {
     /// The number of subscriptions to ``changes()`` and ``events()``; a stream that is not read is one.
     package nonisolated var subscriberCount: Int { self.eventsBroadcast.subscriberCount }
 
-    /// Why ``changes()`` and ``events()`` ended, if polling ended for good: because the activation was removed here or on the
+    /// The reason ``changes()`` and ``events()`` ended, if polling ended for good: because the activation was removed here or on the
     /// server, or its state cannot be used any more. It stays known until a fetch succeeds again.
     ///
     /// Streams that are begun later follow what is fetched by hand, and any polling that is started anew.

@@ -17,7 +17,7 @@ package struct PollSchedule: Sendable {
     /// The longest `Retry-After` that is believed.
     package static let maximumRetryAfter = Duration.seconds(15 * 60)
 
-    /// When the first poll happens.
+    /// The time of the first poll.
     package enum Start: Sendable {
         case atOnce
         case afterInterval
@@ -25,7 +25,7 @@ package struct PollSchedule: Sendable {
         case spread
     }
 
-    /// Why there is no polling for now. Polling goes on when no reason is left.
+    /// The reason there is no polling for now. Polling goes on when no reason is left.
     package struct PauseReasons: OptionSet, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -81,7 +81,7 @@ package struct PollSchedule: Sendable {
 
     package var isPaused: Bool { !self.pauses.isEmpty }
 
-    /// When the next poll is, if nothing changes; `nil` while paused and while a poll is under way.
+    /// The time of the next poll, if nothing changes; `nil` while paused and while a poll is under way.
     package var next: Duration? {
         self.pauses.isEmpty && !self.isPolling ? max(self.due, self.earliest) : nil
     }

@@ -21,7 +21,7 @@ public actor PushService {
         public static let hms = Self("hms")
     }
 
-    /// Which of a platform's servers reach a device. A struct, so that a new environment breaks no caller's `switch`.
+    /// The servers of a platform that reach a device. A struct, so that a new environment breaks no caller's `switch`.
     public struct Environment: Sendable, Hashable, CustomStringConvertible {
         /// The name that is sent.
         public let description: String
@@ -44,7 +44,7 @@ public actor PushService {
         /// The device's token there.
         public let token: String
 
-        /// Which of the platform's servers reach the device; `nil` leaves that to the server's configuration.
+        /// The platform's servers that reach the device; `nil` leaves that to the server's configuration.
         public let environment: Environment?
 
         /// Creates a registration.

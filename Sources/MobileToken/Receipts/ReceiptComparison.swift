@@ -97,7 +97,7 @@ extension ReceiptReconciliation.Difference {
 /// The bank's history, by identifier.
 struct HistoryIndex {
     private let operations: [ExactString: UserOperation]
-    /// When the oldest operation began that the history has; `nil` when it cannot be told what is missing from it.
+    /// The time when the oldest operation began that the history has; `nil` when it cannot be told what is missing from it.
     let reach: Date?
 
     init(_ history: OperationList) {

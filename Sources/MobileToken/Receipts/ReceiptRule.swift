@@ -90,7 +90,7 @@ struct ReceiptRule {
 }
 
 extension DecisionReceipt {
-    /// When the operation began, by the bank's clock, as it was shown; `nil` when that was not kept.
+    /// The time when the operation began, by the bank's clock, as it was shown; `nil` when that was not kept.
     fileprivate var operationBegan: Date? {
         self.intent.personalData?.shown.flatMap { try? UserOperation(parsing: Array($0.utf8)) }?.created
     }

@@ -30,7 +30,7 @@ public struct ApprovalEvent: Sendable, Hashable, CustomStringConvertible {
     public let state: ApprovalState
     /// A sentence for a person.
     public let message: String?
-    /// When it happened, by the desk's clock.
+    /// The time when it happened, by the desk's clock.
     public let date: Date
 
     /// Kind, question and state on one line.

@@ -9,13 +9,13 @@ public struct ApprovalTicket: Sendable, Identifiable {
     public let fingerprint: String
     /// The letters that the phone of each person shows, by the person's identifier.
     public let fingerprints: [String: String]
-    /// When people can no longer decide, as far as the server has said.
+    /// The time when people can no longer decide, as far as the server has said.
     public let expires: Date
-    /// When it was asked.
+    /// The time when it was asked.
     public let asked: Date
     /// Its state when the ticket was made.
     public let state: ApprovalState
-    /// Why it came to its end; `nil` while it has not, or when it ended well.
+    /// The reason it came to its end; `nil` while it has not, or when it ended well.
     public let reason: String?
     /// The outcome that a person reported, and who did; `nil` unless the question was `unknown`.
     public let settlement: (outcome: Settlement, person: String, date: Date)?

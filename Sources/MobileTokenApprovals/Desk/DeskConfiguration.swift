@@ -50,7 +50,7 @@ extension ApprovalDesk {
         public let unknown: Int
         /// The number of rows of the ledger that cannot be read, as far as they were found: damaged, missing, or earlier ones put back.
         public let unreadable: Int
-        /// When the question that was looked at longest ago was looked at; `nil` when none is open.
+        /// The time when the question that was looked at longest ago was looked at; `nil` when none is open.
         public let oldestAnswer: Date?
         /// The time by which the server's clock is ahead of this one; `nil` before its first answer.
         public let clockSkew: Duration?

@@ -14,7 +14,7 @@ extension DeskCore {
         let approvals: [PersonalApproval]
         let fingerprint: String
         let notAfter: Int64
-        /// When the last look at the server was sent.
+        /// The time when the last look at the server was sent.
         let looked: Duration
     }
 

@@ -9,11 +9,11 @@ struct DeskState {
     struct Entry: Sendable {
         /// The time to the next look, which grows.
         var interval: Duration
-        /// When it was looked at last.
+        /// The time when it was looked at last.
         var looked: Duration?
-        /// When the questions ends, in milliseconds since 1970: what ends soonest is looked at first.
+        /// The time at which the question ends, in milliseconds since 1970: what ends soonest is looked at first.
         var ends: Int64
-        /// When it is looked at next.
+        /// The time when it is looked at next.
         var due = Duration.zero
     }
 
@@ -34,7 +34,7 @@ struct DeskState {
     private var operations: [LedgerKey: [ExactString]] = [:]
     /// The devices' own signatures that callbacks told, by operation; none of them is checked.
     private var signatures: [ExactString: [String]] = [:]
-    /// When the server first said that an operation is approved whose signature is waited for.
+    /// The time when the server first said that an operation is approved whose signature is waited for.
     private var unsigned: [ExactString: Duration] = [:]
     /// Questions of which the server may have operations that nobody knows.
     private(set) var withStrays: Set<LedgerKey> = []
@@ -46,7 +46,7 @@ struct DeskState {
     var steps: [LedgerKey: SharedTask<DeskCore.Stored>] = [:]
     var runners = 0
     private var serverTime: (date: Int64, heard: Duration)?
-    /// When the server last told its time, or answered without it.
+    /// The time when the server last told its time, or answered without it.
     private var timeAsked: Duration?
     /// The server's time less the desk's, in milliseconds.
     private(set) var offset: Int64?
@@ -111,7 +111,7 @@ struct DeskState {
 
     func due(_ key: LedgerKey) -> Duration? { self.schedule[key]?.due }
 
-    /// When something is due; `nil` when nothing is planned.
+    /// The time at which something is due; `nil` when nothing is planned.
     mutating func nextTime() -> Duration? {
         [self.schedule.earliest(), self.nextLookupTime].compactMap { $0 }.min()
     }
@@ -238,7 +238,7 @@ struct DeskState {
         return self.unrecognized.removeFirst().string
     }
 
-    /// When the next unrecognized operation may be looked at; `nil` when there is none.
+    /// The time when the next unrecognized operation may be looked at; `nil` when there is none.
     var nextLookupTime: Duration? { self.unrecognized.isEmpty ? nil : self.nextLookup }
 
     // MARK: Waiting
@@ -257,7 +257,7 @@ struct DeskState {
 }
 
 extension QuestionRecord {
-    /// When it ends, as far as is known, in milliseconds since 1970.
+    /// The time when it ends, as far as is known, in milliseconds since 1970.
     var ends: Int64 {
         self.parts.compactMap(\.expires).min() ?? self.asked.addingSaturated(self.terms.seconds * 1_000)
     }

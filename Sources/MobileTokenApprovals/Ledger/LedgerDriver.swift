@@ -46,7 +46,7 @@ package struct LedgerRow: Sendable, Equatable {
     /// Random, and new with every write.
     package var tag: Int64
     package var needsAttention: Bool
-    /// When it was asked, in milliseconds since 1970.
+    /// The time when it was asked, in milliseconds since 1970.
     package var asked: Int64
     package var content: [UInt8]
     /// Indicates whether a claim of this key was noted, whatever the row says by now.

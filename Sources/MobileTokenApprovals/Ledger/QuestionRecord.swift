@@ -30,9 +30,9 @@ struct QuestionRecord: Sendable, Equatable {
     var revision: UInt32 = 0
     private(set) var state = ApprovalState.drafted
     private(set) var parts: [Part]
-    /// When as many had approved as had to, by the desk's clock.
+    /// The time when as many had approved as had to, by the desk's clock.
     private(set) var approved: Int64?
-    /// When it came to its end, by the desk's clock.
+    /// The time when it came to its end, by the desk's clock.
     private(set) var ended: Int64?
     private(set) var reason: Reason?
     private(set) var claim: Claim?
@@ -114,7 +114,7 @@ struct QuestionRecord: Sendable, Equatable {
         return indices
     }
 
-    /// When a lost creation is repeated next; `nil` when none may be.
+    /// The time when a lost creation is repeated next; `nil` when none may be.
     func nextCreation(after date: Int64, patience: Int64) -> Int64? {
         self.parts.indices.compactMap { index in
             guard let sent = self.parts[index].sent else { return nil }
@@ -123,7 +123,7 @@ struct QuestionRecord: Sendable, Equatable {
         }.min()
     }
 
-    /// When a question that is still open is given up, by the desk's clock: an approval that was given in time, and can still be used, would
+    /// The time when a question that is still open is given up, by the desk's clock: an approval that was given in time, and can still be used, would
     /// be known by then.
     var givenUp: Int64? {
         guard self.state.isPending else { return nil }
@@ -359,7 +359,7 @@ extension QuestionRecord {
         }
 
         let person: Person
-        /// When a creation was sent last, by the desk's clock; `nil` when none is under way.
+        /// The time when a creation was sent last, by the desk's clock; `nil` when none is under way.
         var sent: Int64?
         var attempts = 0
         var operationID: String?

@@ -114,7 +114,7 @@ package struct ApprovingRegistration: Sendable, Equatable {
     }
 }
 
-/// Why a call has no answer that tells.
+/// The reason a call has no answer that tells.
 package struct ServerFailure: Error, Sendable {
     package enum Kind: Sendable, Equatable {
         /// The server refused in its own words: nothing was changed.

@@ -71,7 +71,7 @@ struct RequestBudget: Sendable {
 
     /// In no time of this length more than the last requests are sent.
     private let window: Duration
-    /// When the last requests were sent, or may be; a ring.
+    /// The times at which the last requests were sent, or may be; a ring.
     private var times: [Duration?]
     private var oldest = 0
 

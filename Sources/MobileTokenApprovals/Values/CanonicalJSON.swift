@@ -3,7 +3,7 @@ import ExactJSON
 
 /// JSON in its one canonical form (RFC 8785), so that one value has one digest.
 enum CanonicalJSON {
-    /// Why a value has no canonical form here.
+    /// The reason a value has no canonical form here.
     enum Failure: Error, Equatable {
         case duplicateMember
         /// A number that is not exactly what a `Double` holds: another one would look the same.

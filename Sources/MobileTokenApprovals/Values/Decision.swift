@@ -52,7 +52,7 @@ public struct PersonalApproval: Sendable, Hashable {
     public let registrationID: String?
     /// The factors, such as `possession_knowledge`; `nil` when the server does not say.
     public let factors: String?
-    /// When the server says that it was approved; `nil` when it does not say.
+    /// The time when the server says that it was approved; `nil` when it does not say.
     public let approvedAt: Date?
     /// The ground on which the desk believes it.
     public let evidence: Evidence
@@ -69,7 +69,7 @@ public struct Approval: Sendable {
     /// A name of this one act, the same whenever the same question is asked in the same audience: 64 hexadecimal digits. The target can refuse a
     /// second time by it.
     public let idempotencyKey: String
-    /// When the approval is too old to be used, for the target.
+    /// The time when the approval is too old to be used, for the target.
     public let notAfter: Date
 }
 

@@ -30,11 +30,11 @@ extension Emulator {
         public var attempts: Int
         /// The HTTP status of the last response.
         public var status: Int?
-        /// Why the last attempt had no response, or why there was none.
+        /// The reason the last attempt had no response, or why there was none.
         public var failure: String?
-        /// When it was made.
+        /// The time when it was made.
         public var created: Date
-        /// When it is tried next, while it waits.
+        /// The time when it is tried next, while it waits.
         public var due: Date?
     }
 }

@@ -20,7 +20,7 @@ struct Outbox: Sendable {
         fileprivate var attemptsInARow = 0
         /// The result of the last attempt.
         fileprivate(set) var outcome: Outcome?
-        /// When it is tried next, while it waits.
+        /// The time when it is tried next, while it waits.
         fileprivate(set) var due: Milliseconds?
         /// The epoch in which it was taken.
         fileprivate var epoch = 0
@@ -96,7 +96,7 @@ struct Outbox: Sendable {
 
     subscript(id: UInt64) -> Delivery? { self.deliveries[id] }
 
-    /// When the next delivery is due; `nil` when none waits, or when no more may be under way.
+    /// The time when the next delivery is due; `nil` when none waits, or when no more may be under way.
     var nextDue: Milliseconds? { self.underWay < self.capacity.underWay ? self.appointments.min?.due : nil }
 
     /// Indicates whether nothing is under way, and nothing due.

@@ -1,6 +1,6 @@
 import EmulatorBackend
 
-/// Which changes of the state the data file lacks.
+/// The changes of the state that the data file lacks.
 struct UnwrittenChanges: Sendable {
     private enum Extent {
         case everything

@@ -26,7 +26,7 @@ extension Emulator {
         public var body: String?
         /// Indicates that the message was marked as read.
         public var isRead: Bool
-        /// When it was made.
+        /// The time when it was made.
         public var created: Date
     }
 

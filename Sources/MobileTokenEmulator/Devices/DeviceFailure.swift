@@ -3,7 +3,7 @@ import ExactJSON
 import HTTPClientTransport
 import PowerAuth
 
-/// Why a virtual device did not get what it asked for.
+/// The reason a virtual device did not get what it asked for.
 enum DeviceFailure: Error, Sendable, Equatable {
     /// The server said no, or the device itself.
     case refused(reason: String)

@@ -19,7 +19,7 @@ struct DeviceRoster: Sendable {
         fileprivate let generation: Int
         fileprivate(set) var state = State.waiting
         fileprivate(set) var due: Milliseconds
-        /// Why it failed, in the words of the server or of the device.
+        /// The reason it failed, in the words of the server or of the device.
         fileprivate(set) var failure: String?
         fileprivate var attempts = 0
 
@@ -34,9 +34,9 @@ struct DeviceRoster: Sendable {
         fileprivate(set) var rule: Emulator.DeviceRule
         /// Oldest first.
         fileprivate(set) var tasks: [Task] = []
-        /// Why the device could not look what there is to decide; `nil` when it could.
+        /// The reason the device could not look what there is to decide; `nil` when it could.
         fileprivate(set) var failure: String?
-        /// When it next asks the server for operations.
+        /// The time when it next asks the server for operations.
         fileprivate var nextLook: Milliseconds?
         fileprivate var isBusy = false
         /// Counts the rules it has had: what one rule has decided, the next may decide again.

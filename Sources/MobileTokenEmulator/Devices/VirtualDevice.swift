@@ -34,9 +34,9 @@ extension Emulator {
             public var isByHand: Bool
             /// Its state.
             public var state: State
-            /// When the device decides, or has decided.
+            /// The time at which the device decides, or has decided.
             public var due: Date
-            /// Why it failed, or failed the last time: what the server said, or that there was no response.
+            /// The reason it failed, or failed the last time: what the server said, or that there was no response.
             public var failure: String?
         }
 
@@ -54,9 +54,9 @@ extension Emulator {
         public var status: CloudClient.RegistrationStatus?
         /// The rule by which it decides.
         public var rule: DeviceRule
-        /// When it was made.
+        /// The time when it was made.
         public var created: Date
-        /// Why it could not look what there is to decide; `nil` when it could.
+        /// The reason it could not look what there is to decide; `nil` when it could.
         public var failure: String?
         /// The operations that it is to decide, and the last 100 that it has decided; oldest first.
         public var tasks: [Task]

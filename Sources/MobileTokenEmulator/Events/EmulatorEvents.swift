@@ -31,7 +31,7 @@ extension Emulator {
             case faults
             /// The templates of operations were changed.
             case templates
-            /// Which versions of the protocol are accepted was set.
+            /// The accepted versions of the protocol were set.
             case protocolRules = "protocol"
             /// All state was replaced, by a reset, an import or a restored snapshot.
             case reset

@@ -6,7 +6,7 @@ import ExactJSON
 /// The requests of the APIs are struck, never those of the control API. So are the callbacks that the server sends; their
 /// path is the whole address that they go to. Of several rules, the first that strikes is applied.
 public struct FaultRule: Sendable, Codable, Hashable {
-    /// Which requests are struck; those that fulfil all that is set.
+    /// The requests that are struck: those that fulfil all that is set.
     public struct Match: Sendable, Codable, Hashable {
         /// The method, such as `POST`.
         public var method: String?
@@ -41,7 +41,7 @@ public struct FaultRule: Sendable, Codable, Hashable {
 
     /// The effect on requests; effects combine.
     public struct Effect: Sendable, Codable, Hashable {
-        /// When a connection is reset.
+        /// The moment at which a connection is reset.
         public enum Reset: String, Sendable, Codable, CaseIterable {
             /// The request changes nothing.
             case before
@@ -116,7 +116,7 @@ public struct FaultRule: Sendable, Codable, Hashable {
 
     /// The name in the journal. Rules that share one are removed together.
     public var name: String?
-    /// Which requests are struck.
+    /// The requests that are struck.
     public var match: Match
     /// The effect on them.
     public var effect: Effect

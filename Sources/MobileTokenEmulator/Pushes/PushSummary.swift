@@ -22,7 +22,7 @@ extension Emulator {
         public var environment: String?
         /// The payload for the device, as JSON.
         public var payload: String
-        /// When it was made.
+        /// The time when it was made.
         public var created: Date
     }
 }

@@ -8,7 +8,7 @@ extension Emulator {
         public var id: UInt64
         /// The name that its maker gave it.
         public var name: String?
-        /// When it was made, by the server's clock.
+        /// The time when it was made, by the server's clock.
         public var created: Date
         /// The number of registrations and activations in it, removed ones included.
         public var activations: Int

@@ -45,7 +45,7 @@ extension EmulatorCore {
     }
 }
 
-/// Why a test has failed.
+/// The reason a test has failed.
 struct NewSpaceFailure: Described {
     var reason: String?
 

@@ -12,9 +12,9 @@ extension Emulator {
         public var url: String
         /// The address for its clients: what ``Emulator/baseURL`` is to a server.
         public var baseURL: String
-        /// When it was made, by the server's clock.
+        /// The time when it was made, by the server's clock.
         public var created: Date
-        /// Why the test that uses it has failed, once that is said.
+        /// The reason the test that uses it has failed, once that is said.
         public var failure: String?
     }
 }

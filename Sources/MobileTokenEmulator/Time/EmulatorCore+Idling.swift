@@ -19,7 +19,7 @@ extension Emulator {
         public var id: String
         /// The operation that the device decides, `nil` while it looks for some; or the address of the delivery.
         public var subject: String?
-        /// When it is due by the server's clock; `nil` for what is under way.
+        /// The time when it is due by the server's clock; `nil` for what is under way.
         public var due: Date?
 
         /// One line for a person.

@@ -97,7 +97,7 @@ enum DatabaseEpoch {
     /// An epoch, and no other one of its number: a failover that loses an epoch lets its number be given again.
     struct Identity: Sendable, Equatable {
         let number: Int64
-        /// When it began by the database's clock, in microseconds since 1970.
+        /// The time when it began by the database's clock, in microseconds since 1970.
         let begun: Int64
     }
 

@@ -19,7 +19,7 @@ public struct ActivationStatus: Sendable {
     public var isUpgradeOffered = false
     /// The facts beside the state; empty before version 4.
     public var flags: Flags = []
-    /// When a block that is temporary ends.
+    /// The time when a block that is temporary ends.
     public var blockedUntil: Date?
 
     package init(

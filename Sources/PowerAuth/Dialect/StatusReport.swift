@@ -15,7 +15,7 @@ struct StatusReport: Sendable {
     /// Indicates whether the server offers to upgrade the activation to a newer version.
     let isUpgradeOffered: Bool
     var flags: ActivationStatus.Flags = []
-    /// When a block that is temporary ends.
+    /// The time when a block that is temporary ends.
     var blockedUntil: Date?
 
     /// Reads the fields that every version has.

@@ -86,7 +86,7 @@ extension ServerEndpoint {
         .signThenEncrypt,
         .both
     )
-    /// Which factors open the vault depends on the key, and on how the server is set up.
+    /// The factors that open the vault depend on the key, and on how the server is set up.
     static let vaultUnlock = Self(
         .versions3And4("/vault/unlock"),
         .code(uriID: "/pa/vault/unlock", .twoOrMore),

@@ -79,7 +79,7 @@ struct ServerEndpoint: Sendable, Hashable {
         case encryptThenSign
     }
 
-    /// Which bodies stand in an envelope of JSON: requests in `requestObject`, responses in `responseObject`.
+    /// The bodies that stand in an envelope of JSON: requests in `requestObject`, responses in `responseObject`.
     struct Wrapping: Sendable, Hashable {
         let request: Bool
         let response: Bool

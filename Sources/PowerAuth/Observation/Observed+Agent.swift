@@ -7,7 +7,7 @@ extension Observed {
         public let phase: String
         /// Indicates whether it is not polled any more.
         public let isEnded: Bool
-        /// Why it ended or waits, where that is so.
+        /// The reason it ended or waits, where that is so.
         public let reason: MobileTokenError?
 
         package init(activationID: String, phase: String, isEnded: Bool, reason: MobileTokenError? = nil) {
@@ -31,7 +31,7 @@ extension Observed {
         /// The kind of event, in one word that metrics can count: `judged`, `left`, `decided`, `refused`, `retrying`, `unanswered`,
         /// `unknown`, `finishedElsewhere`, `gone`, `stopped` or `resumed`.
         public let kind: String
-        /// Why the operation was left, in a few words that metrics can count: the policy's own, `incomplete`, `policyFailed`,
+        /// The reason the operation was left, in a few words that metrics can count: the policy's own, `incomplete`, `policyFailed`,
         /// `policyTooSlow` or `notAuthorizable`. `nil` for other kinds.
         public let reason: String?
         /// The verdict, the reason or the error, on one line for people. Empty where there is nothing to add.

@@ -9,7 +9,7 @@ extension Observed {
         public let activationID: String
         /// The operation that is decided.
         public let operationID: String
-        /// Which way.
+        /// The direction of the decision.
         public let verdict: DecisionIntent.Verdict
         /// The factors that signed, as the protocol names them; `nil` when this process did not make the signature.
         public let factors: String?
@@ -71,7 +71,7 @@ extension Observed {
         public let kind: Kind
         /// The outcome, unless it is an intent.
         public let result: DecisionOutcome.Result?
-        /// Why nothing was written, where that is so.
+        /// The reason nothing was written, where that is so.
         public let error: MobileTokenError?
 
         package init(

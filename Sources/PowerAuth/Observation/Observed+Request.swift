@@ -32,7 +32,7 @@ extension Observed.Request {
         public let outcome: Outcome
         /// The HTTP status, or `nil` when there was no whole response.
         public let httpStatus: Int?
-        /// Why it did not succeed; `nil` when it did, or was canceled.
+        /// The reason it did not succeed; `nil` when it did, or was canceled.
         public let error: MobileTokenError?
         /// The time from sending to the whole response.
         public let duration: Duration
@@ -91,7 +91,7 @@ extension Observed {
 }
 
 extension Observed {
-    /// Why a request is sent once more.
+    /// The reason a request is sent once more.
     public enum RetryReason: String, Sendable, Hashable {
         /// The server had used counter values that the client had not; the client has moved forward.
         case counterMoved

@@ -12,7 +12,7 @@ package struct ActivationRecord: Sendable, Equatable {
     package let activationID: String
     /// The name the activation was created with.
     package internal(set) var name: String?
-    /// When the activation was made, by the local clock.
+    /// The time when the activation was made, by the local clock.
     package let createdAt: Date
 
     package let applicationKey: String

@@ -6,7 +6,7 @@ package struct SigningTurn: Sendable {
     /// The right as the store's driver gave it.
     let turn: Turn
 
-    /// When the right ends unless it is renewed, as it is known at this moment; `nil` for one that only its holder ends.
+    /// The time when the right ends unless it is renewed, as it is known at this moment; `nil` for one that only its holder ends.
     package var notAfter: ContinuousClock.Instant? { self.turn.notAfter() }
 
     /// The activation as it stands now.

@@ -2,7 +2,7 @@ public import PowerAuthCrypto
 import PowerAuthProtocol
 
 extension Activation {
-    /// Why the vault is opened. The server records it.
+    /// The reason the vault is opened. The server records it.
     public struct VaultUnlockReason: RawRepresentable, Hashable, Sendable {
         /// As sent to the server.
         public let rawValue: String

@@ -55,7 +55,7 @@ extension Version4 {
             .code(uriID: "/pa/auth/validate", types: Self.anyFactors),
             nil
         )
-        /// Which types are allowed depends on the key: see ``VaultKeyIdentifier/allowedTypes``.
+        /// The types that are allowed depend on the key: see ``VaultKeyIdentifier/allowedTypes``.
         package static let vaultUnlock = Self(
             "/vault/unlock",
             .code(uriID: "/pa/vault/unlock", types: Self.twoFactors),

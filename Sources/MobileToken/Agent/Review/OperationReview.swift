@@ -20,7 +20,7 @@ public struct OperationReview: Sendable, Hashable {
     public let activationID: String
     /// The data that would be signed, read; `nil` when it does not have the documented form, such as `A1*A100CZK*ICZ…`.
     public let signedData: OfflineOperation.SignedData?
-    /// Why the operation is not complete, in the order of its attributes; empty when it is.
+    /// The reason the operation is not complete, in the order of its attributes; empty when it is.
     public let doubts: [Doubt]
 
     /// Reviews an operation: before a person approves it, or in a unit test of a policy.

@@ -3,7 +3,7 @@ package import PowerAuth
 
 // Activations that nothing is decided with: their factors are wrong, or they have ended.
 extension AgentSupervision {
-    /// Why nothing is decided with these activations.
+    /// The reason nothing is decided with these activations.
     package var stopReasons: [String: MobileTokenError] {
         var reasons: [String: MobileTokenError] = [:]
         for (id, activation) in self.activations { reasons[id.string] = activation.stop?.reason }

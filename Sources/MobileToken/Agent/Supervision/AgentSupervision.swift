@@ -2,7 +2,7 @@ import Basics
 import Coordination
 package import PowerAuth
 
-/// Which operations an agent works on, in which order, and what follows from each result. It decides; ``ApprovalAgent`` asks
+/// The operations that an agent works on, in which order, and what follows from each result. It decides; ``ApprovalAgent`` asks
 /// the policy, signs, reads the clock and reports back.
 ///
 /// - Within an activation one operation after the other is worked on, the oldest first; across activations at most
@@ -198,7 +198,7 @@ extension AgentSupervision {
 // MARK: - Time
 
 extension AgentSupervision {
-    /// When to call ``wake(at:)`` next, at the latest; `nil` when nothing waits for a time.
+    /// The time to call ``wake(at:)`` next, at the latest; `nil` when nothing waits for a time.
     package mutating func nextWakeUp() -> Duration? {
         while let alarm = self.alarms.min, !self.isOf(alarm) { self.alarms.removeMin() }
         return self.alarms.min?.time

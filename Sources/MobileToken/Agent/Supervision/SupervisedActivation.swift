@@ -11,14 +11,14 @@ struct SupervisedActivation: Sendable {
     var isHeld = false
     /// Indicates whether another process decides for it, and finds out what became of decisions that were made here.
     var isReleased = false
-    /// Why nothing is decided until it is looked at again: its factors are wrong, or it has ended.
+    /// The reason nothing is decided until it is looked at again: its factors are wrong, or it has ended.
     var stop: Stop?
     /// Indicates whether it waits for its turn.
     var isInLine = false
 
     struct Stop: Sendable {
         let reason: MobileTokenError
-        /// When it is looked at again; `nil` while it is.
+        /// The time when it is looked at again; `nil` while it is.
         var nextLook: Duration?
     }
 

@@ -26,7 +26,7 @@ struct SupervisedOperation: Sendable {
     private(set) var review: OperationReview
     private(set) var step = Step.review
     private var phase = Phase.ready
-    /// When a policy that was asked is given up.
+    /// The time when a policy that was asked is given up.
     private(set) var deadline: Duration?
     /// A policy that was given up, and still runs.
     private(set) var abandonedPolicy: UInt64?
@@ -42,7 +42,7 @@ struct SupervisedOperation: Sendable {
     private struct UnansweredDecision {
         /// Until when it may still reach the server.
         let end: Duration
-        /// When the operation's time is over, at the latest.
+        /// The end of the operation's time, at the latest.
         let patience: Duration
         let error: MobileTokenError
         /// Indicates whether the store told of it, so that another process or a person may have made it.

@@ -14,7 +14,7 @@ extension OperationsFleet {
     }
 }
 
-/// Which of the processes that share a store polls which activations. Only the one that polls an activation decides on its
+/// The division of activations among the processes that share a store: each is polled by one. Only the one that polls an activation decides on its
 /// operations.
 ///
 /// ``SingleProcessMembership`` is the default; ``LocalProcessesMembership`` divides a store among the processes of one

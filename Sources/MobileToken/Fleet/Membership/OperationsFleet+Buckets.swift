@@ -21,7 +21,7 @@ extension OperationsFleet {
     }
 }
 
-/// Which buckets a process should take and give back. It decides; the membership locks and unlocks.
+/// The buckets that a process should take and give back. It decides; the membership locks and unlocks.
 package struct BucketShare: Sendable, Equatable {
     /// The number of buckets in all.
     package let count: Int

@@ -29,7 +29,7 @@ package struct ActivationCondition: Sendable {
     package static let openingWait = (first: Duration.seconds(1), longest: Duration.seconds(60))
 
     package private(set) var state = OperationsFleet.ActivationState(.starting)
-    /// When a poll last succeeded.
+    /// The time when a poll last succeeded.
     package private(set) var lastSuccess: Duration?
     package private(set) var isOpened = false
     /// The time between two questions while the activation is blocked.

@@ -209,7 +209,7 @@ package struct GuestRules: Sendable {
     }
 }
 
-/// When a refused token may be replaced, which takes a signed request: so often a second, and not at all for a while when
+/// The times at which a refused token may be replaced, which takes a signed request: so often a second, and not at all for a while when
 /// new ones are refused too.
 struct TokenRenewals: Sendable {
     /// So many new tokens refused in a row mean that the trouble is not the tokens'.

@@ -7,7 +7,7 @@ package struct RateWindow: Sendable {
     /// The number of events that there may be within ``length``.
     package let count: Int
     package let length: Duration
-    /// When the latest events were, the oldest at ``oldest`` once the ring is full.
+    /// The times of the latest events, the oldest at ``oldest`` once the ring is full.
     private var times: [Duration] = []
     private var oldest = 0
 
@@ -26,7 +26,7 @@ package struct RateWindow: Sendable {
         return Duration(secondsComponent: 0, attosecondsComponent: (second + count - 1) / count)
     }
 
-    /// When the next event may be.
+    /// The earliest time of the next event.
     package var next: Duration {
         self.times.count < self.count ? .zero : self.times[self.oldest] + self.length
     }

@@ -147,7 +147,7 @@ extension FleetStreams {
 }
 
 extension OperationList.Change.RemovalReason {
-    /// Why an operation is not listed any more, as far as the server's time tells.
+    /// The reason an operation is not listed any more, as far as the server's time tells.
     fileprivate init(of operation: UserOperation, at serverDate: Date) {
         self = operation.expires <= serverDate ? .expired : .disappeared
     }

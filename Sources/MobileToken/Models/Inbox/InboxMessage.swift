@@ -28,7 +28,7 @@ public struct InboxMessage: Sendable, Hashable, Identifiable {
     public let body: String?
     /// Indicates whether the message was read.
     public let isRead: Bool
-    /// When the message was written, in the server's time.
+    /// The time when the message was written, in the server's time.
     public let created: Date
 
     /// Creates a message.
@@ -60,7 +60,7 @@ extension InboxService {
         public let issues: [DecodingIssue]
         /// The number of further issues.
         public let omittedIssueCount: Int
-        /// Why the first message that is missing from ``messages`` could not be read.
+        /// The reason the first message that is missing from ``messages`` could not be read.
         package let firstUnreadable: DecodingIssue?
         /// The number of the server's messages that could not be read, and are missing from ``messages``.
         package var unreadableCount: Int { self.receivedCount - self.messages.count }

@@ -39,9 +39,9 @@ extension MobileTokenData {
         public struct Visit: Sendable, Hashable {
             /// The screen's identifier.
             public let screen: String
-            /// When it was shown, in the server's time.
+            /// The time when it was shown, in the server's time.
             public let opened: Date
-            /// When it was left, in the server's time; `nil` when the person was led elsewhere, or is still there.
+            /// The time when it was left, in the server's time; `nil` when the person was led elsewhere, or is still there.
             public fileprivate(set) var closed: Date?
             /// The person's action there.
             public fileprivate(set) var action: Action?

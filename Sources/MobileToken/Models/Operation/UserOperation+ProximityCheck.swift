@@ -25,7 +25,7 @@ extension UserOperation {
         public let totp: String
         /// The way by which the code reached this side.
         public let source: Source
-        /// When it did, by ``clock``. What is sent is always in the server's time.
+        /// The time at which it did, by ``clock``. What is sent is always in the server's time.
         public let received: Date
         /// The clock that ``received`` was read from. The local one is corrected when the decision is sent, by what is known then of
         /// the server's time.

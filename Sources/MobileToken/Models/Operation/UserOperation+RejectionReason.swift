@@ -1,5 +1,5 @@
 extension UserOperation {
-    /// Why an operation is rejected.
+    /// The reason an operation is rejected.
     ///
     /// Servers take other strings too: `UserOperation.RejectionReason("POSSIBLE_FRAUD")`.
     public struct RejectionReason: RawRepresentable, Sendable, Hashable, Codable, ExpressibleByStringLiteral {

@@ -23,9 +23,9 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     public var data: String { self.storage.data }
     /// The state of the operation in its life.
     public var status: UserOperation.Status { self.storage.status }
-    /// Why it is there.
+    /// The reason it is there.
     public var statusReason: String? { self.storage.statusReason }
-    /// When the operation began, in the server's time.
+    /// The time when the operation began, in the server's time.
     public var created: Date { self.storage.created }
     /// Until when it can be decided, in the server's time.
     public var expires: Date { self.storage.expires }

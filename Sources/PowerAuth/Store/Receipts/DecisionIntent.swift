@@ -12,7 +12,7 @@ package import PowerAuthProtocol
 /// `intent.verdict`.
 @dynamicMemberLookup
 public struct DecisionIntent: Sendable, Hashable {
-    /// Which way an operation is decided.
+    /// The way in which an operation is decided.
     public enum Verdict: String, Sendable, Hashable, CaseIterable {
         /// The operation is authorized.
         case approve
@@ -38,7 +38,7 @@ public struct DecisionIntent: Sendable, Hashable {
     public struct Facts: Sendable, Hashable {
         /// The activation that signs.
         public let activationID: String
-        /// Which attempt at this operation it is, from 1. The signatures of one attempt, such as before and after the counter
+        /// The number of the attempt at this operation, from 1. The signatures of one attempt, such as before and after the counter
         /// was brought in step, share the number.
         public let attempt: Int
         /// The verdict.
@@ -52,9 +52,9 @@ public struct DecisionIntent: Sendable, Hashable {
         public let factors: String
         /// The number of the membership under which this process may decide; `nil` where nobody else could.
         public internal(set) var fence: UInt64?
-        /// When it is signed, by the local clock. A receipt has whole milliseconds, here and below.
+        /// The time when it is signed, by the local clock. A receipt has whole milliseconds, here and below.
         public internal(set) var localDate: Date
-        /// When it is signed, by the server's clock; `nil` as long as only the local one is known.
+        /// The time when it is signed, by the server's clock; `nil` as long as only the local one is known.
         public internal(set) var serverDate: Date?
         /// The time after which the request cannot reach the server any more, by the local clock; `nil` before it is signed. A process
         /// that traces the decision waits until then, whatever its own time-outs are.

@@ -26,9 +26,9 @@ public struct DecisionOutcome: Sendable, Hashable {
 
     /// The end of the decision.
     public let result: Result
-    /// When that was known, by the local clock.
+    /// The time when that was known, by the local clock.
     public let localDate: Date
-    /// When that was known, by the server's clock; `nil` when only the local one is known.
+    /// The time when that was known, by the server's clock; `nil` when only the local one is known.
     public let serverDate: Date?
 
     /// Creates an outcome.

@@ -4,9 +4,9 @@ public import Foundation
 ///
 /// See ``MobileTokenClient/pauseDeciding(reason:)``.
 public struct DecisionPause: Sendable, Hashable {
-    /// When it began, by the local clock, in whole milliseconds.
+    /// The time when it began, by the local clock, in whole milliseconds.
     public let date: Date
-    /// Why, for people; may be empty.
+    /// The reason, for people; may be empty.
     public let reason: String
 
     /// Creates a pause, such as from what a store kept.

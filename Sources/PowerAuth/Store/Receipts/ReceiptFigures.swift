@@ -20,7 +20,7 @@ extension ActivationStore {
     public struct ReceiptFigures: Sendable, Hashable {
         /// The number of entries that were written since the last export, or at all when there was none.
         public let unexportedCount: Int
-        /// When an export ended last, whether it found anything or not, by the clock of the machine that exported; `nil` when there
+        /// The time when an export ended last, whether it found anything or not, by the clock of the machine that exported; `nil` when there
         /// was none.
         public let lastExport: Date?
         /// The room that receipts take. In SQLite that of the whole file, but for what is free in it.

@@ -3,7 +3,7 @@ package import ExactJSON
 package import Foundation
 import PowerAuthCrypto
 
-/// Why JSON is not a receipt: the member that is missing, or is not what it should be.
+/// The reason JSON is not a receipt: the member that is missing, or is not what it should be.
 package struct ReceiptFormatError: Error, Hashable, CustomStringConvertible {
     package let member: String
 

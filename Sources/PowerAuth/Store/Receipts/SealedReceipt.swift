@@ -11,7 +11,7 @@ package struct SealedReceipt: Sendable, Equatable {
     package let activationID: String
     /// The number of the counter's move that the signature used up.
     package let moves: UInt64
-    /// When it was decided, or what became of it was known, by the local clock.
+    /// The time when it was decided, or what became of it was known, by the local clock.
     package let date: Date
     /// The content, sealed.
     package let body: [UInt8]
