@@ -1,4 +1,5 @@
 import Foundation
+import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
@@ -7,6 +8,10 @@ import Testing
 /// Commands that follow from the descriptions of the control API: for devices, spaces, callbacks, messages, pushes.
 @Suite(.timeLimit(.minutes(4))) struct EndpointCommandTests {
     private func json(_ emulator: Emulator, _ words: String...) async throws -> JSONValue {
+        try await self.json(emulator, words)
+    }
+
+    private func json(_ emulator: Emulator, _ words: [String]) async throws -> JSONValue {
         let home = try TemporaryFolder()
         let program = try Program.start(
             ["emulator"] + words + ["--json"],
@@ -111,9 +116,11 @@ import Testing
             for isPaused in ["true", "false"] {
                 let pause = try await self.json(emulator, "callback", "pause", id, "--is-paused", isPaused)
                 #expect(pause == ["isPaused": .bool(isPaused == "true")])
+                let listed = try await self.json(emulator, "callback", "list")
+                #expect(listed["items"]?.array?.map { $0["isPaused"] } == [.bool(isPaused == "true")])
             }
             try await DriverCommandTests.drive(emulator, "callback", "remove", id)
-            #expect(try await self.json(emulator, "callback", "list") == ["callbacks": []])
+            #expect(try await self.json(emulator, "callback", "list") == ["items": []])
             try await DriverCommandTests.drive(emulator, "snapshot", "restore", "1")
             #expect(try await self.json(emulator, "callback", "show", id)["name"] == "bank")
 
@@ -132,6 +139,32 @@ import Testing
             #expect(emulator.spaces().count == 1)
             try await DriverCommandTests.drive(emulator, "space", "remove-all")
             #expect(emulator.spaces().isEmpty)
+        }
+    }
+
+    @Test func theProtocolIsSetAndAUserSignsIn() async throws {
+        try await withEmulator { emulator in
+            let client = try emulator.makeClient()
+            let authorization = try await client.oidc(providerID: "emulator")
+            let address = authorization.authorizeURL
+            let codes = try await self.json(
+                emulator,
+                "oidc",
+                "codes",
+                "--user-id",
+                "alice",
+                "--authorize-url",
+                address
+            )
+            let callback = try #require(codes["callback"]?.string)
+            _ = try await client.activate(oidc: authorization, callback: callback, password: "1234")
+            #expect(try await self.json(emulator, "protocol", "show")["minimumVersion"] == 3)
+            let words = ["--minimum-version", "4", "--allowed-suites", "EC_P384", "--documented-answers-only", "true"]
+            let rules = try await self.json(emulator, ["protocol", "set"] + words)
+            #expect(rules["minimumVersion"] == 4 && rules["allowedSuites"] == ["EC_P384"])
+            #expect(await emulator.protocolRules().minimumVersion == 4)
+            let shown = try await self.json(emulator, "protocol", "show")
+            #expect(shown == rules && shown["documentedAnswersOnly"] == true)
         }
     }
 

@@ -14,8 +14,8 @@ enum EndpointCommands {
     /// The first word of the commands, and the beginning of the paths of their calls.
     private static let groups = [
         ("activation", "/activations"), ("operation", "/operations"), ("device", "/devices"), ("space", "/spaces"),
-        ("snapshot", "/snapshots"), ("callback", "/cloud/callbacks"), ("callback", "/callbacks/{id}"),
-        ("delivery", "/deliveries"),
+        ("snapshot", "/snapshots"), ("callback", "/callbacks/{id}"), ("callback", "/callbacks"),
+        ("callback", "/cloud/callbacks"), ("delivery", "/deliveries"), ("protocol", "/protocol"), ("oidc", "/oidc"),
         ("message", "/messages"), ("message", "/cloud/inbox/messages"), ("message", "/cloud/messages"),
         ("push", "/pushes"),
     ]
@@ -58,17 +58,19 @@ private struct EndpointCommand: Sendable {
             // A call beside those of the cloud API for the same thing: by its method, it would have the verb of one of these.
             self.words = (group, String(name.prefix(while: \.isLowercase)))
         } else {
-            self.words = (group, Self.verb(route.method, isOfOne: !segments.isEmpty))
+            // There is one of what the group names, unless its name in the path is a plural.
+            let isOnly = route.path.utf8.last != UInt8(ascii: "s")
+            self.words = (group, Self.verb(route.method, isOfOne: !segments.isEmpty || isOnly, isOnly: isOnly))
         }
         let query = route.description.query.map { Parameter($0, isOfQuery: true, below: nil) }
         self.parameters = query + Parameter.all(in: route.description.request?.schema)
     }
 
-    private static func verb(_ method: String, isOfOne: Bool) -> String {
+    private static func verb(_ method: String, isOfOne: Bool, isOnly: Bool) -> String {
         switch method {
         case "GET": isOfOne ? "show" : "list"
         case "POST": "create"
-        case "PUT": "replace"
+        case "PUT": isOnly ? "set" : "replace"
         default: isOfOne ? "remove" : "remove-all"
         }
     }
