@@ -30,7 +30,7 @@ export function span(milliseconds) {
 
 function relative(date) {
   const past = serverNow() - date;
-  if (Math.abs(past) < 1500) return "now";
+  if (Math.abs(past) < 1500) return "just now";
   if (past > 86400000) return days.format(date);
   const whole = span(Math.max(1000, Math.floor(Math.abs(past) / 1000) * 1000)).replace(".0", "");
   return past < 0 ? `in ${whole}` : `${whole} ago`;
