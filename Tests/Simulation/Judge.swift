@@ -379,10 +379,7 @@ struct Judge {
                 Signature(activationID: $0.intent.activationID, move: $0.intent.moves)
             }
         )
-        // Two signatures may want the same end of one operation: which of them the bank followed, its counter does not tell.
-        let contested = Dictionary(grouping: receipts) { $0.intent.personalData?.operationID }.mapValues { receipts in
-            receipts.contains { [.accepted, .inferred].contains($0.outcome?.result) }
-        }
+        let ofOneOperation = Dictionary(grouping: receipts) { $0.intent.personalData?.operationID }
         for receipt in receipts {
             let signature = Signature(activationID: receipt.intent.activationID, move: receipt.intent.moves)
             let isWhole = self.isWhole(signature.activationID)
@@ -414,7 +411,16 @@ struct Judge {
             case .unknown:
                 // Until a later signature wipes out its trace, the bank's counter tells.
                 let isWiped = self.counters[signature.activationID] ?? 0 > signature.move
-                let isContested = contested[receipt.intent.personalData?.operationID] ?? false
+                // Two signatures may want an end of one operation: which of them the bank followed, its counter does not tell, nor does
+                // an operation that is said to be finished tell how.
+                let isContested = ofOneOperation[receipt.intent.personalData?.operationID, default: []].contains {
+                    other in
+                    switch other.outcome?.result {
+                    case .accepted, .inferred: true
+                    case .refused, .notFollowed: false
+                    case .unanswered, .followed, .unknown, nil: other.intent.verdict != receipt.intent.verdict
+                    }
+                }
                 if receipt.intent.isAutomatic, isWhole, !isWiped, !isContested, !lost.contains(signature.activationID) {
                     self.fail("what became of \(name) could have been found out")
                 }
