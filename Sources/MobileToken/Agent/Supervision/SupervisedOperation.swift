@@ -8,8 +8,8 @@ struct SupervisedOperation: Sendable {
     enum Step: Sendable {
         case review
         case send(ApprovalAgent.Verdict)
-        /// The answer to a decision was lost.
-        case resolve(OpenDecision)
+        /// To find out about a decision whose answer was lost.
+        case resolve(LostDecisions)
     }
 
     private enum Phase: Sendable {
@@ -38,29 +38,6 @@ struct SupervisedOperation: Sendable {
     private var hasChanged = false
     private var attempts = 0
     private var failures = 0
-    /// A decision whose answer was lost.
-    private struct UnansweredDecision {
-        /// Until when it may still reach the server.
-        let end: Duration
-        /// The end of the operation's time, at the latest.
-        let patience: Duration
-        let error: MobileTokenError
-        /// Indicates whether the store told of it, so that another process or a person may have made it.
-        var isAdopted = false
-        /// Indicates whether its fate was asked for, and the operation was pending.
-        var isTraced = false
-        /// Indicates whether it could not arrive any more when its fate was asked for last.
-        var isOver = false
-    }
-
-    private var unanswered: UnansweredDecision?
-    /// A decision that is found out about in the place of the one that is asked about now.
-    private var newer: (decision: OpenDecision, end: Duration)?
-    /// Decisions that were signed earlier and are open all the same, as when a database went back: each is found out about when there is
-    /// nothing more to learn of the one before.
-    private var others: [(decision: OpenDecision, end: Duration)] = []
-    /// The finding on such decisions that says most.
-    private var learned: (result: AgentSupervision.Resolution, decision: OpenDecision)?
     /// The place in the server's list, which begins with the newest.
     private var position: Int
 
@@ -76,37 +53,26 @@ struct SupervisedOperation: Sendable {
         let operation = UserOperation(id: intent.operationID, name: "", data: "")
         self.init(OperationReview(of: operation, activationID: intent.activationID), position: 0)
         self.isListed = false
-        self.findOut(about: decision, until: end)
+        self.adopt(decision, until: end)
     }
 
     /// Takes over a decision whose fate the store does not know: another process did not find it out, or the store has lost it.
     ///
-    /// Of two, the one that was signed earlier is found out about after the other. While the operation is worked on otherwise, nothing
-    /// is taken over.
+    /// While the operation is worked on otherwise, nothing is taken over.
     mutating func adopt(_ decision: OpenDecision, until end: Duration) {
-        guard case .resolve(let known) = self.step, !self.isSettled else {
-            if !self.isWorking { self.findOut(about: decision, until: end) }
+        let adopted = LostDecisions(adopting: decision, until: end, lifetime: self.operation.lifetime)
+        guard case .resolve(var lost) = self.step, !self.isSettled else {
+            if !self.isWorking { self.findOut(about: adopted) }
             return
         }
-        guard known.moves < decision.moves else {
-            let isKnown = ([known] + self.others.map(\.decision)).contains { $0.isSame(as: decision) }
-            if !isKnown { self.others.append((decision, end)) }
-            return
-        }
-        guard !self.isWorking else { return self.newer = (decision, end) }
-        self.findOut(about: decision, until: end)
+        let isNext = lost.add(adopted, isAsking: self.isWorking)
+        self.step = .resolve(lost)
+        if isNext { self.findOut(about: lost) }
     }
 
-    private mutating func findOut(about decision: OpenDecision, until end: Duration) {
-        let error = MobileTokenError(.connectionLost, "An earlier process ended before the response came")
-        self.unanswered = UnansweredDecision(
-            end: end,
-            patience: end + self.operation.lifetime,
-            error: error,
-            isAdopted: true
-        )
-        self.attempts = decision.intent.attempt
-        (self.step, self.phase) = (.resolve(decision), .ready)
+    private mutating func findOut(about lost: LostDecisions) {
+        self.attempts = max(self.attempts, lost.decision.intent.attempt)
+        (self.step, self.phase) = (.resolve(lost), .ready)
     }
 
     var operation: UserOperation { self.review.operation }
@@ -120,11 +86,13 @@ struct SupervisedOperation: Sendable {
     /// Indicates whether there is something to do, now or later.
     var isOpen: Bool { !self.isLeft && !self.isSettled }
     /// Indicates whether the fate of a decision must be known before another signature.
-    var holdsActivation: Bool { self.unanswered?.isTraced == false && !self.isSettled }
-    /// Indicates whether it is not known what became of a decision.
-    private var isLost: Bool { self.unanswered != nil && !self.isSettled }
+    var holdsActivation: Bool { self.lost?.isTraced == false }
     /// Indicates whether a decision is to be found out about now.
-    var isReadyToResolve: Bool { if case .resolve = self.step { self.isReady } else { false } }
+    var isReadyToResolve: Bool { self.lost != nil && self.isReady }
+    /// The decisions of which it is not known what became of them.
+    private var lost: LostDecisions? {
+        if case .resolve(let lost) = self.step, !self.isSettled { lost } else { nil }
+    }
     var waitsUntil: Duration? { if case .waiting(let time) = self.phase { time } else { nil } }
 
     /// The policy's work, while it is waited for.
@@ -145,7 +113,7 @@ struct SupervisedOperation: Sendable {
 
     /// Indicates whether the entry may go: it is not listed, and nothing is under way or to be found out.
     var isForgettable: Bool {
-        !self.isListed && !self.isWorking && self.abandonedPolicy == nil && !self.isLost && !self.isUnknown
+        !self.isListed && !self.isWorking && self.abandonedPolicy == nil && self.lost == nil && !self.isUnknown
     }
 
     /// Returns whether it comes before another one of the same activation.
@@ -166,7 +134,7 @@ struct SupervisedOperation: Sendable {
         guard operation != self.operation else { return }
         self.review = OperationReview(of: operation, activationID: self.review.activationID)
         self.hasChanged = true
-        guard !self.isWorking, !self.isSettled, !self.isLost else { return }
+        guard !self.isWorking, !self.isSettled, self.lost == nil else { return }
         self.reviewAnew()
     }
 
@@ -178,7 +146,7 @@ struct SupervisedOperation: Sendable {
         self.isListed = false
         if let job = self.reviewJob { return [.cancel(job)] }
         if self.isLeft { return [.unlisted(self.operation.id, activationID: self.review.activationID)] }
-        guard self.isOpen, !self.isWorking, !self.isLost else { return [] }
+        guard self.isOpen, !self.isWorking, self.lost == nil else { return [] }
         return [.report(self.event(of: self.review.activationID, .gone))]
     }
 
@@ -205,11 +173,10 @@ struct SupervisedOperation: Sendable {
         case .send(let verdict):
             self.attempts += 1
             return .send(job, self.review, verdict, attempt: self.attempts)
-        case .resolve(let decision):
-            let isOver = (self.unanswered?.end ?? now) <= now
-            self.unanswered?.isOver = isOver
-            let isLast = isOver && (self.unanswered?.patience ?? now) <= now
-            return .resolve(job, decision, isOver: isOver, isLast: isLast)
+        case .resolve(var lost):
+            let (isOver, isLast) = lost.ask(at: now)
+            self.step = .resolve(lost)
+            return .resolve(job, lost.decision, isOver: isOver, isLast: isLast)
         }
     }
 
@@ -277,9 +244,8 @@ struct SupervisedOperation: Sendable {
         _ error: MobileTokenError,
         until end: Duration
     ) -> ApprovalAgent.Event.Kind {
-        self.unanswered = UnansweredDecision(end: end, patience: end + self.operation.lifetime, error: error)
         self.phase = .ready
-        self.step = .resolve(decision)
+        self.step = .resolve(LostDecisions(decision, error, until: end, lifetime: self.operation.lifetime))
         return .unanswered(error)
     }
 
@@ -346,10 +312,6 @@ struct SupervisedOperation: Sendable {
         at now: Duration,
         random: Double
     ) -> ApprovalAgent.Event.Kind? {
-        if let newer = self.newer.take() {
-            self.findOut(about: newer.decision, until: newer.end)
-            return nil
-        }
         guard let result = self.conclusion(from: result) else { return nil }
         switch result {
         case .ours: return self.accepted(isInferred: true)
@@ -372,40 +334,29 @@ struct SupervisedOperation: Sendable {
 
     /// Returns what is known of all decisions on it that are open; `nil` when another one of them is to be found out about now.
     private mutating func conclusion(from result: AgentSupervision.Resolution) -> AgentSupervision.Resolution? {
-        guard case .resolve(let decision) = self.step, result.isLast(unanswered: self.unanswered?.isOver ?? true) else {
-            return result
-        }
-        if result.weight > self.learned?.result.weight ?? 0 { self.learned = (result, decision) }
-        if let next = self.others.popLast() {
-            let attempts = self.attempts
-            self.findOut(about: next.decision, until: next.end)
-            self.attempts = max(attempts, self.attempts)
-            return nil
-        }
-        guard let learned = self.learned.take() else { return result }
-        self.step = .resolve(learned.decision)
-        return learned.result
+        guard case .resolve(var lost) = self.step else { return result }
+        let conclusion = lost.conclusion(from: result)
+        if conclusion == nil { self.findOut(about: lost) } else { self.step = .resolve(lost) }
+        return conclusion
     }
 
     /// The decision came to nothing, unless it is still on its way: then its fate is asked for once more when it cannot be.
     /// Until then the activation goes on with others, one of whose signatures makes that one worthless.
     private mutating func decideAgain(at now: Duration, random: Double) -> ApprovalAgent.Event.Kind {
-        guard var unanswered, case .resolve(let decision) = self.step else { return .unknown }
-        guard unanswered.isOver else {
-            unanswered.isTraced = true
-            self.unanswered = unanswered
-            let end = max(unanswered.end, now)
-            self.phase = .waiting(until: end)
-            return .retrying(after: end - now, unanswered.error)
+        guard case .resolve(var lost) = self.step else { return .unknown }
+        guard lost.isOver else {
+            lost.trace()
+            let end = max(lost.end, now)
+            (self.step, self.phase) = (.resolve(lost), .waiting(until: end))
+            return .retrying(after: end - now, lost.error)
         }
-        self.unanswered = nil
         guard self.isListed, !self.isUnknown else {
             self.phase = .settled
             return self.isUnknown ? .unknown : .gone
         }
         // The decision of a person, or of a process with another policy, is no verdict of this one's.
-        self.step = unanswered.isAdopted ? .review : .send(.init(decision.intent))
-        let event = self.retry(unanswered.error, at: now, random: random)
+        self.step = lost.isAdopted ? .review : .send(.init(lost.decision.intent))
+        let event = self.retry(lost.error, at: now, random: random)
         if self.hasChanged { self.reviewAnew() }
         return event
     }
@@ -413,38 +364,10 @@ struct SupervisedOperation: Sendable {
     private var verdict: ApprovalAgent.Verdict {
         switch self.step {
         case .send(let verdict): verdict
-        case .resolve(let decision): .init(decision.intent)
+        case .resolve(let lost): .init(lost.decision.intent)
         case .review: .leave
         }
     }
-}
-
-extension AgentSupervision.Resolution {
-    /// Indicates how much it says of the operation.
-    fileprivate var weight: Int {
-        switch self {
-        case .failed: 0
-        case .pending: 1
-        case .unknown: 2
-        case .elsewhere: 3
-        case .ours: 4
-        }
-    }
-
-    /// Returns whether there is nothing more to learn of the decision.
-    ///
-    /// - Parameter isOver: `true` if the decision could not arrive any more when its fate was asked for.
-    fileprivate func isLast(unanswered isOver: Bool) -> Bool {
-        switch self {
-        case .failed: false
-        case .pending: isOver
-        case .unknown, .elsewhere, .ours: true
-        }
-    }
-}
-
-extension OpenDecision {
-    fileprivate func isSame(as other: Self) -> Bool { self.moves == other.moves && self.tag == other.tag }
 }
 
 extension UserOperation {
