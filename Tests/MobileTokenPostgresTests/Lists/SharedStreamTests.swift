@@ -87,6 +87,11 @@ struct SharedStreamTests {
         return ids
     }
 
+    /// Polls fall due as fast as a test can ask for them: hours of the nodes' time pass, and minutes of the server's on a busy machine.
+    private static func makeOperation(_ emulator: Emulator, _ user: String) async throws -> String {
+        try await emulator.cloud.createOperation("login", userID: user, lifetime: .seconds(31_536_000)).id
+    }
+
     @Test func everyNodeShowsWhatAnyNodePolls() async throws {
         try await withEmulator { emulator in
             try await withNodes { nodes in
@@ -96,15 +101,8 @@ struct SharedStreamTests {
                     node.start()
                     node.run { try await node.fleet.run() }
                 }
-                // Polls fall due as fast as the test can ask for them: hours of the nodes' time pass.
-                let operation = try await emulator.cloud.createOperation(
-                    "login",
-                    userID: Self.users[0],
-                    lifetime: .seconds(31_536_000)
-                ).id
-                for user in Self.users.dropFirst() {
-                    _ = try await emulator.cloud.createOperation("login", userID: user)
-                }
+                var operations: [String] = []
+                for user in Self.users { operations.append(try await Self.makeOperation(emulator, user)) }
                 await Self.poll([one, two]) {
                     [one, two].allSatisfy { $0.lists.value.values.count { $0.count == 1 } == ids.count }
                 }
@@ -112,7 +110,7 @@ struct SharedStreamTests {
                 // Each polls a share of its own, once both know of each other.
                 await until { await Set(one.fleet.activationIDs + two.fleet.activationIDs) == Set(ids) }
 
-                try await emulator.cloud.cancelOperation(operation)
+                try await emulator.cloud.cancelOperation(try #require(operations.first))
                 await Self.poll([one, two]) { [one, two].allSatisfy { $0.lists.value[ids[0]] == [] } }
                 for node in [one, two] { #expect(node.removals.value == [.disappeared]) }
                 for node in [one, two] { await node.stop() }
@@ -126,7 +124,7 @@ struct SharedStreamTests {
             try await withNodes { nodes in
                 let (one, two) = (try Node(emulator, nodes.node("one")), try Node(emulator, nodes.node("two")))
                 let ids = try await Self.makeActivations(emulator, one.client)
-                for user in Self.users { _ = try await emulator.cloud.createOperation("login", userID: user) }
+                for user in Self.users { _ = try await Self.makeOperation(emulator, user) }
                 one.start()
                 one.run { try await one.fleet.run() }
                 await one.poll { one.lists.value.count == ids.count }
@@ -159,7 +157,7 @@ struct SharedStreamTests {
                     }
                     await Self.poll([fast, slow]) { await node.fleet.health.counts[.active] ?? 0 > 0 }
                 }
-                for user in Self.users { _ = try await emulator.cloud.createOperation("login", userID: user) }
+                for user in Self.users { _ = try await Self.makeOperation(emulator, user) }
                 while await emulator.operations().contains(where: { $0.status == .pending }) {
                     for node in [fast, slow] { node.clock.advance(by: .seconds(1)) }
                     await Task.yield()
@@ -194,7 +192,7 @@ struct SharedStreamTests {
                 }
                 var operations: Set<String> = []
                 for user in Self.users {
-                    operations.insert(try await emulator.cloud.createOperation("login", userID: user).id)
+                    operations.insert(try await Self.makeOperation(emulator, user))
                 }
                 while asked.value.count < ids.count || [one, two].contains(where: { $0.lists.value.count < ids.count })
                 {
