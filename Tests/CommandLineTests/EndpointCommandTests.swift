@@ -119,6 +119,8 @@ import Testing
                 let listed = try await self.json(emulator, "callback", "list")
                 #expect(listed["items"]?.array?.map { $0["isPaused"] } == [.bool(isPaused == "true")])
             }
+            let help = try await DriverCommandTests.drive(emulator, "callback", "replace", "--help")
+            #expect(help.output.contains("Replace a callback"), "\(help.output)")
             try await DriverCommandTests.drive(emulator, "callback", "remove", id)
             #expect(try await self.json(emulator, "callback", "list") == ["items": []])
             try await DriverCommandTests.drive(emulator, "snapshot", "restore", "1")

@@ -59,7 +59,7 @@ private struct EndpointCommand: Sendable {
             self.words = (group, String(name.prefix(while: \.isLowercase)))
         } else {
             // There is one of what the group names, unless its name in the path is a plural.
-            let isOnly = route.path.utf8.last != UInt8(ascii: "s")
+            let isOnly = segments.isEmpty && route.path.utf8.last != UInt8(ascii: "s")
             self.words = (group, Self.verb(route.method, isOfOne: !segments.isEmpty || isOnly, isOnly: isOnly))
         }
         let query = route.description.query.map { Parameter($0, isOfQuery: true, below: nil) }
