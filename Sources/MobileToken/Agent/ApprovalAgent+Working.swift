@@ -189,7 +189,7 @@ extension ApprovalAgent {
 
     // MARK: Factors
 
-    /// Runs `body` with the factors to sign with, and once more with newly unlocked ones if those that were kept sign nothing any
+    /// Runs `body` with the factors to sign with, and once more with newly unlocked ones if these turn out to sign nothing any
     /// more, as after an upgrade by another process.
     @concurrent
     nonisolated func withFactors<Value: Sendable>(

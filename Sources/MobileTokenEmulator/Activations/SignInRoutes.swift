@@ -40,7 +40,7 @@ extension ControlAPI {
                 "POST",
                 "/oidc/codes",
                 named: "signIn",
-                "Signs a user in at an OpenID provider of the server, and tells where the browser would be led to.",
+                "Signs a user in at an OpenID provider of the server, in the place of a browser.",
                 takes: Call.body(SignIn.form),
                 gives: SignInCallback.form,
                 refuses: [404]
