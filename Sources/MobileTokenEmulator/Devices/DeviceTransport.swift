@@ -1,4 +1,6 @@
 import APIDescriptions
+import Basics
+import Coordination
 import EmulatorMessages
 import HTTPClientTransport
 import Synchronization
@@ -8,6 +10,8 @@ struct DeviceTransport: HTTPTransport {
     /// The address that the SDK wants. Nothing is ever sent there.
     static let baseURL = "http://localhost"
 
+    /// The clock of the longest that a request may take: what is delayed for an hour keeps no client waiting for an hour.
+    let clock: any Clock<Duration>
     /// Responds to a request; `nil` when there is no server any more.
     let respond: @Sendable (ReceivedRequest) async -> ServerResponse?
 
@@ -16,8 +20,16 @@ struct DeviceTransport: HTTPTransport {
         received.headers = request.headers.fields.map { ($0.name, $0.value) }
         received.body = request.body ?? []
         received.origin = Self.baseURL
-        guard let response = await self.respond(received), let body = await response.received() else {
-            throw HTTPTransportError(.connectionLost, detail: "the connection broke")
+        let clock = ServiceClock(self.clock)
+        let exchange = try await withDeadline(clock.now + (request.timeout ?? self.timeout).bounded, on: clock) {
+            [self, received] in
+            guard let response = await self.respond(received), let body = await response.received() else {
+                throw HTTPTransportError(.connectionLost, detail: "the connection broke")
+            }
+            return (response, body)
+        }
+        guard let (response, body) = exchange else {
+            throw HTTPTransportError(.timeout, detail: "the response took too long")
         }
         let headers = response.headers.map { HTTPHeaders.Field(name: $0.name, value: $0.value) }
         return HTTPResponse(status: response.status, headers: HTTPHeaders(headers), body: body)

@@ -86,7 +86,9 @@ extension EmulatorCore {
     /// Returns the surroundings of a device: this server, for as long as it is there, with its faults, its journal and its time.
     nonisolated func deviceSite(of caller: DeviceCaller) -> DeviceSite {
         DeviceSite(
-            transport: DeviceTransport { [weak self] in await self?.respond(to: $0, ofDevice: caller) },
+            transport: DeviceTransport(clock: self.clock) { [weak self] in
+                await self?.respond(to: $0, ofDevice: caller)
+            },
             clock: DeviceClock(
                 date: { [weak self] in self?.publishedTime.withLock { $0.now() } ?? Date() },
                 base: self.clock

@@ -1,4 +1,5 @@
 import EmulatorMessages
+import HTTPClientTransport
 import MobileTokenTesting
 import Testing
 
@@ -25,6 +26,20 @@ import Testing
         clock.advance(by: .seconds(3600))
         #expect(await response.status == 200)
         #expect(await core.journal(since: 0, limit: 1).entries.count == 1)
+    }
+
+    /// A virtual device gives up as other clients do; it would be at its first request for an hour, or for one second a byte.
+    @Test(arguments: [FaultRule.Effect(delay: 3600), .init(drip: 1)])
+    func aDeviceWaitsNoLongerThanOtherClients(effect: FaultRule.Effect) async throws {
+        let clock = ManualClock()
+        let core = try await Self.core(clock, effect)
+        let transport = core.deviceSite(of: DeviceCaller(name: "phone", epoch: core.devices.epoch)).transport
+        let sending = Task { try await transport.send(HTTPRequest(url: DeviceTransport.baseURL + "/pa/v3/status")) }
+        await clock.waitForSleepers(2)
+        clock.advance(by: .seconds(20))
+        await #expect(throws: HTTPTransportError(.timeout, detail: "the response took too long")) {
+            try await sending.value
+        }
     }
 
     @Test func whatExpiresIsLookedForOnceASecond() async throws {

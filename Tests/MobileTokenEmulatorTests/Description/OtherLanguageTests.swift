@@ -52,8 +52,6 @@ import Testing
                     "--checks",
                     "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance",
                     "--phases", "examples,coverage,fuzzing", "--max-examples", "4",
-                    // The whole document, and then again with other values, until the minute is over.
-                    "--max-time", "60",
                     // One after the other: while there are fault rules, other calls would meet them.
                     "--workers", "1",
                     // Has no end; the tests of the events read it.
