@@ -20,7 +20,7 @@ let approvalBenchmarks: [Benchmark] = [
             let devices = try await bank.devices(100)
             let factors = try await bank.unlocked(devices)
             var (rates, processorTimes): ([Double], [Double]) = ([], [])
-            for _ in 0..<(settings.isQuick ? 3 : 7) {
+            for _ in 0..<settings.rounds(quick: 3, thorough: 7) {
                 try await bank.offer(20, to: devices)
                 let lists = try await inParallelMap(devices) { try await $0.operations.operations() }
                 let (start, processorTime) = (ContinuousClock.now, Measurement.processorNanoseconds)

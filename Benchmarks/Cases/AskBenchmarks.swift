@@ -18,7 +18,7 @@ let askBenchmarks: [Benchmark] = [
             return try await withLedger { ledger in
                 try await withDesk(at: bank.emulator, ledger, shortestPoll: .zero) { desk in
                     var (rates, processorTimes): ([Double], [Double]) = ([], [])
-                    for round in 0..<(settings.isQuick ? 2 : 5) {
+                    for round in 0..<settings.rounds(quick: 2, thorough: 5) {
                         let (start, processorTime) = (ContinuousClock.now, Measurement.processorNanoseconds)
                         let acts = try await inParallelMap(Array(devices.indices)) { index in
                             try await ask(10, round, devices[index], factors[index], desk)

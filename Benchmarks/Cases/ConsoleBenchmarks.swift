@@ -16,8 +16,8 @@ let consoleBenchmarks: [Benchmark] = [
                 }
             }
             let rows = try await withBrowser(width: 1400, height: 900) { page in
-                let shown = try await timesToShow(count, settings.isQuick ? 3 : 9, page, emulator)
-                let seen = try await timesToDraw(settings.isQuick ? 5 : 21, page)
+                let shown = try await timesToShow(count, settings.rounds(quick: 3, thorough: 9), page, emulator)
+                let seen = try await timesToDraw(settings.rounds(quick: 5, thorough: 21), page)
                 guard page.complaints.isEmpty else {
                     throw ConsoleFailure(description: page.complaints.joined(separator: "\n"))
                 }

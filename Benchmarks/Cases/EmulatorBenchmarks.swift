@@ -17,7 +17,7 @@ let emulatorBenchmarks: [Benchmark] = [
             let factors = try await bank.unlocked(devices)
             var (rates, serverTimes, driverTimes): ([Double], [Double], [Double]) = ([], [], [])
             var (baseRates, baseTimes): ([Double], [Double]) = ([], [])
-            for _ in 0..<(settings.isQuick ? 3 : 7) {
+            for _ in 0..<settings.rounds(quick: 3, thorough: 7) {
                 try await bank.offer(20, to: devices)
                 let lists = try await inParallelMap(devices) { try await $0.operations.operations() }
                 // The operations approved before are gone from the server's lists, or there would be more.

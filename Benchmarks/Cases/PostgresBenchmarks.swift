@@ -100,7 +100,7 @@ private struct PostgresStage {
         for subject in subjects { try await subject.run(lanes * 10) }
         // As many as make a second.
         var count = Int(try bench.rate(clients: lanes, count: lanes * 50))
-        for _ in 0..<(settings.isQuick ? 3 : 7) {
+        for _ in 0..<settings.rounds(quick: 3, thorough: 7) {
             for (index, subject) in subjects.enumerated() {
                 // Long steps: at the end of each the lanes wait for the last of them, which those of `pgbench` do not.
                 let sample = try await subject.sample(lasting: .seconds(1), step: lanes * 50)

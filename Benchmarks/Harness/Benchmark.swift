@@ -53,6 +53,13 @@ struct Settings: Sendable {
 
     static let thorough = Self(samples: 9, sampleDuration: .milliseconds(500), isQuick: false)
     static let quick = Self(samples: 5, sampleDuration: .milliseconds(100), isQuick: true)
+    /// So little that it shows only which cases fail.
+    static let trial = Self(samples: 1, sampleDuration: .milliseconds(10), isQuick: true)
+
+    /// Returns how often a case with a measurement of its own repeats it.
+    func rounds(quick: Int, thorough: Int) -> Int {
+        self.isQuick ? min(self.samples, quick) : thorough
+    }
 }
 
 /// An operation and what it is compared with.

@@ -19,6 +19,7 @@ struct Options {
 
           --filter TEXT     only the cases whose name contains TEXT; may be given more than once
           --quick           five short samples instead of nine longer ones
+          --trial           one sample that is too short to tell anything: only to see which cases fail
           --json FILE       write every sample to FILE
           --plot FILE.svg   draw the cases
           --compare FILE    say what is worse than in an earlier --json FILE by more than its spread, and end with 3
@@ -35,7 +36,7 @@ struct Options {
     var jsonFile: String?
     var plotFile: String?
     var earlierFile: String?
-    var isQuick = false
+    var settings = Settings.thorough
     var isList = false
     var isHelp = false
 
@@ -51,7 +52,8 @@ struct Options {
             case "--json": self.jsonFile = try value(of: argument)
             case "--plot": self.plotFile = try value(of: argument)
             case "--compare": self.earlierFile = try value(of: argument)
-            case "--quick": self.isQuick = true
+            case "--quick": self.settings = .quick
+            case "--trial": self.settings = .trial
             case "--list": self.isList = true
             case "--help", "-h": self.isHelp = true
             default: throw Mistake.unknown(argument)

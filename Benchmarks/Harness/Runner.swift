@@ -17,7 +17,7 @@ struct Runner {
         let earlier = try self.options.earlierFile.map { file in
             do { return try JSONReport(file: file) } catch { throw Options.Mistake.noReport(file: file) }
         }
-        let settings: Settings = self.options.isQuick ? .quick : .thorough
+        let settings = self.options.settings
         let machine = Machine.current
         print(machine)
         var rows: [Row] = []
@@ -31,7 +31,7 @@ struct Runner {
         }
         guard !rows.isEmpty || !failures.isEmpty else { throw NothingToMeasure() }
         print(Table(rows: rows).text)
-        let report = JSONReport(rows: rows, machine: machine, isQuick: self.options.isQuick)
+        let report = JSONReport(rows: rows, machine: machine, isQuick: settings.isQuick)
         if let file = self.options.jsonFile {
             try report.data.write(to: URL(fileURLWithPath: file))
         }

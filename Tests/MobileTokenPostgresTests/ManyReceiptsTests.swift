@@ -69,25 +69,26 @@ struct ManyReceiptsTests {
     }
 
     /// Receipts that nobody has read for hours: no step numbers more of them than any other does.
-    @Test func halfAMillionThatNobodyReadAreNumbered() async throws {
+    @Test func aHundredThousandThatNobodyReadAreNumbered() async throws {
         try await withNodes { nodes in
             let store = nodes.node("one")
             try await store.open()
             let database = try nodes.connect()
-            let count: Int64 = 500_000
-            for start in stride(from: 1, to: count, by: 20_000) {
+            let count: Int64 = 100_000
+            // Few at a time, for a server that other tests keep busy.
+            for start in stride(from: 1, to: count, by: 5_000) {
                 try database.run(
                     """
                     INSERT INTO receipt (activation_id, moves, tag, date, weight, sealing_key, body)
-                    SELECT 'a', number, number, number, 5, 1, '\\x00' FROM generate_series($1::int8, $1 + 19999) AS number
+                    SELECT 'a', number, number, number, 5, 1, '\\x00' FROM generate_series($1::int8, $1 + 4999) AS number
                     """,
                     [.integer(start)]
                 )
             }
-            #expect(try await store.receiptFigures().unexportedCount == 500_000)
+            #expect(try await store.receiptFigures().unexportedCount == 100_000)
             let end = try await store.receiptEntries(after: UInt64(count) - 10, limit: 100)
-            #expect(end.map(\.number) == Array(499_991...500_000))
-            #expect(try await store.receiptFigures().unexportedCount == 500_000)
+            #expect(end.map(\.number) == Array(99_991...100_000))
+            #expect(try await store.receiptFigures().unexportedCount == 100_000)
             let largest = "SELECT max(count) FROM (SELECT count(*) FROM receipt GROUP BY xmin::text) AS steps"
             #expect(try Self.number(largest, database) == StoredReceipts.batch)
         }
