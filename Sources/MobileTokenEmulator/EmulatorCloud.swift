@@ -15,7 +15,7 @@ extension Emulator {
 extension EmulatorCore {
     /// The cloud API in the name of its user.
     nonisolated var cloud: CloudClient {
-        CloudClient(inProcess: DeviceTransport(clock: self.clock) { await self.respond(to: $0, from: .process) })
+        CloudClient(inProcess: DeviceTransport { await self.respond(to: $0, from: .process) })
     }
 
     /// Makes a call of the cloud API for another one, whose error its error becomes.

@@ -10,26 +10,33 @@ struct DeviceTransport: HTTPTransport {
     /// The address that the SDK wants. Nothing is ever sent there.
     static let baseURL = "http://localhost"
 
-    /// The clock of the longest that a request may take: what is delayed for an hour keeps no client waiting for an hour.
-    let clock: any Clock<Duration>
+    /// The clock of the longest that a request may take: what is delayed for an hour keeps no device waiting for an hour. `nil` for
+    /// callers that wait for as long as it takes.
+    let clock: (any Clock<Duration>)?
     /// Responds to a request; `nil` when there is no server any more.
     let respond: @Sendable (ReceivedRequest) async -> ServerResponse?
+
+    init(clock: (any Clock<Duration>)? = nil, respond: @escaping @Sendable (ReceivedRequest) async -> ServerResponse?) {
+        (self.clock, self.respond) = (clock, respond)
+    }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         var received = ReceivedRequest(method: request.method.rawValue, target: request.url)
         received.headers = request.headers.fields.map { ($0.name, $0.value) }
         received.body = request.body ?? []
         received.origin = Self.baseURL
-        let clock = ServiceClock(self.clock)
-        let exchange = try await withDeadline(clock.now + (request.timeout ?? self.timeout).bounded, on: clock) {
-            [self, received] in
-            guard let response = await self.respond(received), let body = await response.received() else {
-                throw HTTPTransportError(.connectionLost, detail: "the connection broke")
-            }
-            return (response, body)
+        guard let base = self.clock else { return try await self.response(to: received) }
+        let clock = ServiceClock(base)
+        let response = try await withDeadline(clock.now + (request.timeout ?? self.timeout).bounded, on: clock) {
+            [self, received] in try await self.response(to: received)
         }
-        guard let (response, body) = exchange else {
-            throw HTTPTransportError(.timeout, detail: "the response took too long")
+        guard let response else { throw HTTPTransportError(.timeout, detail: "the response took too long") }
+        return response
+    }
+
+    private func response(to request: ReceivedRequest) async throws -> HTTPResponse {
+        guard let response = await self.respond(request), let body = await response.received() else {
+            throw HTTPTransportError(.connectionLost, detail: "the connection broke")
         }
         let headers = response.headers.map { HTTPHeaders.Field(name: $0.name, value: $0.value) }
         return HTTPResponse(status: response.status, headers: HTTPHeaders(headers), body: body)

@@ -60,7 +60,7 @@ extension Scenario {
         at place: [Int]
     ) async throws(Refusal) -> DeviceSession {
         let site = DeviceSite(
-            transport: DeviceTransport(clock: clock) { trial.respond(to: $0) },
+            transport: DeviceTransport { trial.respond(to: $0) },
             clock: DeviceClock(date: { trial.content.state.time.now() }, base: clock)
         )
         do {
