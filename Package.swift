@@ -31,6 +31,7 @@ let package = Package(
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // Foundations: numbers, durations and strings from outside, which must neither trap nor deceive; JSON without loss.
         // No product has `Basics` and `Coordination`; they are public since the compiler inlines nothing else into other modules.
@@ -114,7 +115,7 @@ let package = Package(
             dependencies: [
                 "APIDescriptions", "CloudCalls", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "MobileToken",
                 "MobileTokenCloud", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
-                "HTTPClientTransport", "CQREncode", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
+                "HTTPClientTransport", "CQREncode", "CZlib", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ],
             resources: [.embedInCode("Console/Page")]
         ),

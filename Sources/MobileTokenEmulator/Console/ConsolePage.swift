@@ -3,31 +3,40 @@ import EmulatorMessages
 /// The console, `/console/`: a page that shows the server live. It and all it needs are part of the program.
 enum ConsolePage {
     private struct File {
-        var type: String
-        var content: [UInt8]
+        let type: String
+        let content: [UInt8]
+        /// The content in the gzip format.
+        let compressed: [UInt8]?
+
+        init(type: String, content: [UInt8], isCompressed: Bool = true) {
+            (self.type, self.content) = (type, content)
+            self.compressed = isCompressed ? Compression.gzipped(content) : nil
+        }
     }
 
     /// The page finds the rest relative to its folder; the folder's name is in the address that the client used.
     static let redirection = ServerResponse.redirection(to: "console/")
 
     /// The page that describes the APIs.
-    static func documentation(_ document: OpenAPIDocument) -> ServerResponse {
-        let html = DocumentationPage(document).html
-        return Self.response(File(type: "text/html; charset=utf-8", content: Array(html.utf8)))
+    static func documentation(_ document: OpenAPIDocument, for request: ReceivedRequest) -> ServerResponse {
+        let content = Array(DocumentationPage(document).html.utf8)
+        let type = "text/html; charset=utf-8"
+        return Self.response(to: request, File(type: type, content: content, isCompressed: request.acceptsGzip))
     }
 
     /// One of the files that the console is made of; the one without a name is the page.
-    static func file(named name: String) -> ServerResponse {
+    static func file(named name: String, for request: ReceivedRequest) -> ServerResponse {
         guard let file = Self.files[name] else {
             return .error(404, code: "ERROR_NOT_FOUND", message: "The console has no such file")
         }
-        var response = Self.response(file)
+        var response = Self.response(to: request, file)
         if name.isEmpty { response.headers.append(("Link", Self.preloads)) }
         return response
     }
 
-    private static func response(_ file: File) -> ServerResponse {
-        ServerResponse(
+    private static func response(to request: ReceivedRequest, _ file: File) -> ServerResponse {
+        let compressed = request.acceptsGzip ? file.compressed : nil
+        return ServerResponse(
             status: 200,
             headers: [
                 ("Content-Type", file.type),
@@ -42,8 +51,9 @@ enum ConsolePage {
                 ("X-Content-Type-Options", "nosniff"),
                 ("Referrer-Policy", "no-referrer"),
                 ("Cache-Control", "no-cache"),
-            ],
-            body: .bytes(file.content)
+                ("Vary", "Accept-Encoding"),
+            ] + (compressed == nil ? [] : [("Content-Encoding", "gzip")]),
+            body: .bytes(compressed ?? file.content)
         )
     }
 

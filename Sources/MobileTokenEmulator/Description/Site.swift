@@ -45,14 +45,14 @@ struct Site: Sendable {
         Route("/openapi.json", "Describes all of it, in OpenAPI 3.1.", gives: .json(.open())) { site, _ in
             .json(site.openAPI.json)
         },
-        Route("/docs", isGuarded: true, "Describes all of it, for people.", gives: Self.html) { site, _ in
-            ConsolePage.documentation(site.openAPI)
+        Route("/docs", isGuarded: true, "Describes all of it, for people.", gives: Self.html) { site, request in
+            ConsolePage.documentation(site.openAPI, for: request)
         },
         Route("/console", isGuarded: true, "Leads to the console.", status: 308, gives: .nothing) { _, _ in
             ConsolePage.redirection
         },
-        Route("/console/", isGuarded: true, "Shows the server live.", gives: Self.html) { _, _ in
-            ConsolePage.file(named: "")
+        Route("/console/", isGuarded: true, "Shows the server live.", gives: Self.html) { _, request in
+            ConsolePage.file(named: "", for: request)
         },
         Route(
             "/console/{file}",
@@ -62,7 +62,8 @@ struct Site: Sendable {
             refuses: [404]
         ) { _, request in
             ConsolePage.file(
-                named: request.path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? ""
+                named: request.path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? "",
+                for: request
             )
         },
     ])

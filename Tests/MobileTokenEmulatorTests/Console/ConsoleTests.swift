@@ -1,5 +1,6 @@
 import Foundation
 import MobileTokenTesting
+import TestSupport
 import Testing
 
 @testable import MobileTokenEmulator
@@ -17,13 +18,16 @@ import Testing
                 }
                 var names: Set = ["console.css", "phone.css", "console.js", "icon.svg"]
                 var unread = names
+                let gzip = ["Accept-Encoding: gzip, deflate, br"]
                 var sizes = ["the page": page.body.count]
+                var transferred = try await emulator.send("GET", prefix + "/console/", headers: gzip).body.count
                 while let name = unread.popFirst() {
                     let file = try await emulator.send("GET", "\(prefix)/console/\(name)")
                     #expect(file.status == 200)
                     // Each is one thing, and small.
                     #expect(!file.body.isEmpty && (file.body.count < 8_000 || name.hasSuffix(".css")), "\(name)")
                     sizes[name] = file.body.count
+                    transferred += try await emulator.send("GET", "\(prefix)/console/\(name)", headers: gzip).body.count
                     // Modules name the modules they need.
                     for needed in file.text.matches(of: /(?:from|import) "\.\/([\w.-]+)";/).map({ String($0.1) })
                     where names.insert(needed).inserted {
@@ -40,7 +44,32 @@ import Testing
                 let size = sizes.values.reduce(0, +)
                 let biggest = sizes.sorted { $0.value > $1.value }.prefix(8).map { "\($0.key) \($0.value)" }
                 #expect(size <= 181_700, "\(size) bytes; the biggest: \(biggest.joined(separator: ", "))")
+                #expect(transferred <= 80_000)
                 #expect(!page.text.contains("http://") && !page.text.contains("https://"))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("gzip, deflate, br, zstd", true), ("br , GZIP;q=0.5", true), ("identity", false), ("gzip;q=0.0, br", false),
+        ("xgzip", false), ("", false),
+    ])
+    func whoTakesItIsSentItCompressed(encodings: String, isCompressed: Bool) async throws {
+        try await withEmulator { emulator async throws in
+            for path in ["/console/", "/console/console.css", "/docs"] {
+                let plain = try await emulator.send("GET", path)
+                let file = try await emulator.send("GET", path, headers: ["Accept-Encoding: \(encodings)"])
+                #expect(file.headers["content-encoding"] == (isCompressed ? "gzip" : nil))
+                for response in [plain, file] { #expect(response.headers["vary"] == "Accept-Encoding") }
+                guard isCompressed else {
+                    #expect(file.body == plain.body)
+                    continue
+                }
+                #expect(file.body.count < plain.body.count / 2)
+                let folder = try TemporaryFolder()
+                try Data(file.body).write(to: URL(filePath: folder.file("page.gz")))
+                let unpacked = try await ChildProcess.run("gzip", ["-dc", folder.file("page.gz")])
+                #expect(unpacked.exitCode == 0 && unpacked.outputBytes == plain.body)
             }
         }
     }
