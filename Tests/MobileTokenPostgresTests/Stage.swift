@@ -12,8 +12,8 @@ import Testing
 /// A bank, its customers, and the nodes that approve for them.
 final class Stage: Sendable {
     static let password = "correct horse"
-    /// 300 unless told otherwise, such as `MOBILE_TOKEN_TROUBLE=2000`.
-    static let customerCount = ProcessInfo.processInfo.environment["MOBILE_TOKEN_TROUBLE"].flatMap { Int($0) } ?? 300
+    /// 100 unless told otherwise, such as `MOBILE_TOKEN_TROUBLE=2000`.
+    static let customerCount = ProcessInfo.processInfo.environment["MOBILE_TOKEN_TROUBLE"].flatMap { Int($0) } ?? 100
 
     let emulator: Emulator
     let store: ActivationStore
