@@ -39,6 +39,8 @@ let package = Package(
         .target(name: "ExactJSON", dependencies: ["Basics"]),
         // What tasks wait for: signals, semaphores, deadlines, broadcasts, work that is shared.
         .target(name: "Coordination", dependencies: ["Basics"]),
+        // The clock that tests move by hand.
+        .target(name: "TestClock", dependencies: ["Coordination"]),
         // SQLite made safe: a connection, its statements, its schema.
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
         // PostgreSQL made safe: a connection, its statements, a pool.
@@ -124,7 +126,7 @@ let package = Package(
             dependencies: [
                 "MobileToken", "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenEmulator", "EmulatorBackend",
                 "EmulatorHTTP", "EmulatorMessages",
-                "PowerAuth", "HTTPClientTransport", "Coordination", "ExactJSON",
+                "PowerAuth", "HTTPClientTransport", "TestClock", "Coordination", "ExactJSON",
             ]
         ),
 
@@ -261,7 +263,7 @@ let package = Package(
         .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
         // Runs the program.
         .testTarget(name: "SimulationTests", dependencies: ["TestSupport"], exclude: ["Cases"]),
-        .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "MobileTokenTesting", "TestSupport"]),
+        .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "TestClock", "TestSupport"]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "TestSupport"]),
         .testTarget(
             name: "PostgresDatabaseTests",

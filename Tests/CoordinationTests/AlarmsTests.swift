@@ -1,5 +1,5 @@
 import Coordination
-import MobileTokenTesting
+import TestClock
 import TestSupport
 import Testing
 
