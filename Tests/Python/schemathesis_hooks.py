@@ -14,7 +14,7 @@ def before_call(context, case, kwargs):
     wait = (case.query or {}).get("wait")
     if str(wait).isdecimal() and 0 < int(wait) <= 60:
         case.query["wait"] = 0
-    # Here something always goes on: a device that waits for a slow answer, or that would be told by the next call.
+    # Here something always goes on, such as a device that waits for a slow response.
     if case.path == "/_emulator/settle" and isinstance(case.body, dict):
         within = case.body.get("within", 5)
         if isinstance(within, (int, float)) and not isinstance(within, bool) and 0 < within <= 60:
