@@ -8,6 +8,8 @@ struct ScriptedEvidence: DecisionEvidenceSource {
     let states = Shared<[Result<ActivationState, MobileTokenError>]>([.success(.active)])
     /// The number of questions for the status.
     let questions = Shared(0)
+    /// Called before the open decisions are told.
+    let reading = Shared<@Sendable () async -> Void> {}
 
     let serverOrigin = "https://scripted"
     let clockSkew: Duration? = nil
@@ -34,7 +36,11 @@ struct ScriptedEvidence: DecisionEvidenceSource {
     }
 
     func fate(of decision: OpenDecision) async throws -> CounterEvidence { .unknown }
-    func openDecisions() async throws -> [OpenDecision] { [] }
+    func openDecisions() async throws -> [OpenDecision] {
+        await self.reading.value()
+        return []
+    }
+
     func timeLeft(of decision: OpenDecision) -> Duration { .zero }
     func isClaimed(otherThanBy decision: OpenDecision) async throws -> Bool { false }
     func isOpposed(_ decision: OpenDecision) async throws -> Bool { false }

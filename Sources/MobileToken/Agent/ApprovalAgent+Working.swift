@@ -137,7 +137,7 @@ extension ApprovalAgent {
 
     /// One alarm for everything that waits, set at once so that none of the past is left behind.
     func setAlarm() {
-        let unread = self.unread.lists.isEmpty ? nil : self.unread.time
+        let unread = self.unread.lists.isEmpty || self.unread.time == .longest ? nil : self.unread.time
         let next = [self.supervision.nextWakeUp(), self.factors.nextEnd, unread].compactMap { $0 }.min()
         guard next != self.alarm?.time else { return }
         if let alarm = self.alarm.take() { self.fleet.alarms.cancel(alarm.id) }

@@ -1,9 +1,11 @@
+import Coordination
 import Foundation
-import MobileToken
 import MobileTokenTesting
 import PowerAuth
 import Testing
 import TestSupport
+
+@testable import MobileToken
 
 /// An agent at a scripted activation and on a manual clock. What it does with a real server's counter is among the
 /// integration tests.
@@ -288,6 +290,32 @@ import TestSupport
         }
         #expect(error?.code == .invalidConfiguration)
         #expect(error?.message.hasPrefix("The activation gives no `evidence`") == true)
+    }
+
+    /// Once set, an alarm for the end of all time would be the next one whenever nothing else waits.
+    @Test func receiptsThatAreBeingReadSetNoAlarm() async throws {
+        let evidence = ScriptedEvidence()
+        let (isReading, mayGoOn) = (Shared(false), Shared(false))
+        evidence.reading.value = {
+            isReading.value = true
+            await until { mayGoOn.value }
+        }
+        let channel = ScriptedChannel(evidence: evidence)
+        var configuration = OperationsService.Configuration()
+        configuration.clock = self.clock
+        let operations = OperationsService(activation: channel, configuration: configuration)
+        let agent = try ApprovalAgent(operations: operations, factors: { Authentication.possession }) { _ in .leave }
+        try await self.run(agent) { _ in
+            await channel.nextRequest().answer(SampleAnswer.list([]))
+            await until { isReading.value }
+            await agent.pauseDeciding()  // looks at what waits for a time
+            await self.clock.waitForSleepers(1)
+            self.clock.advanceToNextDeadline()
+            let poll = await channel.nextRequest()
+            #expect(agent.fleet.alarms.deadlineCount == 0)
+            mayGoOn.value = true
+            poll.answer(SampleAnswer.list([]))
+        }
     }
 
     @Test func anAgentRunsOnce() async throws {
