@@ -123,10 +123,12 @@ struct ReceivedRequest: Equatable, Sendable {
     var requestLine: String { String(self.head.prefix { $0 != "\r\n" }) }
 
     func header(_ name: String) -> String? {
-        self.head.split(separator: "\r\n").dropFirst().lazy
-            .map { $0.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false) }
-            .first { $0[0].lowercased() == name.lowercased() }
-            .map { $0.count > 1 ? $0[1].trimmingCharacters(in: .whitespaces) : "" }
+        for line in self.head.split(separator: "\r\n").dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts[0].lowercased() == name.lowercased() else { continue }
+            return parts.count > 1 ? parts[1].trimmingCharacters(in: .whitespaces) : ""
+        }
+        return nil
     }
 }
 

@@ -144,7 +144,7 @@ import TestSupport
             hold.value = false
             try await group.waitForAll()
         }
-        #expect(fixture.server.state.value.accepted == (0..<20).map(String.init))
+        #expect(fixture.server.state.value.accepted == (0..<20).map { "\($0)" })
     }
 
     @Test func theObserverSeesTheDistanceAndTheRetry() async throws {
