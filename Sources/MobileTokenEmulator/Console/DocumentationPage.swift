@@ -121,8 +121,7 @@ struct DocumentationPage {
             lines.append("  -u developer:PASSWORD")
         }
         if let body = operation["requestBody"]?["content"]?["application/json"] {
-            let value = String(decoding: self.body(body).serialized(), as: UTF8.self)
-            lines += ["  -H 'Content-Type: application/json'", "  -d \(Self.quoted(value))"]
+            lines += ["  -H 'Content-Type: application/json'", "  -d \(Self.quoted(self.body(body).indented()))"]
         }
         return lines.joined(separator: " \\\n")
     }
