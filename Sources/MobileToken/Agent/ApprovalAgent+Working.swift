@@ -197,10 +197,23 @@ extension ApprovalAgent {
         _ body: (Authentication) async throws -> Value
     ) async throws -> Value {
         do {
+            return try await self.withFactorsOnce(of: channel, body)
+        } catch let error as MobileTokenError where error.showsOutdatedFactors {
+            return try await self.withFactorsOnce(of: channel, body)
+        }
+    }
+
+    /// Runs `body` with the factors to sign with, and keeps none that sign nothing any more.
+    @concurrent
+    private nonisolated func withFactorsOnce<Value: Sendable>(
+        of channel: any AuthenticatedChannel,
+        _ body: (Authentication) async throws -> Value
+    ) async throws -> Value {
+        do {
             return try await body(try await self.authentication(with: channel))
-        } catch let error as MobileTokenError where error.code == .factorOutdated && error.decision == nil {
+        } catch let error as MobileTokenError where error.showsOutdatedFactors {
             await self.dropFactors(of: channel.activationID)
-            return try await body(try await self.authentication(with: channel))
+            throw error
         }
     }
 
@@ -232,4 +245,9 @@ extension OperationsFleet.ActivationState {
     fileprivate var allowsDecisions: Bool {
         !self.phase.isWaiting && !self.phase.isEnded
     }
+}
+
+extension MobileTokenError {
+    /// Indicates whether nothing was sent, since the factors are of before a change.
+    fileprivate var showsOutdatedFactors: Bool { self.code == .factorOutdated && self.decision == nil }
 }

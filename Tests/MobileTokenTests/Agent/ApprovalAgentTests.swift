@@ -216,6 +216,7 @@ import TestSupport
             await self.expect(end, in: &events)
             #expect(self.decided.value == ["approve 1", "approve 1"])
             #expect(unlocked.value == 2)
+            #expect(await agent.keptFactorCount == (times == 1 ? 1 : 0))
         }
     }
 
