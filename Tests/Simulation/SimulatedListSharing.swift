@@ -7,6 +7,7 @@ final class SimulatedListSharing: ListSharingMembership {
     private struct State {
         var lists = SharedLists()
         var cursor = Database.ListCursor()
+        var receiver: ListReceiver?
     }
 
     private struct NoLease: Error {}
@@ -16,6 +17,7 @@ final class SimulatedListSharing: ListSharingMembership {
     private let clock: SimulatedClock
     private let state = Mutex(State())
     private let writeSignal = Signal()
+    private let turn = Signal(isRaised: true)
 
     init(_ driver: SimulatedDriver, clock: SimulatedClock) {
         self.membership = SimulatedMembership(driver, clock: clock)
@@ -28,7 +30,10 @@ final class SimulatedListSharing: ListSharingMembership {
     func holds(_ bucket: Int) -> Bool { self.membership.holds(bucket) }
 
     func run(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void) async throws {
-        try await self.membership.run(assign: assign)
+        try await self.membership.run { assignment in
+            await assign(assignment)
+            await self.writeKeptLists()
+        }
     }
 
     func recordPoll(_ listing: FleetListing) {
@@ -41,7 +46,9 @@ final class SimulatedListSharing: ListSharingMembership {
         self.state.withLock { state in
             state.lists.begin()
             state.cursor = Database.ListCursor()
+            state.receiver = receiver
         }
+        defer { self.state.withLock { $0.receiver = nil } }
         await withTaskGroup { group in
             group.addTask { await self.writeAll(receiver) }
             group.addTask { await self.readAll(receiver) }
@@ -67,7 +74,18 @@ final class SimulatedListSharing: ListSharingMembership {
         }
     }
 
+    private func writeKeptLists() async {
+        guard let receiver = self.state.withLock({ $0.receiver }) else { return }
+        do {
+            try await self.writePending(receiver)
+        } catch {
+            self.writeSignal.raise()
+        }
+    }
+
     private func writePending(_ receiver: ListReceiver) async throws {
+        guard await self.turn.wait() else { return }
+        defer { self.turn.raise() }
         while true {
             guard let lease = self.driver.reliableLease else { throw NoLease() }
             let listings = self.state.withLock { $0.lists.takePending(200) }

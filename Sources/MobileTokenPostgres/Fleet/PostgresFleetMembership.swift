@@ -124,6 +124,7 @@ public final class PostgresFleetMembership: FleetMembership {
             await assign(OperationsFleet.Assignment(buckets: share.owned, processCount: count))
             // Whoever takes over asks the server about every decision whose outcome is not written.
             await self.store.writeKeptOutcomes()
+            await self.exchange.writeKeptLists()
             try await self.driver.withConnection { try FleetTables.giveBack(surplus, as: lease, $0) }
         }
         let missing = share.missing(among: count)

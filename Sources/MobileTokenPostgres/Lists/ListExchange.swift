@@ -15,6 +15,8 @@ final class ListExchange: Sendable {
         var cursor = ListCursor()
         var transactionAge = TransactionAge()
         var oldestTransactionAge = Duration.zero
+        /// The one that follows, if there is one.
+        var receiver: ListReceiver?
     }
 
     /// Between two rounds of writing, and between two notifications.
@@ -32,6 +34,8 @@ final class ListExchange: Sendable {
     private let state = Mutex(State())
     /// Raised when there is something to be written.
     private let writeSignal = Signal()
+    /// Raised while nobody writes.
+    private let turn = Signal(isRaised: true)
 
     init(_ store: ActivationStore, _ driver: PostgresDriver, clock: ServiceClock) {
         self.store = store
@@ -55,7 +59,9 @@ final class ListExchange: Sendable {
         self.state.withLock { state in
             state.lists.begin()
             state.cursor = ListCursor()
+            state.receiver = receiver
         }
+        defer { self.state.withLock { $0.receiver = nil } }
         await withTaskGroup { group in
             group.addTask { await self.writeAll(receiver) }
             group.addTask { await self.readAll(receiver) }
@@ -74,9 +80,7 @@ final class ListExchange: Sendable {
     private func writeAll(_ receiver: ListReceiver) async {
         while !Task.isCancelled, await self.writeSignal.wait() {
             do {
-                if try await self.writePending(receiver), let notifications {
-                    try await self.driver.withConnection { try ListTable.notify(notifications.channel, $0) }
-                }
+                try await self.writePending(receiver)
                 await self.pause(Self.writingPause)
             } catch {
                 if let error = error as? MobileTokenError { await receiver.failed(error) }
@@ -86,13 +90,25 @@ final class ListExchange: Sendable {
         }
     }
 
-    /// - Returns: `true` when something was written.
-    private func writePending(_ receiver: ListReceiver) async throws -> Bool {
+    /// Writes what was polled so far, as far as the database lets it: once buckets are given back, their lists are refused, and this
+    /// node would show those of before.
+    func writeKeptLists() async {
+        guard let receiver = self.state.withLock({ $0.receiver }) else { return }
+        do {
+            try await self.writePending(receiver)
+        } catch {
+            self.writeSignal.raise()
+        }
+    }
+
+    private func writePending(_ receiver: ListReceiver) async throws {
+        guard await self.turn.wait() else { return }
+        defer { self.turn.raise() }
         var hasWritten = false
         while true {
             guard let lease = self.driver.node.reliableLease else { throw NoLease() }
             let listings = self.state.withLock { $0.lists.takePending(ListTable.pageSize) }
-            guard !listings.isEmpty else { return hasWritten }
+            if listings.isEmpty { break }
             do {
                 let (isWritten, shared) = try await self.write(listings, as: lease)
                 hasWritten = isWritten || hasWritten
@@ -102,6 +118,8 @@ final class ListExchange: Sendable {
                 throw error
             }
         }
+        guard hasWritten, let notifications else { return }
+        try await self.driver.withConnection { try ListTable.notify(notifications.channel, $0) }
     }
 
     /// - Returns: `true` if anything was written, and the lists that are shared by now.

@@ -28,10 +28,15 @@ struct ListExchangeTests {
             self.membership = try PostgresFleetMembership(store: store, clock: clock)
         }
 
-        /// Takes buckets, until it has them all.
-        func poll() async {
-            let task = Task { [membership] in _ = try? await membership.run { _ in } }
+        /// Takes part in the polls.
+        func join(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void = { _ in }) {
+            let task = Task { [membership] in _ = try? await membership.run(assign: assign) }
             self.tasks.update { $0.append(task) }
+        }
+
+        /// Takes buckets, until it has them all.
+        func poll(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void = { _ in }) async {
+            self.join(assign: assign)
             await until { (0..<64).allSatisfy { self.membership.holds($0) } }
         }
 
@@ -112,6 +117,37 @@ struct ListExchangeTests {
             two.follow()
             await until { two.shown.value.count == ids.count }
             #expect(two.shown.value.allSatisfy { $1 == ["of " + $0] })
+            for member in [one, two] { await member.stop() }
+        }
+    }
+
+    /// Or else they would be refused, and the node would show again what had left.
+    @Test func whatWaitsIsWrittenBeforeBucketsAreGivenBack() async throws {
+        let clock = ManualClock()
+        try await withNodes { nodes in
+            let (one, two) = (try Member(nodes.node("one"), clock: clock), try Member(nodes.node("two")))
+            let ids = (0..<64).map { "activation \($0)" }
+            try await Self.insert(ids, one.store)
+            let released = Shared<[String]?>(nil)
+            await one.poll { assignment in
+                guard !assignment.buckets.isEmpty, assignment.buckets.count < 64 else { return }
+                let lost = ids.filter { !assignment.buckets.contains(OperationsFleet.Buckets.bucket(of: $0)) }
+                released.value = lost
+                // After the first one the writer pauses, for as long as the clock stands still.
+                one.recordPoll(lost[0], ["1"])
+                _ = try? await until { try await !Self.versions(one.store).isEmpty }
+                for id in lost { one.recordPoll(id, ["1", "2"]) }
+            }
+            for member in [one, two] { member.follow() }
+            await until { one.membership.lastListing(of: ids[0]) != nil }
+            two.join()
+            while released.value == nil {
+                clock.advance(by: .seconds(1))
+                await Task.yield()
+            }
+            let lost = try #require(released.value)
+            await until { lost.allSatisfy { two.shown.value[$0] == ["1", "2"] } }
+            #expect(lost.allSatisfy { one.membership.lastListing(of: $0)?.operations.count == 2 })
             for member in [one, two] { await member.stop() }
         }
     }

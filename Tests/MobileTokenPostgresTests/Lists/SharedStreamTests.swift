@@ -77,6 +77,12 @@ struct SharedStreamTests {
         }
     }
 
+    /// Lets time pass for two nodes until each polls half of the buckets, in which any number of the activations may be, none and all
+    /// of them as well.
+    private static func poll(_ nodes: [Node], untilDivided store: ActivationStore) async throws {
+        try await self.poll(nodes) { try await store.nodes().map(\.bucketCount) == [32, 32] }
+    }
+
     private static func makeActivations(_ emulator: Emulator, _ client: MobileTokenClient) async throws -> [String] {
         var ids: [String] = []
         for user in self.users {
@@ -108,6 +114,7 @@ struct SharedStreamTests {
                 }
                 #expect(one.lists.value == two.lists.value)
                 // Each polls a share of its own, once both know of each other.
+                try await Self.poll([one, two], untilDivided: nodes.node())
                 await until { await Set(one.fleet.activationIDs + two.fleet.activationIDs) == Set(ids) }
 
                 try await emulator.cloud.cancelOperation(try #require(operations.first))
@@ -130,7 +137,7 @@ struct SharedStreamTests {
                 await one.poll { one.lists.value.count == ids.count }
                 two.start()
                 two.run { try await two.fleet.run() }
-                await Self.poll([one, two]) { await two.fleet.health.counts[.active] ?? 0 > 0 }
+                try await Self.poll([one, two], untilDivided: nodes.node())
                 await Self.poll([one, two]) { two.lists.value.count == ids.count }
                 await one.stop()
                 await two.poll { await two.fleet.health.counts == [.active: ids.count] }
@@ -155,8 +162,8 @@ struct SharedStreamTests {
                         ) { _ in .approve }
                         try await agent.run()
                     }
-                    await Self.poll([fast, slow]) { await node.fleet.health.counts[.active] ?? 0 > 0 }
                 }
+                try await Self.poll([fast, slow], untilDivided: nodes.node())
                 for user in Self.users { _ = try await Self.makeOperation(emulator, user) }
                 while await emulator.operations().contains(where: { $0.status == .pending }) {
                     for node in [fast, slow] { node.clock.advance(by: .seconds(1)) }
@@ -187,9 +194,7 @@ struct SharedStreamTests {
                         try await agent.run()
                     }
                 }
-                for node in [one, two] {
-                    await Self.poll([one, two]) { await node.fleet.health.counts[.active] ?? 0 > 0 }
-                }
+                try await Self.poll([one, two], untilDivided: nodes.node())
                 var operations: Set<String> = []
                 for user in Self.users {
                     operations.insert(try await Self.makeOperation(emulator, user))

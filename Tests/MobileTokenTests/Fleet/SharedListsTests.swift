@@ -118,6 +118,18 @@ struct SharedListsTests {
         #expect(self.read(Self.listing("1", [])) == false)
     }
 
+    /// A process that lets go of an activation goes on showing what it polled last, which others are about to see.
+    @Test mutating func whatWaitsToBeWrittenIsNewerThanWhatIsShared() {
+        _ = self.read(Self.listing("1", ["a"]))
+        _ = self.lists.finishedReading()
+        _ = self.lists.recordPoll(Self.listing("1", []))
+        #expect(self.lists.last("1") == nil)
+        let written = self.take()
+        #expect(self.lists.last("1") == nil)
+        _ = self.wrote(written, accepted: ["1"])
+        #expect(self.lists.last("1") == Self.listing("1", []))
+    }
+
     /// The process stood still before it knew that its list was written, has let go of the activation, and read the next list already.
     @Test mutating func whatAnotherProcessHasWrittenSinceStands() {
         _ = self.lists.finishedReading()

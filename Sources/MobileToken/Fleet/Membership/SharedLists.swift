@@ -31,11 +31,13 @@ package struct SharedLists: Sendable {
         (self.known, self.writing, self.unconfirmed, self.isComplete) = ([:], [:], nil, false)
     }
 
-    /// The list that is shared, an empty one where there is none; `nil` while that is not known.
+    /// The list that is shared, an empty one where there is none; `nil` while that is not known, and while this process has a newer one
+    /// that waits to be written.
     package func last(_ activationID: String) -> FleetListing? {
         let id = ExactString(activationID)
+        guard self.pending[id] == nil, self.writing[id] == nil else { return nil }
         if let known = self.known[id] { return known.listing }
-        guard self.isComplete, self.pending[id] == nil, self.writing[id] == nil else { return nil }
+        guard self.isComplete else { return nil }
         // The server's time is of no use to a list without operations.
         return FleetListing(activationID: activationID, operations: [], serverDate: .distantPast)
     }
@@ -115,7 +117,7 @@ package struct SharedLists: Sendable {
         let before = self.known[id]?.listing.operations ?? []
         self.learn(listing, version: version)
         return self.writing[id]?.operations != listing.operations
-            && (self.last(listing.activationID)?.operations ?? []) != before
+            && (self.known[id]?.listing.operations ?? []) != before
     }
 
     /// Everything will be read from the beginning. The database may be one that went back, and its versions with it.
