@@ -231,7 +231,7 @@ struct Database {
     /// The place up to which lists were read.
     struct ListCursor: Equatable {
         var version: Int64 = 0
-        fileprivate var epoch: Int64?
+        fileprivate var epoch: Epoch.Identity?
         fileprivate var breaks = 0
     }
 
@@ -253,13 +253,13 @@ struct Database {
     /// - Returns: The lists that have changed; `nil` when all are to be read anew, since the database is another one.
     func lists(after cursor: ListCursor) -> (lists: [(activationID: String, list: List)], end: ListCursor)? {
         let isNew = cursor.epoch == nil
-        guard isNew || cursor.epoch == self.epoch.number && cursor.breaks == self.server.breaks,
+        guard isNew || cursor.epoch == self.epoch.identity && cursor.breaks == self.server.breaks,
             cursor.version <= self.lastVersion
         else { return nil }
         let changed = self.lists.filter { $0.value.version > cursor.version }.sorted { $0.key < $1.key }
         return (
             changed.map { ($0.key, $0.value) },
-            ListCursor(version: self.lastVersion, epoch: self.epoch.number, breaks: self.server.breaks)
+            ListCursor(version: self.lastVersion, epoch: self.epoch.identity, breaks: self.server.breaks)
         )
     }
 

@@ -14,8 +14,8 @@ struct ListHorizon: Sendable, Equatable {
     let oldest: Int64
     /// The next one to begin.
     let next: Int64
-    /// The epoch of the database; see ``DatabaseEpoch``.
-    let incarnation: Int64
+    /// The epoch of the database.
+    let epoch: DatabaseEpoch.Identity
 }
 
 /// The place up to which the lists were read.
@@ -50,7 +50,7 @@ struct ListCursor: Sendable, Equatable {
     ///
     /// - Parameter isFull: `true` if the page is full, so that another one may follow.
     mutating func apply(_ places: [ListPlace], at now: ListHorizon, isFull: Bool) -> Step {
-        if let before = self.horizon ?? self.last, before.incarnation != now.incarnation || before.next > now.next {
+        if let before = self.horizon ?? self.last, before.epoch != now.epoch || before.next > now.next {
             self = ListCursor()
             return .startOver
         }

@@ -33,9 +33,8 @@ enum ListTable {
             [
                 PostgresStatement(
                     """
-                    SELECT pg_snapshot_xmin(now)::text::int8, pg_snapshot_xmax(now)::text::int8,
-                        (SELECT max(number) FROM incarnation)
-                    FROM pg_current_snapshot() AS now
+                    SELECT pg_snapshot_xmin(now)::text::int8, pg_snapshot_xmax(now)::text::int8, number, begun
+                    FROM pg_current_snapshot() AS now, (\(DatabaseEpoch.identity)) AS epoch
                     """
                 ),
                 PostgresStatement(
@@ -61,7 +60,7 @@ enum ListTable {
             horizon: ListHorizon(
                 oldest: try now.integer(0),
                 next: try now.integer(1),
-                incarnation: try now.integer(2)
+                epoch: DatabaseEpoch.Identity(number: try now.integer(2), begun: try now.integer(3))
             ),
             rows: try self.rows(results[1])
         )

@@ -110,6 +110,9 @@ enum DatabaseEpoch {
         "EXISTS (SELECT FROM incarnation WHERE number = \(number) AND \(self.begun) = \(begun))"
     }
 
+    /// The question for the identity of the epoch of now, as `number` and `begun`.
+    static let identity = "SELECT number, \(Self.begun) AS begun FROM incarnation ORDER BY number DESC LIMIT 1"
+
     private static let begun = "(extract(epoch FROM begun_at) * 1000000)::int8"
 
     /// The time in which no right may be given yet: nodes of the epoch before may still rely on theirs.

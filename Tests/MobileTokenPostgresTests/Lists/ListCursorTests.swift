@@ -10,8 +10,8 @@ struct ListCursorTests {
         ListPlace(slot: slot, version: version, transaction: transaction)
     }
 
-    private static func horizon(oldest: Int64, next: Int64, incarnation: Int64 = 1) -> ListHorizon {
-        ListHorizon(oldest: oldest, next: next, incarnation: incarnation)
+    private static func horizon(oldest: Int64, next: Int64, epoch: Int64 = 1, begun: Int64 = 0) -> ListHorizon {
+        ListHorizon(oldest: oldest, next: next, epoch: .init(number: epoch, begun: begun))
     }
 
     @Test mutating func aReadingBeginsAtTheOldestTransactionOfTheLastOne() {
@@ -43,9 +43,11 @@ struct ListCursorTests {
         #expect(self.cursor.start == .init(transaction: 50, slot: 0))
     }
 
-    @Test mutating func anotherLifeOfTheDatabaseIsReadFromTheBeginning() {
+    /// The second one has the number of an epoch that was lost.
+    @Test(arguments: [(2, 0), (1, 7)] as [(Int64, Int64)])
+    mutating func anotherEpochIsReadFromTheBeginning(number: Int64, begun: Int64) {
         _ = self.cursor.apply([Self.place(1, by: 55)], at: Self.horizon(oldest: 50, next: 60), isFull: false)
-        let other = Self.horizon(oldest: 80, next: 80, incarnation: 2)
+        let other = Self.horizon(oldest: 80, next: 80, epoch: number, begun: begun)
         #expect(self.cursor.apply([Self.place(2, by: 70)], at: other, isFull: false) == .startOver)
         #expect(self.cursor == ListCursor())
         #expect(self.cursor.apply([Self.place(1, by: 40)], at: other, isFull: false) == .finish)
@@ -67,7 +69,10 @@ struct TransactionAgeTests {
     private var age = TransactionAge()
 
     private mutating func record(_ oldest: Int64, _ next: Int64, at seconds: Int) -> Duration {
-        self.age.record(ListHorizon(oldest: oldest, next: next, incarnation: 1), at: .seconds(seconds))
+        self.age.record(
+            ListHorizon(oldest: oldest, next: next, epoch: .init(number: 1, begun: 0)),
+            at: .seconds(seconds)
+        )
     }
 
     @Test mutating func theAgeGrowsWhileTheOldestTransactionStays() {
