@@ -39,8 +39,9 @@ struct Judge {
     /// The moves of the counter of which signatures have left since the activation's row last went back: in any order, where the clock of
     /// the database was set under a node that had committed one.
     private var sentByAnybody: Set<Signature> = []
-    /// The decisions of which a signature has left.
-    private var sentIntents: Set<DecisionReceipt.Intent> = []
+    /// The decisions that the bank carried out: not always those of the same operation and counter, of which there are two where the
+    /// database lost one.
+    private var carriedOutIntents: Set<DecisionReceipt.Intent> = []
     /// The number of times that the row of an activation went back.
     private var returns: [String: Int] = [:]
     /// The last of one node and an activation: its marks outlive what the database forgets.
@@ -213,7 +214,6 @@ struct Judge {
                 self.fail("one signature was sent twice with other content")
             }
         }
-        if let intent = flight.commit?.intent, flight.decision != nil { self.sentIntents.insert(intent) }
         if let decision = flight.decision, flight.isAutomatic {
             // Of one whose intent the database has lost, whichever leaves first, nobody can know; the bank carries out one of them.
             let other = self.flights.values.first {
@@ -303,6 +303,7 @@ struct Judge {
         self.counters[id] = after
         guard case .accepted = reply.verdict, let decision = flight.decision else { return }
         self.decisions[Signature(activationID: id, move: after)] = decision
+        if let intent = flight.commit?.intent { self.carriedOutIntents.insert(intent) }
         self.check(decision, flight)
     }
 
@@ -399,9 +400,14 @@ struct Judge {
                 if isOf != true, result == .accepted || !self.hasLostReceipt(of: receipt, accounted) {
                     self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank knows nothing")
                 }
+                if isOf == true, isWhole, !self.carriedOutIntents.contains(receipt.intent) {
+                    self.fail("the receipt of \(name) is of another decision than the bank carried out")
+                }
             case .refused, .notFollowed:
                 // The bank's decision by this value may be another node's, whose receipt the database lost.
-                if isOf == true, isWhole || !accounted.contains(signature), self.sentIntents.contains(receipt.intent) {
+                if isOf == true, isWhole || !accounted.contains(signature),
+                    self.carriedOutIntents.contains(receipt.intent)
+                {
                     self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank did it")
                 }
             case .unanswered, .followed, nil:
