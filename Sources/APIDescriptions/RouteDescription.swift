@@ -123,12 +123,12 @@ extension Schema {
             .required(
                 "responseObject",
                 .open([
-                    .required("code", .string, "What went wrong, for a program."),
-                    .required("message", .string, "What went wrong, for a person."),
+                    .required("code", .string, "The error's code, for a program."),
+                    .required("message", .string, "The error in words, for a person."),
                     .optional(
                         "violations",
                         .list(of: .violation),
-                        "What is wrong with members, in calls of PowerAuth Cloud."
+                        "The members that are wrong, in calls of PowerAuth Cloud."
                     ),
                 ])
             ),
@@ -138,8 +138,8 @@ extension Schema {
     private static let violation = Self.object(
         "Violation",
         [
-            .required("fieldName", .string), .optional("invalidValue", .anything, "What was given."),
-            .required("hint", .string, "What is wrong with it."),
+            .required("fieldName", .string), .optional("invalidValue", .anything, "The value that was given."),
+            .required("hint", .string, "The rule that it breaks."),
         ]
     )
 

@@ -65,7 +65,7 @@ extension CloudAPI {
             "NewApplication",
             Self.init(id:roles:),
             .required("id", \.id, .word),
-            .optional("roles", \.roles, .list(of: .string), "What the bank wants to know it by.")
+            .optional("roles", \.roles, .list(of: .string), "The names by which the bank knows it.")
         ).tolerant
 
         package init(id: String, roles: [String]?) { (self.id, self.roles) = (id, roles) }
@@ -132,7 +132,7 @@ extension CloudAPI {
             "CloudUser",
             Self.init(name:password:),
             .required("username", \.name, .string),
-            .required("password", \.password, .string, "What this server made up.")
+            .required("password", \.password, .string, "The password that this server made up.")
         )
 
         package init(name: String, password: String) { (self.name, self.password) = (name, password) }
@@ -210,7 +210,7 @@ extension CloudAPI {
             Self.init(key:value:scope:),
             .required("key", \.key, .word),
             .required("value", \.value, .json(.anything), "Any JSON."),
-            .required("scope", \.scope, .cases(), "Who may read it.")
+            .required("scope", \.scope, .cases(), "The devices that may read it.")
         )
 
         package init(key: String, value: JSONValue, scope: Scope) {

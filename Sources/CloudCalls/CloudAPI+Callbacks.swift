@@ -108,14 +108,14 @@ extension CloudAPI {
             Self.init,
             .required("name", \.name, .word),
             .optional("appId", \.applicationID, .string, "The application; the server's own if left out."),
-            .required("type", \.type, CallbackKind.name, "Whether operations or activations are told of."),
-            .required("callbackUrl", \.url, .word, "Where to: an address of http or https."),
+            .required("type", \.type, CallbackKind.name, "The subject of its messages: operations or activations."),
+            .required("callbackUrl", \.url, .word, "The address that is called, of http or https."),
             .preset(
                 "attributes",
                 \.attributes,
                 .list(of: .string(oneOf: CallbackKind.allAttributes)),
                 or: [],
-                "What is told beside the type and the identifier; each type has its own."
+                "The members that a message has beside the type and the identifier; each type has its own."
             ),
             .optional("authentication", \.authentication, .described),
             .preset(
@@ -123,7 +123,7 @@ extension CloudAPI {
                 \.maximumAttempts,
                 .integer(1...100),
                 or: 1,
-                "How often one delivery is tried; once by default."
+                "The number of attempts at one delivery; 1 by default."
             )
         ).refusing { callback in
             guard let kind = CallbackKind(name: callback.type),
@@ -208,7 +208,7 @@ extension CloudAPI {
                 "OAuth2",
                 Self.init,
                 .enabled(\.isEnabled),
-                .required("tokenUri", \.tokenURL, .word, "Where access tokens are to be had."),
+                .required("tokenUri", \.tokenURL, .word, "The address that gives access tokens."),
                 .required("clientId", \.clientID, .word),
                 .required("clientSecret", \.clientSecret, .word),
                 .optional("scope", \.scope, .string)

@@ -65,7 +65,7 @@ extension CloudAPI {
         package static let fields = FieldTable(
             "OfflineCode",
             Self.init(code:nonce:registrationID:),
-            .required("otp", \.code, .word, "What the device shows."),
+            .required("otp", \.code, .word, "The code that the device shows."),
             .required("nonce", \.nonce, .word, "That of the QR code."),
             .required("registrationId", \.registrationID, .word)
         ).tolerant

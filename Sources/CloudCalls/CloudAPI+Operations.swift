@@ -45,7 +45,7 @@ extension CloudAPI {
         package static let fields = FieldTable(
             "Cancellation",
             Cancellation.init(reason:),
-            .optional("statusReason", \.reason, .string(upTo: 32), "Why the operation is canceled.")
+            .optional("statusReason", \.reason, .string(upTo: 32), "The reason it is canceled.")
         )
 
         package init(reason: String?) { self.reason = reason }
@@ -98,7 +98,7 @@ package struct NewCloudOperation: Described {
             "userId",
             \.userID,
             .word(upTo: 255),
-            "Who is to decide; without one, the first who claims the operation.",
+            "The user who is to decide; without one, the first who claims the operation.",
             example: "alice"
         ),
         .optional("appId", \.applicationID, .string, "The application; the server's own if left out."),
@@ -107,7 +107,7 @@ package struct NewCloudOperation: Described {
             "template",
             \.template,
             .string,
-            "What the operation is made from; see /_emulator/templates.",
+            "The template that the operation is made from; see /_emulator/templates.",
             example: "payment"
         ),
         .optional(
@@ -141,13 +141,13 @@ package struct NewCloudOperation: Described {
         .optional("proximityCheckEnabled", \.demandsProximityCheck, .boolean),
         .optional("flag", \.flag, .string, "Only activations with this flag see and decide it."),
         .optional("activationFlag", \.activationFlag, .string, "Another name of flag.").ours,
-        .optional("silent", \.isSilent, .boolean, "Whether nothing is pushed of it; not by default."),
+        .optional("silent", \.isSilent, .boolean, "Sends no push message about it; `false` by default."),
         .optional("externalId", \.externalID, .string),
         .optional(
             "callbackUrl",
             \.callbackURL,
             .string,
-            "Where to tell of this operation, beside the callbacks that there are."
+            "The address that is told of this operation, beside the callbacks that there are."
         ).ours
     ).stating(
         .excludes(["name", "data", "formData", "ui", "allowedSignatureType"], beside: "template"),
@@ -219,8 +219,13 @@ package struct CloudOperation: Described {
         .required("timestampExpires", \.expires, .timestamp),
         .optional("timestampFinalized", \.finalized, .timestamp).ours,
         .optional("proximityOtp", \.proximityCode, .string, "The one-time code of this moment."),
-        .optional("additionalData", \.additionalData, .json(.open()), "What the device sent with its decision.")
-            .ours
+        .optional(
+            "additionalData",
+            \.additionalData,
+            .json(.open()),
+            "The data that the device sent with its decision."
+        )
+        .ours
     )
 }
 

@@ -99,7 +99,7 @@ extension CloudAPI {
                 \.showsRemoved,
                 .boolean,
                 or: false,
-                "Whether to list removed ones too; not by default."
+                "Lists removed ones too; `false` by default."
             )
         )
     }
@@ -116,7 +116,7 @@ extension CloudAPI {
                 \.refusesOthersInProgress,
                 .boolean,
                 or: false,
-                "Whether to refuse while another registration of the user waits for its device or its commit; not by default."
+                "Refuses while another registration of the user waits for its device or its commit; `false` by default."
             )
         )
 
@@ -255,19 +255,19 @@ package struct NewCloudRegistration: Described {
     package static let fields = FieldTable(
         "NewRegistration",
         Self.init,
-        .required("userId", \.userID, .word(upTo: 255), "Whose device it will be."),
+        .required("userId", \.userID, .word(upTo: 255), "The user whose device it will be."),
         .optional("appId", \.applicationID, .string, "The application; the server's own if left out."),
         .optional("flags", \.flags, .list(of: .string)),
         .optional("otp", \.otp, .string, "A code that the user must know beside the activation code."),
         .optional("activationOtp", \.activationOTP, .string, "Another name of otp.").ours,
-        .optional("otpValidation", \.otpValidation, .cases(), "When the code is checked."),
+        .optional("otpValidation", \.otpValidation, .cases(), "The step in which the code is checked."),
         .optional("activationOtpValidation", \.activationOTPValidation, .cases(), "Another name of otpValidation.")
             .ours,
         .optional(
             "commitPhase",
             \.commitPhase,
             .cases(),
-            "Whether the server side commits the registration, or the exchange of keys does."
+            "The step that commits the registration: a call of the server side, or the exchange of keys."
         ),
         .optional("timestampRegistrationExpire", \.expires, .timestamp, "Until when the activation code can be used."),
         .optional(
@@ -335,9 +335,9 @@ package struct CloudRegistration: Described {
             "timestampLastUsed",
             \.lastUsed,
             .timestamp,
-            "When its keys were last used; at first, when it was created."
+            "The time of the last use of its keys; at first, of its creation."
         ),
-        .optional("activationCode", \.activationCode, .string, "What the user types in."),
+        .optional("activationCode", \.activationCode, .string, "The code that the user types in."),
         .optional("activationCodeSignature", \.activationCodeSignature, .base64),
         .optional("activationQrCodeData", \.activationQRCode, .string, "The content of the QR code, CODE#SIGNATURE."),
         .optional("timestampExpires", \.expires, .timestamp, "Until when the code can be used.").ours,
@@ -349,7 +349,7 @@ package struct CloudRegistration: Described {
         .optional("algorithm", \.algorithm, .string).ours,
         .optional("activationFingerprint", \.fingerprint, .string, "Eight digits that the device shows too."),
         .optional("blockedReason", \.blockedReason, .string),
-        .optional("timestampBlockExpire", \.blockExpires, .timestamp, "When a block ends by itself.").ours,
+        .optional("timestampBlockExpire", \.blockExpires, .timestamp, "The time at which a block ends by itself.").ours,
         .optional("push", \.push, .described).ours
     )
 

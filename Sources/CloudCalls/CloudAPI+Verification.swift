@@ -44,7 +44,7 @@ extension CloudAPI {
             "CodeToVerify",
             Self.init(method:uriID:header:body:query:),
             .required("method", \.method, .cases(), "That of the device's request."),
-            .required("uriId", \.uriID, .word, "What the bank and the device call the endpoint."),
+            .required("uriId", \.uriID, .word, "The name of the endpoint for the bank and the device."),
             .required("authHeader", \.header, .word, "The value of X-PowerAuth-Authorization."),
             .optional("requestBody", \.body, .base64, "The body, byte for byte; not of GET."),
             .optional("queryParams", \.query, .strings, "The query of GET.")

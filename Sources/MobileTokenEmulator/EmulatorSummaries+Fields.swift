@@ -59,7 +59,7 @@ extension Emulator.OperationSummary: Described {
         .optional("userID", \.userID, .string),
         .required("name", \.name, .string),
         .required("title", \.title, .string),
-        .optional("formData", \.formData, .json(.open()), "What the user is shown, in English."),
+        .optional("formData", \.formData, .json(.open()), "The texts that the user is shown, in English."),
         .required("data", \.data, .string),
         .required("status", \.status, .operationStatus),
         .optional("statusReason", \.statusReason, .string),
@@ -111,9 +111,9 @@ extension Emulator.DeliverySummary: Described {
         .required("state", \.state, .cases()),
         .required("attempts", \.attempts, .count),
         .optional("status", \.status, .count, "That of the last response.", unit: .status),
-        .optional("failure", \.failure, .string, "Why there was no response."),
+        .optional("failure", \.failure, .string, "The reason there was no response."),
         .required("created", \.created, .date),
-        .optional("due", \.due, .date, "When it is tried next.")
+        .optional("due", \.due, .date, "The time of the next attempt.")
     )
 }
 
@@ -128,7 +128,7 @@ extension Emulator.PushSummary: Described {
         .required("platform", \.platform, .string),
         .required("token", \.token, .string),
         .optional("environment", \.environment, .string),
-        .required("payload", \.payload, .string, "What the device gets, as JSON."),
+        .required("payload", \.payload, .string, "The content that the device gets, as JSON."),
         .required("created", \.created, .date)
     )
 }

@@ -185,7 +185,7 @@ extension Schema {
             .optional("operationType", .string), .optional("parameters", .open(), "By their names."),
             .optional("additionalData", .open()), .optional("activationFlag", .string),
             .optional("status", .oneOf(ServerOperation.Status.self), example: "APPROVED"),
-            .optional("data", .string, "What is signed."), .optional("failureCount", .count),
+            .optional("data", .string, "The data that is signed."), .optional("failureCount", .count),
             .optional("maxFailureCount", .count), .optional("signatureType", .strings, "The factors that are allowed."),
             .optional("externalId", .string), .optional("timestampCreated", .timestamp),
             .optional("timestampExpires", .timestamp), .optional("timestampFinalized", .timestamp),

@@ -15,7 +15,7 @@ package struct OperationPreview: Described {
         Self.init(language:languages:operation:),
         .required("language", \.language, .string),
         .required("languages", \.languages, .list(of: .string)),
-        .required("operation", \.operation, .json(.open()), "What a device gets.")
+        .required("operation", \.operation, .json(.open()), "The operation as a device gets it.")
     )
 }
 

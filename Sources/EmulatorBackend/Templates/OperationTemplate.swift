@@ -224,9 +224,9 @@ extension Schema {
     package static let template = Self.object(
         "OperationTemplate",
         [
-            .required("name", .word, "What a request asks for; one that is known is replaced."),
+            .required("name", .word, "The name that a request asks for; a template of that name is replaced."),
             .optional("operationType", .word, "The name that the device sees; that of the template if left out."),
-            .required("data", .word, "What is signed."),
+            .required("data", .word, "The data that is signed."),
             .required("allowedSignatureType", .allowedSignature),
             .optional(
                 "expiresIn",
@@ -236,11 +236,11 @@ extension Schema {
             ),
             .optional("maxFailureCount", .integer(1...255)), .optional("proximityCheck", .boolean),
             .optional("fraudWarning", .boolean),
-            .optional("parameters", .open(), "What ${name} stands for where a request leaves it out."),
+            .optional("parameters", .open(), "The values of ${name} where a request leaves it out."),
             .optional(
                 "texts",
                 .object([], others: .object([], others: .string)),
-                "What @{name} stands for, by language; en is needed."
+                "The texts of @{name}, by language; en is needed."
             ),
             .required(
                 "formData",
@@ -248,9 +248,9 @@ extension Schema {
                     .required("title", .word), .required("message", .word),
                     .optional("attributes", .list(of: .open([.required("type", .word)]))),
                 ]),
-                "What the user is shown."
+                "The attributes that the user is shown."
             ),
-            .optional("ui", .open(), "How it is shown."),
+            .optional("ui", .open(), "The way in which it is shown."),
         ]
     )
 }

@@ -27,7 +27,7 @@ struct ProtocolState: Described {
         .required("allowsRemovalByPossession", \.allowsRemovalByPossession, .boolean),
         .required("documentedAnswersOnly", \.documentedAnswersOnly, .boolean),
         .required("server", \.server, .cases(), "The release of real servers that it behaves as."),
-        .required("isStrict", \.isStrict, .boolean, "Whether it does so where another way would help more.")
+        .required("isStrict", \.isStrict, .boolean, "Behaves so even where another way would help more.")
     )
 }
 
@@ -66,14 +66,14 @@ struct ProtocolChange: Described {
             "allowsRemovalByPossession",
             \.allowsRemovalByPossession,
             .boolean,
-            "Whether a device goes with one factor.",
+            "Lets a device remove its activation with one factor.",
             example: true
         ),
         .optional(
             "documentedAnswersOnly",
             \.documentedAnswersOnly,
             .boolean,
-            "Whether the cloud API answers with what PowerAuth Cloud documents, and nothing else."
+            "Lets the cloud API answer with what PowerAuth Cloud documents, and nothing else."
         )
     )
 

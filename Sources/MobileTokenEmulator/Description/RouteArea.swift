@@ -27,7 +27,7 @@ struct RouteArea: Sendable {
             summary: "Time, faults, journal, state: what no real server has.",
             prefix: "/_emulator/"
         ),
-        Self(name: "Server", summary: "What the server says of itself.", prefix: "/"),
+        Self(name: "Server", summary: "The server's description of itself.", prefix: "/"),
     ]
 
     static func of(_ path: String) -> Self? { Self.all.first { path.utf8.starts(with: $0.prefix.utf8) } }

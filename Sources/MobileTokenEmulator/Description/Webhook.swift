@@ -61,7 +61,7 @@ extension Schema {
             .required("type", .oneOf(["PUSH"])), .required("activationId", .string), .required("userId", .string),
             .required("platform", .oneOf(PushDevice.platforms), example: "fcm"),
             .required("token", .string, "That of the device at the platform."), .optional("environment", .string),
-            .required("payload", .open([.optional("messageType", .string)]), "What the device would get."),
+            .required("payload", .open([.optional("messageType", .string)]), "The content that the device would get."),
         ]
     )
 }

@@ -112,7 +112,12 @@ extension Emulator.CarriedCode: Described {
     static let fields = FieldTable(
         "CarriedCode",
         Self.init(code:),
-        .required("otp", \.code, .string, "What the user types in: POST /v2/operations/{id}/offline/otp verifies it.")
+        .required(
+            "otp",
+            \.code,
+            .string,
+            "The code that the user types in: POST /v2/operations/{id}/offline/otp verifies it."
+        )
     )
 }
 

@@ -71,8 +71,8 @@ extension Emulator.VirtualDevice.Task: Described {
         .required("decision", \.decision, .decision()),
         .required("isByHand", \.isByHand, .boolean),
         .required("state", \.state, .cases()),
-        .required("due", \.due, .date, "When it decides, or has decided."),
-        .optional("failure", \.failure, .string, "What the server said, or that there was no response.")
+        .required("due", \.due, .date, "The time of its decision, in the future or the past."),
+        .optional("failure", \.failure, .string, "The server's refusal, or that there was no response.")
     )
 }
 
@@ -88,12 +88,12 @@ extension Emulator.VirtualDevice: Described {
         .optional("status", \.status, .activationStatus),
         .required("rule", \.rule, .described),
         .required("created", \.created, .date),
-        .optional("failure", \.failure, .string, "Why it could not look what there is to decide."),
+        .optional("failure", \.failure, .string, "The reason it could not look for operations to decide."),
         .required(
             "tasks",
             \.tasks,
             .list(of: .described),
-            "What it is to decide, and has decided; oldest first."
+            "The operations that it is to decide, and has decided; oldest first."
         )
     )
 }
@@ -214,7 +214,7 @@ extension Emulator.NewDevice: Described {
             "name",
             \.name,
             .word,
-            "What it calls itself, also in the journal; 255 bytes at most.",
+            "Its name, also in the journal; 255 bytes at most.",
             example: "Alice's phone"
         ),
         .preset("version", \.version, .cases(), or: .v3_3, "3.3 by default.", example: .v4_0),
@@ -225,7 +225,7 @@ extension Emulator.NewDevice: Described {
             \.rule,
             .described,
             or: Emulator.DeviceRule(),
-            "How it decides; by default it approves at once."
+            "Its rule for decisions; by default it approves at once."
         )
     ).stating(.either("userId", or: "activationCode"), .needs("provider", with: "userId"))
 

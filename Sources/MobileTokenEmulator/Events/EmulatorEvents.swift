@@ -65,7 +65,7 @@ extension Emulator.Event: Described {
         "Event",
         Self.init(number:kind:id:status:time:),
         .required("number", \.number, .count, "From 1.", unit: .number),
-        .required("kind", \.kind, .cases(), "What has changed.", example: .operation),
+        .required("kind", \.kind, .cases(), "The kind of what has changed.", example: .operation),
         .optional(
             "id",
             \.id,

@@ -140,7 +140,7 @@ extension FaultRule: Described {
         "FaultRule",
         FaultRule.init(name:match:effect:),
         .optional("name", \.name, .string(upTo: 1024), "The name in the journal.", example: "outage"),
-        .preset("match", \.match, .described, or: Match(), "Which requests are struck; all by default."),
+        .preset("match", \.match, .described, or: Match(), "The requests that it strikes; all by default."),
         .required("effect", \.effect, .described)
     )
 }

@@ -33,7 +33,7 @@ extension Emulator.JournalEntry: Described {
         ),
         .optional("code", \.code, .described, "The signature or the authentication code, if one was judged."),
         .optional("operationIDs", \.operationIDs, .list(of: .string), "The operations that it was about or listed."),
-        .optional("warnings", \.warnings, .list(of: .described), "What of it was ignored.")
+        .optional("warnings", \.warnings, .list(of: .described), "The parts of it that were ignored.")
     )
 }
 
@@ -51,7 +51,7 @@ extension Emulator.JournalEntry.Warning: Described {
         "RequestWarning",
         Self.init,
         .required("member", \.member, .string),
-        .optional("suggestion", \.suggestion, .string, "What may have been meant."),
+        .optional("suggestion", \.suggestion, .string, "A name that may have been meant."),
         .required("message", \.message, .string)
     )
 }
@@ -70,19 +70,19 @@ extension Emulator.JournalEntry.Code: Described {
             "stepsAhead",
             \.stepsAhead,
             .count,
-            "Where it was made, or where most components match.",
+            "The counter for which it was made, or for which most components match.",
             unit: .steps
         ),
         .optional(
             "stepsBehind",
             \.stepsBehind,
             .count,
-            "Where it was made, if that is behind the server's counter.",
+            "The counter for which it was made, if that is behind the server's.",
             unit: .steps
         ),
         .optional("keyName", \.keyName, .string),
         .optional("components", \.components, .list(of: .described)),
-        .optional("hint", \.hint, .string, "What it would be right for.")
+        .optional("hint", \.hint, .string, "The use that it would be right for.")
     )
 }
 

@@ -29,7 +29,7 @@ struct JournalBounds: Described {
             "The entries before the one of this number, newest first.",
             unit: .number
         ),
-        .preset("limit", \.limit, .integer(1...10_000), or: 1000, "How many entries at most; 1000 by default.")
+        .preset("limit", \.limit, .integer(1...10_000), or: 1000, "The most entries; 1000 by default.")
     ).refusing { bounds in
         guard bounds.before != nil, bounds.isFeed else { return nil }
         return .init(member: "before", hint: "is given beside 'since', 'run' or 'wait', which lead the other way")
@@ -52,7 +52,7 @@ struct JournalPage: Described {
         JournalPage.init(entries:last:run:),
         .required("entries", \.entries, .list(of: .described)),
         .required("last", \.last, .count, "The number of the newest entry, for the next `since`.", unit: .number),
-        .required("run", \.run, .string, "Which run of the server has numbered them.")
+        .required("run", \.run, .string, "The run of the server that has numbered them.")
     )
 }
 

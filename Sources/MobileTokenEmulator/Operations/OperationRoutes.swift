@@ -16,7 +16,7 @@ struct OperationWait: Described {
             "until",
             \.until,
             .cases(),
-            "What to wait for: final, the default, is any status but PENDING; changed, any other than at the beginning.",
+            "The status to wait for: final, the default, is any but PENDING; changed, any other than at the beginning.",
             example: .final
         )
     ).refusing { $0.until != nil && $0.wait == nil ? .init(member: "until", hint: "needs a 'wait'") : nil }

@@ -197,7 +197,7 @@ extension Schema {
     static let scenario = Self.object(
         "Scenario",
         [
-            .optional("clock", ClockChange.schema, "What the clock is set to before anything is made."),
+            .optional("clock", ClockChange.schema, "The time to which the clock is set before anything is made."),
             .optional("templates", .list(of: .template)),
             .optional("callbacks", .list(of: CloudAPI.NewCallback.schema)),
             .optional("registrations", .list(of: NewCloudRegistration.schema.strict)),

@@ -56,7 +56,7 @@ struct NewSnapshot: Described {
     static let fields = FieldTable(
         "NewSnapshot",
         NewSnapshot.init(name:),
-        .optional("name", \.name, .word, "What to call it in lists; 255 bytes at most.", example: "before the payment")
+        .optional("name", \.name, .word, "Its name in lists; 255 bytes at most.", example: "before the payment")
     )
 }
 

@@ -32,11 +32,11 @@ extension Emulator.SnapshotSummary: Described {
         .required("id", \.id, .count, unit: .number),
         .optional("name", \.name, .string),
         .required("created", \.created, .date),
-        .required("activations", \.activations, .count, "How many it holds, removed ones included."),
+        .required("activations", \.activations, .count, "The number of activations, removed ones included."),
         .required("operations", \.operations, .count),
         .required("messages", \.messages, .count),
-        .required("devices", \.devices, .count, "How many virtual devices it holds."),
-        .required("faults", \.faults, .count, "How many fault rules it holds."),
+        .required("devices", \.devices, .count, "The number of virtual devices."),
+        .required("faults", \.faults, .count, "The number of fault rules."),
         .required("deliveries", \.deliveries, .count)
     )
 

@@ -81,13 +81,13 @@ struct NewSpace: Described {
     static let fields = FieldTable(
         "NewSpace",
         NewSpace.init(name:seed:beginning:),
-        .optional("name", \.name, .word, "What to call it in lists; 255 bytes at most.", example: "checkout tests"),
+        .optional("name", \.name, .word, "Its name in lists; 255 bytes at most.", example: "checkout tests"),
         .optional("seed", \.seed, .count, "Fixes its identifiers, keys and nonces.", example: UInt64(1), unit: .seed),
         .optional(
             "from",
             \.beginning,
             .described,
-            "What it begins with, and what a reset goes back to; empty by default."
+            "Its content at the beginning and after a reset; empty by default."
         )
     )
 }

@@ -42,8 +42,8 @@ extension Emulator.SpaceSummary: Described {
         .required("id", \.id, .string),
         .optional("name", \.name, .string),
         .required("url", \.url, .string, "All that is described here is found below it, too."),
-        .required("baseURL", \.baseURL, .string, "What its clients are configured with."),
+        .required("baseURL", \.baseURL, .string, "The base URL that its clients are configured with."),
         .required("created", \.created, .date),
-        .optional("failure", \.failure, .string, "Why the test that uses it has failed, once that is said.")
+        .optional("failure", \.failure, .string, "The failure of the test that uses it, once that is said.")
     )
 }

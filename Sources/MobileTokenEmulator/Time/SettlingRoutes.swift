@@ -27,7 +27,12 @@ struct SettledServer: Described {
     static let fields = FieldTable(
         "SettledServer",
         SettledServer.init(later:),
-        .required("later", \.later, .list(of: .described), "What waits for a later time by the server's clock.")
+        .required(
+            "later",
+            \.later,
+            .list(of: .described),
+            "The work that waits for a later time by the server's clock."
+        )
     )
 }
 

@@ -23,7 +23,7 @@ import Testing
         static let fields = FieldTable(
             "Order",
             Order.init(userID:size:count:items:due:checked:),
-            .required("userId", \.userID, .word, "Who orders.", example: "alice"),
+            .required("userId", \.userID, .word, "The customer.", example: "alice"),
             .optional("size", \.size, .cases()),
             .preset("count", \.count, .integer(1...9), or: 1, example: 2, unit: .steps),
             .preset("items", \.items, .list(of: .described), or: []),
@@ -97,7 +97,7 @@ import Testing
         #expect(Order.schema.json == ["$ref": "#/components/schemas/Order"])
         #expect(
             properties?["userId"] == [
-                "type": "string", "minLength": 1, "description": "Who orders.", "examples": ["alice"],
+                "type": "string", "minLength": 1, "description": "The customer.", "examples": ["alice"],
             ]
         )
         #expect(properties?["count"]?["x-unit"] == "steps" && properties?["count"]?["type"] == ["integer", "null"])

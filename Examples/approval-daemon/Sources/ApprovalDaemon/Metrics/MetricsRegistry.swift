@@ -152,17 +152,18 @@ struct MetricFamily: Sendable {
 enum MetricCatalog {
     static let help = [
         "mobile_token_requests_total": "Requests to the bank, by path and outcome.",
-        "mobile_token_request_duration_seconds": "How long requests to the bank took, by path.",
+        "mobile_token_request_duration_seconds": "The time that requests to the bank took, by path.",
         "mobile_token_requests_retried_total": "Requests made once more with what was missing put right, by reason.",
         "mobile_token_signatures_total": "Signatures made, by factors.",
-        "mobile_token_counter_distance": "How far a signature's counter was ahead of the bank's; 1 when all is well.",
+        "mobile_token_counter_distance":
+            "The distance by which a signature's counter was ahead of the bank's; 1 when all is well.",
         "mobile_token_decisions_total": "Decisions that ended, by verdict and result.",
         "mobile_token_receipts_total": "Receipts, by kind; outcomeNotWritten needs a person.",
-        "mobile_token_poll_lag_seconds": "How much later than planned polls began.",
+        "mobile_token_poll_lag_seconds": "The delay of polls behind their plan.",
         "mobile_token_operations_listed_total": "Operations that appeared.",
         "mobile_token_activations_opened": "Activations opened, or found not to open.",
         "mobile_token_activations_assigned": "Activations that this process polls.",
-        "mobile_token_agent_events_total": "What the agent did, by kind.",
+        "mobile_token_agent_events_total": "The agent's events, by kind.",
         "mobile_token_operations_left_total": "Operations left to people, by reason.",
         "approval_daemon_activations": "Activations, by phase.",
         "approval_daemon_stopped_activations": "Activations that nothing is decided with, by reason.",
