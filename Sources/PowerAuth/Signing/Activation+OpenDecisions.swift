@@ -67,10 +67,10 @@ extension Activation {
         }
     }
 
-    /// Returns whether the store has a receipt of another signature that wanted the opposite, and whose fate is not known.
+    /// Returns whether the store has a receipt of another signature that wanted the opposite, and may have got it.
     package nonisolated func isOpposed(_ decision: OpenDecision) async throws -> Bool {
         try await self.hasOtherReceipt(ofOperationOf: decision) {
-            $0.intent.verdict != decision.intent.verdict && $0.outcome?.result.isOpen != false
+            $0.intent.verdict != decision.intent.verdict && $0.outcome?.result.decidedNothing != true
         }
     }
 

@@ -278,6 +278,9 @@ import WireFacts
         let first = try await sign(verdict)
         let second = try await sign(.approve)
         #expect(try await activation.isOpposed(second) == (verdict == .reject))
+        // It may have been carried out, although nobody will find out.
+        await activation.resolve(first, as: .unknown)
+        #expect(try await activation.isOpposed(second) == (verdict == .reject))
         await activation.resolve(first, as: .refused(code: "x", serverCode: nil))
         #expect(try await !activation.isOpposed(second))
         #expect(try await !activation.isClaimed(otherThanBy: second))

@@ -58,6 +58,14 @@ public struct DecisionOutcome: Sendable, Hashable {
 extension DecisionOutcome.Result {
     var isOpen: Bool { self.weight < Self.decidedWeight }
 
+    /// Indicates that the decision is known not to have been carried out.
+    var decidedNothing: Bool {
+        switch self {
+        case .refused, .notFollowed: true
+        case .accepted, .unanswered, .followed, .inferred, .unknown: false
+        }
+    }
+
     /// The weight that an outcome is of which nothing more is to be found out.
     package static let decidedWeight = 3
     /// The weight of an outcome that nothing replaces.
