@@ -20,7 +20,10 @@ extension Activation {
             status = try await self.fetchStatus().status
         }
         self.record(status)
-        guard status.state == .active, status.counter.result == .signatureRecommended else { return status }
+        // A confirmation that the server waits for lets it catch up as well, and is all that it takes.
+        guard status.state == .active, status.counter.result == .signatureRecommended,
+            status.flags.isDisjoint(with: [.awaitsConfirmation, .upgradeAwaitsConfirmation])
+        else { return status }
         return try await self.withSigningTurn { turn, caller in
             // Signatures made while this one waited for its turn may have done it already.
             let compared = try await self.fetchStatusBeforeSigning()

@@ -64,8 +64,7 @@ extension Activation {
     func letServerCatchUp(in turn: SigningTurn) async throws -> ComparedStatus? {
         let request = try SignedRequest(
             self.dialect.validation(for: .counterSynchronization),
-            keys: SigningKeys(dialect: self.dialect, type: .possession, keys: [self.dialect.possessionKey]),
-            isConfirming: true
+            keys: SigningKeys(dialect: self.dialect, type: .possession, keys: [self.dialect.possessionKey])
         )
         do {
             let response = try await self.attempt(request, try await request.body(), in: turn, settled: .notRequired)

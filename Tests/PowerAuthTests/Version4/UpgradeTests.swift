@@ -126,6 +126,45 @@ import WireFacts
         #expect(activation.version == .v4_0)
     }
 
+    /// Each confirmation that does not arrive moves the counter: after eleven of them the server would be asked to catch up by another
+    /// signature, which it refuses, and counts, until it has the confirmation.
+    @Test(.wireFact("17"), arguments: ["upgrade", "status"])
+    func aConfirmationThatWasLostOftenIsSentAllTheSame(by call: String) async throws {
+        let fixture = try Version4Fixture(version: .v3_3)
+        let activation = try await fixture.activateInVersion3()
+        fixture.server.setFate { $0.url.hasSuffix("/upgrade/confirm") ? .requestLost : .delivered }
+        for _ in 0..<12 {
+            let error = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
+            #expect(error == .noConnection)
+        }
+        fixture.server.setFate { _ in .delivered }
+        if call == "status" {
+            _ = try await activation.status()
+        } else {
+            try await activation.upgrade(password: Version4Fixture.password)
+        }
+        #expect(fixture.server.requestCount("/upgrade/confirm") == 13)
+        #expect(fixture.server.requestCount("/auth/validate") == 0)
+        try await activation.approve("a", with: Version4Fixture.twoFactors)
+        #expect(try await activation.status().failedAttempts == 0)
+    }
+
+    /// The same while something on the way refuses it, so that the upgrade goes on waiting.
+    @Test(.wireFact("17")) func nothingElseIsSignedWhileAConfirmationIsAwaited() async throws {
+        let fixture = try Version4Fixture(version: .v3_3)
+        let activation = try await fixture.activateInVersion3()
+        fixture.server.setFate { $0.url.hasSuffix("/upgrade/confirm") ? .answered(Self.refusal) : .delivered }
+        for _ in 0..<12 {
+            let error = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
+            #expect(error == .upgradeFailed)
+        }
+        #expect(try await activation.status().counter.result == .signatureRecommended)
+        #expect(fixture.server.requestCount("/auth/validate") == 0)
+        fixture.server.setFate { _ in .delivered }
+        try await activation.approve("a", with: Version4Fixture.twoFactors)
+        #expect(try await activation.status().failedAttempts == 0)
+    }
+
     private static let refusal = HTTPResponse(
         status: 400,
         body: Array(#"{"status":"ERROR","responseObject":{"code":"ERR_UPGRADE","message":"refused"}}"#.utf8)
