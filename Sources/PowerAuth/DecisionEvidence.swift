@@ -50,8 +50,8 @@ package protocol DecisionEvidenceSource: Sendable {
     func timeLeft(of decision: OpenDecision) -> Duration
     /// Returns whether another signature's receipt claims to have decided the operation of a decision.
     func isClaimed(otherThanBy decision: OpenDecision) async throws -> Bool
-    /// Returns whether another signature wanted the opposite of a decision, and its fate is not known.
-    func isOpposed(_ decision: OpenDecision) async throws -> Bool
+    /// Returns whether another signature may have decided the operation of a decision.
+    func isContested(_ decision: OpenDecision) async throws -> Bool
     /// Writes the outcome of a decision whose answer was lost.
     func resolve(_ decision: OpenDecision, as result: DecisionOutcome.Result) async
 }

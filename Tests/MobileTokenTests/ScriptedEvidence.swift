@@ -43,7 +43,7 @@ struct ScriptedEvidence: DecisionEvidenceSource {
 
     func timeLeft(of decision: OpenDecision) -> Duration { .zero }
     func isClaimed(otherThanBy decision: OpenDecision) async throws -> Bool { false }
-    func isOpposed(_ decision: OpenDecision) async throws -> Bool { false }
+    func isContested(_ decision: OpenDecision) async throws -> Bool { false }
 
     func resolve(_ decision: OpenDecision, as result: DecisionOutcome.Result) async {}
 }

@@ -417,14 +417,14 @@ struct Judge {
             case .unknown:
                 // Until a later signature wipes out its trace, the bank's counter tells.
                 let isWiped = self.counters[signature.activationID] ?? 0 > signature.move
-                // Two signatures may want an end of one operation: which of them the bank followed, its counter does not tell, nor does
-                // an operation that is said to be finished tell how.
+                // Two signatures may want an end of one operation: which of them decided it, the bank's counter does not tell, nor does
+                // an operation that is said to be finished.
                 let isContested = ofOneOperation[receipt.intent.personalData?.operationID, default: []].contains {
                     other in
                     switch other.outcome?.result {
                     case .accepted, .inferred: true
                     case .refused, .notFollowed: false
-                    case .unanswered, .followed, .unknown, nil: other.intent.verdict != receipt.intent.verdict
+                    case .unanswered, .followed, .unknown, nil: other.number != receipt.number
                     }
                 }
                 if receipt.intent.isAutomatic, isWhole, !isWiped, !isContested, !lost.contains(signature.activationID) {

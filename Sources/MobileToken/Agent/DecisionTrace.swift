@@ -93,7 +93,7 @@ struct DecisionTrace: Sendable {
         switch (end.code, self.decision.intent.verdict) {
         // Said of an approval and of a rejection alike.
         case (.operationAlreadyFinished, _):
-            return try await self.service.channel.evidence?.source.isOpposed(self.decision) == true ? .unknown : .ours
+            return try await self.service.channel.evidence?.source.isContested(self.decision) == true ? .unknown : .ours
         case (.operationAlreadyRejected, .reject): return .ours
         case (.operationAlreadyRejected, .approve), (.operationAlreadyCanceled, _), (.operationAlreadyFailed, _),
             (.detailExpired, _):

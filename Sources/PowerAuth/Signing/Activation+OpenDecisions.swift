@@ -67,11 +67,9 @@ extension Activation {
         }
     }
 
-    /// Returns whether the store has a receipt of another signature that wanted the opposite, and may have got it.
-    package nonisolated func isOpposed(_ decision: OpenDecision) async throws -> Bool {
-        try await self.hasOtherReceipt(ofOperationOf: decision) {
-            $0.intent.verdict != decision.intent.verdict && $0.outcome?.result.decidedNothing != true
-        }
+    /// Returns whether the store has a receipt of another signature that may have decided the operation of a decision.
+    package nonisolated func isContested(_ decision: OpenDecision) async throws -> Bool {
+        try await self.hasOtherReceipt(ofOperationOf: decision) { $0.outcome?.result.decidedNothing != true }
     }
 
     private nonisolated func hasOtherReceipt(

@@ -258,9 +258,10 @@ import WireFacts
         #expect(try await self.receipts(store) == ["a: open"])
     }
 
-    /// A person and an agent signed the opposite of each other, and the process of the first stands still.
+    /// A person and an agent signed, the same or the opposite of each other, and the process of the first stands still.
     @Test(.wireFact("4.3"), arguments: [DecisionIntent.Verdict.approve, .reject])
-    func whereTheOppositeIsOpenAFinishedOperationTellsNothing(verdict: DecisionIntent.Verdict) async throws {
+    func whereAnotherSignatureMayHaveDecidedAFinishedOperationTellsNothing(verdict: DecisionIntent.Verdict) async throws
+    {
         let store = ActivationStore.inMemory()
         let activation = try await Fixture(store: store).activate()
         let id = activation.activationID
@@ -277,12 +278,12 @@ import WireFacts
         }
         let first = try await sign(verdict)
         let second = try await sign(.approve)
-        #expect(try await activation.isOpposed(second) == (verdict == .reject))
+        #expect(try await activation.isContested(second))
         // It may have been carried out, although nobody will find out.
         await activation.resolve(first, as: .unknown)
-        #expect(try await activation.isOpposed(second) == (verdict == .reject))
+        #expect(try await activation.isContested(second))
         await activation.resolve(first, as: .refused(code: "x", serverCode: nil))
-        #expect(try await !activation.isOpposed(second))
+        #expect(try await !activation.isContested(second))
         #expect(try await !activation.isClaimed(otherThanBy: second))
         await activation.resolve(try await sign(.approve), as: .accepted)
         #expect(try await activation.isClaimed(otherThanBy: second))

@@ -15,7 +15,8 @@ public struct DecisionOutcome: Sendable, Hashable {
         /// received the request twice, and carried out the first copy. The intent stays open as after ``unanswered(code:)``.
         case followed
         /// The server followed the counter and the operation is finished: in all likelihood ours. Had the user decided the
-        /// operation on another phone in that moment, it would look the same.
+        /// operation on another phone in that moment, it would look the same. Where the store knows another signature that may have
+        /// decided it, nothing is inferred.
         case inferred
         /// The signature decided nothing: the server did not follow the counter, or the operation was found waiting all the same. It
         /// may be finished since, by another device or by the bank.
