@@ -15,7 +15,7 @@ final class ListExchange: Sendable {
         var cursor = ListCursor()
         var transactionAge = TransactionAge()
         var oldestTransactionAge = Duration.zero
-        /// The one that follows, if there is one.
+        /// The receiver of the caller that follows the lists now.
         var receiver: ListReceiver?
     }
 
@@ -34,7 +34,7 @@ final class ListExchange: Sendable {
     private let state = Mutex(State())
     /// Raised when there is something to be written.
     private let writeSignal = Signal()
-    /// Raised while nobody writes.
+    /// Taken while lists are written: two writers could give the database the older of two lists last.
     private let turn = Signal(isRaised: true)
 
     init(_ store: ActivationStore, _ driver: PostgresDriver, clock: ServiceClock) {

@@ -20,14 +20,11 @@ extension Activation {
             status = try await self.fetchStatus().status
         }
         self.record(status)
-        // A confirmation that the server waits for lets it catch up as well, and is all that it takes.
-        guard status.state == .active, status.counter.result == .signatureRecommended,
-            status.flags.isDisjoint(with: [.awaitsConfirmation, .upgradeAwaitsConfirmation])
-        else { return status }
+        guard status.asksForSignature else { return status }
         return try await self.withSigningTurn { turn, caller in
             // Signatures made while this one waited for its turn may have done it already.
             let compared = try await self.fetchStatusBeforeSigning()
-            guard compared.status.counter.result == .signatureRecommended else { return compared.status }
+            guard compared.status.asksForSignature else { return compared.status }
             try caller.checkIsWaiting()
             return try await self.letServerCatchUp(in: turn)?.status ?? compared.status
         }
@@ -145,5 +142,14 @@ extension MobileTokenError {
         case .unsupportedVersion, .notABlob: true
         default: self.isRefusal
         }
+    }
+}
+
+extension ActivationStatus {
+    /// Indicates that a signature should be made so that the server catches up. A confirmation that it waits for does that as well, and is
+    /// all that it takes.
+    fileprivate var asksForSignature: Bool {
+        self.state == .active && self.counter.result == .signatureRecommended
+            && self.flags.isDisjoint(with: [.awaitsConfirmation, .upgradeAwaitsConfirmation])
     }
 }

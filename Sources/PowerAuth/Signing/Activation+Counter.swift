@@ -64,7 +64,9 @@ extension Activation {
     func letServerCatchUp(in turn: SigningTurn) async throws -> ComparedStatus? {
         let request = try SignedRequest(
             self.dialect.validation(for: .counterSynchronization),
-            keys: SigningKeys(dialect: self.dialect, type: .possession, keys: [self.dialect.possessionKey])
+            keys: SigningKeys(dialect: self.dialect, type: .possession, keys: [self.dialect.possessionKey]),
+            // The store may not know yet that the server has a confirmation: the status has said that it waits for none.
+            isConfirming: true
         )
         do {
             let response = try await self.attempt(request, try await request.body(), in: turn, settled: .notRequired)
