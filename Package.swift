@@ -47,7 +47,9 @@ let package = Package(
         .target(name: "PostgresDatabase", dependencies: ["CPostgreSQL", "Coordination", "Basics"]),
 
         // The SDK, from the ground up.
-        .target(name: "PowerAuthCrypto", dependencies: ["COpenSSL"]),
+        // libcrypto, which must stay whole until the process has ended.
+        .target(name: "COpenSSLLifetime", dependencies: ["COpenSSL"]),
+        .target(name: "PowerAuthCrypto", dependencies: ["COpenSSL", "COpenSSLLifetime"]),
         .target(name: "PowerAuthProtocol", dependencies: ["PowerAuthCrypto", "Basics", "ExactJSON"]),
         .target(name: "HTTPClientTransport", dependencies: ["CCurl", "Basics"]),
         .target(
