@@ -49,7 +49,7 @@ struct Database {
         /// The properties that tell it from another one of its number.
         var identity: Identity { Identity(number: self.number, begun: self.begun) }
 
-        struct Identity: Equatable {
+        struct Identity: Hashable {
             let number: Int64
             let begun: Int64?
         }

@@ -37,6 +37,8 @@ struct Plan: Codable {
         case freeze(node: Int, at: Moment, seconds: Int)
         /// The next change that a node makes reaches the database after so many seconds, and the node stands still a second longer.
         case stall(node: Int, seconds: Int)
+        /// A standby that lacks the last second takes over as a node asks for its next lease, which reaches it after so many seconds.
+        case promoteAtLease(node: Int, seconds: Int)
         /// A standby that lacks the last second takes over, and a node stands still for so many seconds.
         case promote(node: Int, at: Moment, seconds: Int)
         /// The clock of the database jumps ahead by so many seconds, or back.
@@ -219,7 +221,10 @@ extension Plan {
         case 9: .block(device: device, seconds: 5 + draw.below(40))
         case 10: .decideByHand(device: device)
         case 11: .pause(seconds: 1 + draw.below(30))
-        case 12: .stall(node: node, seconds: 1 + draw.below(12))
+        case 12:
+            draw.happens(0.7)
+                ? .stall(node: node, seconds: 1 + draw.below(12))
+                : .promoteAtLease(node: node, seconds: 1 + draw.below(6))
         case 13: .promote(node: node, at: self.moment(&draw), seconds: 1 + draw.below(8))
         case 14: .setDatabaseClock(seconds: draw.happens(0.5) ? 1 + draw.below(60) : -1 - draw.below(600))
         case 15: .makeToken(device: device, isStrong: draw.happens(0.6))
@@ -242,6 +247,8 @@ extension Plan.Act: CustomStringConvertible {
         case .stop(let node, let seconds): "node \(node) is asked to end, for \(seconds) s"
         case .freeze(let node, let moment, let seconds): "node \(node) freezes \(moment), for \(seconds) s"
         case .stall(let node, let seconds): "the next change of node \(node) takes \(seconds) s, and it freezes"
+        case .promoteAtLease(let node, let seconds):
+            "a standby takes over as node \(node) asks for its next lease, which takes \(seconds) s"
         case .promote(let node, let moment, let seconds):
             "a standby takes over \(moment) of node \(node), which freezes for \(seconds) s"
         case .setDatabaseClock(let seconds):

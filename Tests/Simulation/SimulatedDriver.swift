@@ -203,8 +203,10 @@ final class SimulatedDriver: JournalDriver {
             }
             let (name, sentAt) = (self.node.name, ContinuousClock.now)
             let epoch = self.world.defect == .leaseOfAnyEpoch ? nil : quarantine.epoch
-            let lease = try await self.ask("take lease") { database, now in
-                database.takeLease(name: name, in: epoch, at: now)
+            let lease = try await self.ask("take lease") { [world] database, now in
+                let lease = database.takeLease(name: name, in: epoch, at: now)
+                if lease != nil { world.tookLease(of: database.epoch) }
+                return lease
             }
             guard let lease else { continue }
             self.state.withLock { state in
@@ -232,8 +234,9 @@ final class SimulatedDriver: JournalDriver {
         let checksServer = self.world.defect != .heartbeatOfAnyServer
         let requested: [String]?
         do {
-            requested = try await self.ask("heartbeat") { database, now in
-                database.renew(lease, at: now, checksServer: checksServer)
+            requested = try await self.ask("heartbeat") { [world] database, now in
+                world.heard(of: database.server)
+                return database.renew(lease, at: now, checksServer: checksServer)
             }
         } catch {
             return []  // the lease is relied on no longer than before

@@ -30,6 +30,8 @@ final class World: @unchecked Sendable {
         fileprivate var fates: [(moment: Plan.Act.Moment, act: () -> Void)] = []
         /// For how many seconds its next change is under way.
         fileprivate var stall: Int?
+        /// The seconds that asking for its next lease takes, while a standby takes over.
+        fileprivate var leaseStall: Int?
         /// The operations that its fleet shows, by activation.
         fileprivate var shown: [String: Set<String>] = [:]
         fileprivate var polled: (@Sendable () async -> [String])?
@@ -73,6 +75,10 @@ final class World: @unchecked Sendable {
     private var databaseSkew: Int64 = 0
     /// Until when leases tell nothing: the database went back unseen, or its clock was set.
     private var leasesTellFrom: Int64 = 0
+    /// The server of the database that answered the last heartbeat: it must have begun an epoch then.
+    private var heartbeatServer = Database.Server()
+    /// When each epoch of the database began, by the right time.
+    private var epochStarts: [Database.Epoch.Identity: Int64] = [:]
     /// The devices whose keys the database has lost.
     private var lostDevices: Set<String> = []
     /// The devices whose upgrade has begun.
@@ -239,17 +245,14 @@ final class World: @unchecked Sendable {
             let node = self.nodes[node]
             node.fates.append((moment, { self.freeze(node, seconds) }))
         case .stall(let node, let seconds): self.nodes[node].stall = seconds
+        case .promoteAtLease(let node, let seconds): self.nodes[node].leaseStall = seconds
         case .promote(let node, let moment, let seconds):
             let node = self.nodes[node]
             node.fates.append(
                 (
                     moment,
                     {
-                        self.simulator.note("— a standby takes over")
-                        self.goBack(1) { server in
-                            server.timeline += 1
-                            server.breaks += 1
-                        }
+                        self.promoteStandby()
                         self.freeze(node, seconds)
                     }
                 )
@@ -303,14 +306,23 @@ final class World: @unchecked Sendable {
         // The pause is asked for by people, who would ask again.
         self.database.pause = now.pause
         self.backups = [self.database]
-        // A timeline is looked at by each change.
-        if self.database.server.timeline == now.server.timeline { self.leasesTellNothing() }
+        // A timeline is looked at by each change, and a server by each heartbeat.
+        if !self.database.server.isOther(than: now.server) { self.leasesTellNothing() }
         // Another server is noticed by the next heartbeat: until then it is a backup that nobody noticed.
         let isNoticed = self.database.server.identifier != now.server.identifier
         let limit = isNoticed ? self.simulator.now + 2 * Database.lifetime : nil
         self.judge.wentBack()
         // A process that signs from an older state may do so once in vain.
         for (id, row) in backup.rows { self.rowWentBack(from: now.rows[id], to: row, failsUntil: limit) }
+    }
+
+    /// A standby that lacks the last second takes over.
+    private func promoteStandby() {
+        self.simulator.note("— a standby takes over")
+        self.goBack(1) { server in
+            server.timeline += 1
+            server.breaks += 1
+        }
     }
 
     private func backup(_ seconds: Int) -> Database? { self.backups.dropLast(seconds).last ?? self.backups.first }
@@ -850,7 +862,9 @@ final class World: @unchecked Sendable {
     /// Nothing that is signed leaves under a right that is another's, or anybody's by now.
     private func checkRight(_ flight: Judge.Flight, _ id: String) {
         guard let commit = flight.commit, let fence = commit.fence, self.simulator.now >= self.leasesTellFrom,
-            !self.database.server.isOther(than: self.database.epoch.server)
+            [self.database.epoch.server, self.heartbeatServer].contains(where: {
+                !self.database.server.isOther(than: $0)
+            })
         else { return }
         let now = self.databaseNow
         if let holder = self.database.rows[id]?.holder, holder != fence, let other = self.database.nodes[holder],
@@ -928,10 +942,14 @@ final class World: @unchecked Sendable {
         }
         guard !mayBeUnknown || !self.isDiskFull else { return fail(.storeFull, after: .milliseconds(5)) }
         var travel = self.draw.duration(.microseconds(200) ... .milliseconds(4))
-        if name == "swap", let node = self.nodes.first(where: { $0.process == process }), let seconds = node.stall {
-            node.stall = nil
+        let node = self.nodes.first { $0.process == process }
+        if name == "swap", let node, let seconds = node.stall.take() {
             travel = .seconds(seconds)
             self.dueFates.append { self.freeze(node, seconds + 1) }
+        }
+        if name == "take lease", let seconds = node?.leaseStall.take() {
+            travel = .seconds(seconds)
+            self.dueFates.append { self.promoteStandby() }
         }
         let isLate = mayBeUnknown && self.draw.happens(chances.callOfDatabaseLate)
         if isLate {
@@ -943,6 +961,8 @@ final class World: @unchecked Sendable {
         self.simulator.post(to: self.simulator.world, after: travel) {
             guard !self.isDatabaseAway else { return isLate ? () : lost() }
             let answer = body(&self.database, self.databaseNow)
+            let epoch = self.database.epoch.identity
+            self.epochStarts[epoch] = self.epochStarts[epoch] ?? self.simulator.now
             guard !isLate else { return }
             if self.draw.happens(chances.answerOfDatabaseLost) {
                 self.judge.count("database answers lost")
@@ -991,6 +1011,16 @@ final class World: @unchecked Sendable {
             self.judge.fail("a change of \(self.deviceNames[id] ?? "") was made of an earlier epoch")
         }
         self.judge.committed(change, commit, by: process.index, from: old, to: new, isPaused: database.pause != nil)
+    }
+
+    /// A heartbeat was answered.
+    func heard(of server: Database.Server) { self.heartbeatServer = server }
+
+    /// A lease was taken.
+    func tookLease(of epoch: Database.Epoch) {
+        guard epoch.begun != nil, self.simulator.now >= self.leasesTellFrom else { return }
+        let start = self.epochStarts[epoch.identity] ?? self.simulator.now
+        if self.simulator.now - start < Database.lifetime { self.judge.fail("a lease is taken in the quarantine") }
     }
 
     /// An outcome was written.
@@ -1158,7 +1188,7 @@ final class World: @unchecked Sendable {
         (self.isDatabaseAway, self.isDiskFull, self.database.pause) = (false, false, nil)
         for device in self.setting.devices { self.unblock(device.activationID) }
         for node in self.nodes {
-            (node.isCut, node.fates, node.stall) = (false, [], nil)
+            (node.isCut, node.fates, node.stall, node.leaseStall) = (false, [], nil, nil)
             if let process = node.process {
                 self.simulator.freeze(process, false)
                 self.simulator.setWeight(1, of: process)

@@ -42,6 +42,9 @@ import TestSupport
             ("answersBeforeServer", ["an outcome says accepted before the bank did it"]),
             ("noCheckAfterThaw", ["its node's lease is over"]),
             ("noEndOfRight", ["its node's lease is over"]),
+            ("heartbeatOfAnyServer", ["its node's lease is over", "may sign by now"]),
+            ("noQuarantine", ["a lease is taken in the quarantine"]),
+            ("leaseOfAnyEpoch", ["a lease is taken in the quarantine"]),
             ("sendsTooLate", ["its node's lease is over"]),
             (
                 "permitAfterCounter",
