@@ -71,7 +71,7 @@ struct AgentBehindProxyTests {
             listening.cancel()
 
             await record.read(emulator)
-            let audit = ReceiptAudit(try await self.receipts(client), record, endedActivationIDs: [])
+            let audit = ReceiptAudit(try await self.receipts(client), record)
             print(audit.results, proxy.strikes.values.reduce(0, +), "decisions struck")
             #expect(audit.problems == [])
             #expect(record.reusedCounters.isEmpty)

@@ -48,7 +48,7 @@ import TestSupport
             #expect(record.wrongSignatures == [] && record.reusedCounters == [])
             var receipts: [DecisionReceipt] = []
             for try await receipt in client.receipts() { receipts.append(receipt) }
-            let audit = ReceiptAudit(receipts, record, endedActivationIDs: [])
+            let audit = ReceiptAudit(receipts, record)
             #expect(audit.problems == [])
             let resolved = dies == "before" ? "not followed" : "inferred"
             #expect(audit.results[resolved] ?? 0 >= 3, "\(audit.results)")

@@ -22,7 +22,6 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
         let plan = TroubledBank.Plan(duration: duration)
         var configuration = Emulator.Configuration()
         configuration.seed = generator.seed
-        configuration.templates = TroubledBank.templates
         try await withEmulator(configuration) { emulator async throws in
             let folder = try TemporaryFolder()
             var soak = Soak(emulator, plan, generator, storeAt: folder.file("store.sqlite"))
@@ -48,10 +47,9 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
         #expect(bounds.violations(idle: idle, settled, end: end) == [])
 
         let statuses = try await soak.bank.statuses()
-        for (id, operation) in soak.bank.operations {
-            let story = soak.story.value[id]?.map { "\($0)" } ?? []
-            let problem = operation.problem(statuses[id] ?? "", story, soak.bank.devices[operation.device])
-            #expect(problem == nil, "\(id) \(operation.kind) is \(statuses[id] ?? ""): \(problem ?? ""), \(story)")
+        for (id, kind) in soak.bank.operations {
+            let decided = statuses[id].flatMap { ["APPROVED", "REJECTED"].contains($0) ? $0 : nil }
+            #expect(decided == kind.decided, "\(id) \(kind) is \(statuses[id] ?? "")")
             #expect(soak.record.decisionCounts[id] ?? 0 <= 1, "\(id) was decided twice")
         }
         #expect(soak.record.reusedCounters == [])
@@ -72,7 +70,6 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
     private struct Soak {
         var bank: TroubledBank
         var record = BankRecord()
-        let story = Shared<[String: [ApprovalAgent.Event.Kind]]>([:])
         private(set) var samples: [SoakSample] = []
         /// The process before anything connects to the bank, and when all has been stopped.
         private(set) var idle: SoakSample?
@@ -109,7 +106,7 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
                     let probability = Self.weather.randomElement(using: &self.generator) ?? 0
                     await self.bank.emulator.faults.set(TroubledBank.faults(second == 0 ? 0.01 : probability))
                 }
-                try await self.bank.live(through: second)
+                try await self.bank.liveASecond()
                 try await self.passSecond()
                 if second.isMultiple(of: max(1, duration / 500)) { self.samples.append(self.sample) }
             }
@@ -124,9 +121,9 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
 
         /// The trouble ends, what the agent can decide is decided, and it knows what became of that.
         private mutating func calmDown() async throws {
-            try await self.bank.calmDown()
+            await self.bank.emulator.faults.removeAll()
             // The operations that chance made before may all have been for people.
-            try await self.bank.makeFinalOperations(at: self.bank.plan.duration)
+            for kind in [TroubledBank.Kind.login, .quickLogin] { try await self.bank.make(kind) }
             for _ in 0..<60 {
                 try await self.passSecond()
                 if try await self.isDone() { break }
@@ -136,11 +133,8 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
 
         private func isDone() async throws -> Bool {
             guard await self.agent?.hasNothingOpen ?? true else { return false }
-            let (statuses, story) = (try await self.bank.statuses(), self.story.value)
-            return self.bank.operations.allSatisfy { id, operation in
-                statuses[id] != "PENDING" || self.bank.devices[operation.device].hadTrouble
-                    || operation.kind.decided == nil && story[id] != nil
-            }
+            let statuses = try await self.bank.statuses()
+            return self.bank.operations.allSatisfy { id, kind in statuses[id] != "PENDING" || kind.decided == nil }
         }
 
         private mutating func passSecond() async throws {
@@ -155,8 +149,7 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
                 client,
                 store,
                 interval: self.bank.plan.pollInterval,
-                limits: SoakTests.limits,
-                self.story
+                limits: SoakTests.limits
             )
             self.agentCount += 1
         }
@@ -184,9 +177,7 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
             for try await receipt in client.receipts() { receipts.append(receipt) }
             await client.shutdown()
             await store.close()
-            // The decisions of a blocked or removed activation may never be found out.
-            let troubled = self.bank.devices.filter(\.hadTrouble).map(\.activationID)
-            return ReceiptAudit(receipts, self.record, endedActivationIDs: Set(troubled))
+            return ReceiptAudit(receipts, self.record)
         }
     }
 }
@@ -197,14 +188,12 @@ private struct SoakedAgent {
     private let client: MobileTokenClient
     private let store: ActivationStore
     private let running: Task<Void, any Error>
-    private let reading: Task<Void, Never>
 
     init(
         _ client: MobileTokenClient,
         _ store: ActivationStore,
         interval: Duration,
-        limits: OperationsFleet.ServerLimits,
-        _ story: Shared<[String: [ApprovalAgent.Event.Kind]]>
+        limits: OperationsFleet.ServerLimits
     ) {
         (self.client, self.store) = (client, store)
         var configuration = OperationsFleet.Configuration()
@@ -216,14 +205,7 @@ private struct SoakedAgent {
             policy: TroubledBank.policy
         )
         self.agent = agent
-        let events = agent.events()
         self.running = Task { try await agent.run() }
-        self.reading = Task {
-            for await event in events {
-                guard let id = event.operation?.id else { continue }
-                story.update { $0[id, default: []].append(event.kind) }
-            }
-        }
     }
 
     /// `true` if it waits for nothing but new operations.
@@ -238,7 +220,6 @@ private struct SoakedAgent {
     func stop() async throws {
         self.running.cancel()
         let result = await self.running.result
-        await self.reading.value
         await self.client.shutdown()
         await self.store.close()
         try result.get()

@@ -6,22 +6,21 @@ struct ReceiptAudit {
     private(set) var problems: [String] = []
     private var outcomes: [BankRecord.Signature: DecisionReceipt] = [:]
 
-    /// - Parameter endedActivationIDs: Those of which nothing can be found out any more.
-    init(_ receipts: [DecisionReceipt], _ record: BankRecord, endedActivationIDs: Set<String>) {
+    init(_ receipts: [DecisionReceipt], _ record: BankRecord) {
         for receipt in receipts {
             let signature = receipt.signature
             self.results[receipt.outcome?.result.name ?? "open", default: 0] += 1
             if self.outcomes.updateValue(receipt, forKey: signature) != nil {
                 self.problems.append("two intents of one signature: \(receipt.line)")
             }
-            self.check(receipt, record, isEnded: endedActivationIDs.contains(receipt.intent.activationID))
+            self.check(receipt, record)
         }
         for (signature, decision) in record.decisions where self.outcomes[signature] == nil {
             self.problems.append("no intent of a decision: \(signature) \(decision)")
         }
     }
 
-    private mutating func check(_ receipt: DecisionReceipt, _ record: BankRecord, isEnded: Bool) {
+    private mutating func check(_ receipt: DecisionReceipt, _ record: BankRecord) {
         let decision = record.decisions[receipt.signature]
         if let decision {
             let isSame =
@@ -38,9 +37,9 @@ struct ReceiptAudit {
         case .refused, .notFollowed:
             if decision != nil { self.problems.append("the bank carried it out: \(receipt.line)") }
         case .unknown:
-            // The trace is wiped out by a later signature, or the activation cannot be asked about any more.
+            // A later signature wipes out the trace.
             let isWiped = record.counters[receipt.intent.activationID] ?? 0 > receipt.intent.moves
-            if !isWiped, !isEnded { self.problems.append("it could have been found out: \(receipt.line)") }
+            if !isWiped { self.problems.append("it could have been found out: \(receipt.line)") }
         case .unanswered, .followed, nil:
             self.problems.append("it was never found out: \(receipt.line)")
         }
