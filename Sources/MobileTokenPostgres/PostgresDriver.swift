@@ -8,7 +8,9 @@ import Synchronization
 package final class PostgresDriver: JournalDriver {
     package let configuration: PostgresConfiguration
     let pool: PostgresPool
-    let node: Node
+    /// Of one connection, for heartbeats.
+    private let keeperPool: PostgresPool
+    package let node: Node
     let clock: ServiceClock
     /// Changes of different activations that are asked for at the same time share one durable commit.
     let durable: SharedTransactions
@@ -45,17 +47,22 @@ package final class PostgresDriver: JournalDriver {
             pool: keeperPool,
             clock: clock
         )
-        let node = Node(
-            name: configuration.nodeName,
+        self.node = Node(
             lifetimes: configuration.lifetimes,
-            newestFormat: configuration.newestFormat,
-            pool: pool,
-            keeperPool: keeperPool,
+            database: PostgresNodeDatabase(
+                name: configuration.nodeName,
+                lifetimes: configuration.lifetimes,
+                newestFormat: configuration.newestFormat,
+                schema: configuration.schema,
+                pool: pool,
+                keeperPool: keeperPool,
+                channel: configuration.pollOnly ? nil : handoverRequests.channel
+            ),
             notifications: configuration.pollOnly ? nil : handoverRequests,
             clock: clock
         )
         self.pool = pool
-        self.node = node
+        self.keeperPool = keeperPool
         self.clock = clock
         self.durable = SharedTransactions(in: pool, .durable)
         self.relaxed = SharedTransactions(in: pool, .relaxed)
@@ -122,6 +129,7 @@ package final class PostgresDriver: JournalDriver {
 
     func close() async {
         await self.node.close()
+        await self.keeperPool.closeIdleConnections()
         await self.pool.closeIdleConnections()
         await self.listPool.closeIdleConnections()
     }
@@ -157,12 +165,7 @@ package final class PostgresDriver: JournalDriver {
     }
 
     private func mappingErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
-        do {
-            return try await body()
-        } catch {
-            if Task.isCancelled, (error as? PostgresError)?.kind == .canceled { throw CancellationError() }
-            throw MobileTokenError.mapped(error, schema: self.configuration.schema)
-        }
+        try await MobileTokenError.mapping(schema: self.configuration.schema, body)
     }
 
     // MARK: Activations
@@ -298,12 +301,7 @@ package final class PostgresDriver: JournalDriver {
         guard let slot else {
             throw MobileTokenError(.activationNotStored, "No activation with this identifier is stored")
         }
-        try await self.node.gate.enter(activationID)
-        defer { self.node.gate.leave(activationID) }
-        try self.node.beginUse()
-        defer { self.node.endUse() }
-        let lease = try await self.mappingErrors { try await self.node.acquire(activationID) }
-        return try await body(Turn(slot: slot, fence: lease.number) { self.node.reliableUntil(as: lease) })
+        return try await self.node.withTurn(of: activationID, slot: slot, body)
     }
 
     private func slot(of activationID: String) async throws -> Int64? {

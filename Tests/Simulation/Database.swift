@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import MobileToken
+import MobileTokenPostgres
 import PowerAuth
 
 /// The database that the nodes of a world share, as a value: what one transaction does to it is one call.
@@ -46,13 +47,7 @@ struct Database {
         var server = Server()
         var begun: Int64?
 
-        /// The properties that tell it from another one of its number.
-        var identity: Identity { Identity(number: self.number, begun: self.begun) }
-
-        struct Identity: Hashable {
-            let number: Int64
-            let begun: Int64?
-        }
+        var identity: DatabaseEpoch.Identity { DatabaseEpoch.Identity(number: self.number, begun: self.begun ?? 0) }
     }
 
     /// The time without a heartbeat after which the others take over.
@@ -77,7 +72,7 @@ struct Database {
     private var lastFence: Int64 = 0
     private var lastSlot: Int64 = 0
     private var lists: [String: List] = [:]
-    private var lastVersion: Int64 = 0
+    private var lastTransaction: Int64 = 0
     private var lastNumber: UInt64 = 0
     /// The server that runs: it is not put back with the contents.
     var server = Server()
@@ -98,10 +93,10 @@ struct Database {
         for number in self.nodes.keys.sorted() { self.remove(number) }
     }
 
-    /// The time in which no lease may be given yet, and the epoch that began it.
-    func quarantine(at now: Int64) -> (epoch: Epoch.Identity, rest: Int64) {
+    /// The time in which no lease may be given yet.
+    func quarantineRest(at now: Int64) -> Duration {
         let rest = self.epoch.begun.map { $0 + Self.lifetime - now } ?? 0
-        return (self.epoch.identity, min(Self.lifetime, max(0, rest)))
+        return .nanoseconds(min(Self.lifetime, max(0, rest)))
     }
 
     /// As a change looks at it: by the timeline alone.
@@ -113,7 +108,7 @@ struct Database {
 
     /// - Parameter epoch: The epoch whose quarantine is over; `nil` for any.
     /// - Returns: `nil` when another one has begun.
-    mutating func takeLease(name: String, in epoch: Epoch.Identity?, at now: Int64) -> Int64? {
+    mutating func takeLease(name: String, in epoch: DatabaseEpoch.Identity?, at now: Int64) -> Int64? {
         guard epoch.map({ self.isCurrent($0.number) && $0 == self.epoch.identity }) ?? true else { return nil }
         let clock = now / 1_000
         self.lastFence = self.lastFence < clock ? clock : self.lastFence + 1 + .random(in: 0..<1 << 32)
@@ -154,26 +149,20 @@ struct Database {
         self.handoverRequests.removeAll { $0.node == number }
     }
 
-    /// - Returns: The pair `isTaken` (the node may sign now) and `hasLease` (it has its lease); `nil` when there is no
-    ///   such activation.
-    mutating func acquire(
-        _ activationID: String,
-        for number: Int64,
-        at now: Int64
-    ) -> (isTaken: Bool, hasLease: Bool)? {
+    mutating func acquire(_ activationID: String, for number: Int64, at now: Int64) -> RightAnswer {
         self.sweep(at: now)
-        guard let row = self.rows[activationID] else { return nil }
-        guard self.nodes[number] != nil else { return (false, false) }
+        guard let row = self.rows[activationID] else { return .noActivation }
+        guard self.nodes[number] != nil else { return .leaseLost }
         if row.holder == number || row.holder.map({ self.nodes[$0] == nil }) ?? true {
             if let holder = row.holder, holder != number { self.uncleanTakeovers.append(activationID) }
             self.rows[activationID]?.holder = number
             self.handoverRequests.removeAll { $0 == (activationID, number) }
-            return (true, true)
+            return .taken
         }
         if !self.handoverRequests.contains(where: { $0 == (activationID, number) }) {
             self.handoverRequests.append((activationID, number))
         }
-        return (false, true)
+        return .requested
     }
 
     /// A node gives back everything.
@@ -211,7 +200,7 @@ struct Database {
         return Array(taken)
     }
 
-    mutating func giveBack(_ buckets: Set<Int>, as number: Int64) {
+    mutating func giveBack(_ buckets: [Int], as number: Int64) {
         for bucket in buckets where self.buckets[bucket] == number { self.buckets[bucket] = nil }
     }
 
@@ -224,43 +213,49 @@ struct Database {
 
     /// A list as a node wrote it.
     struct List {
-        let version: Int64
+        let activationID: String
+        let place: ListPlace
         let json: [UInt8]
     }
 
-    /// The place up to which lists were read.
-    struct ListCursor: Equatable {
-        var version: Int64 = 0
-        fileprivate var epoch: Epoch.Identity?
-        fileprivate var breaks = 0
-    }
-
     /// Writes the lists of activations whose buckets a node owns.
-    ///
-    /// - Returns: The versions of those that were written.
-    mutating func write(_ listings: [FleetListing], as number: Int64) -> [ExactString: Int64] {
-        var written: [ExactString: Int64] = [:]
+    mutating func write(
+        _ listings: [FleetListing],
+        as number: Int64,
+        at now: Int64
+    ) -> [(activationID: String, place: ListPlace)] {
+        var written: [(activationID: String, place: ListPlace)] = []
+        self.lastTransaction += 1
         for listing in listings.sorted(by: { $0.activationID < $1.activationID }) {
             let id = listing.activationID
-            guard self.rows[id] != nil, self.buckets[OperationsFleet.Buckets.bucket(of: id)] == number else { continue }
-            self.lastVersion += 1
-            self.lists[id] = List(version: self.lastVersion, json: listing.json)
-            written[ExactString(id)] = self.lastVersion
+            guard let row = self.rows[id], self.buckets[OperationsFleet.Buckets.bucket(of: id)] == number else {
+                continue
+            }
+            let version = max(now / 1_000, (self.lists[id]?.place.version ?? 0) + 1)
+            let place = ListPlace(slot: row.slot, version: version, transaction: self.lastTransaction)
+            self.lists[id] = List(activationID: id, place: place, json: listing.json)
+            written.append((id, place))
         }
         return written
     }
 
-    /// - Returns: The lists that have changed; `nil` when all are to be read anew, since the database is another one.
-    func lists(after cursor: ListCursor) -> (lists: [(activationID: String, list: List)], end: ListCursor)? {
-        let isNew = cursor.epoch == nil
-        guard isNew || cursor.epoch == self.epoch.identity && cursor.breaks == self.server.breaks,
-            cursor.version <= self.lastVersion
-        else { return nil }
-        let changed = self.lists.filter { $0.value.version > cursor.version }.sorted { $0.key < $1.key }
-        return (
-            changed.map { ($0.key, $0.value) },
-            ListCursor(version: self.lastVersion, epoch: self.epoch.identity, breaks: self.server.breaks)
+    /// All transactions have ended: each call is one, and the next begins when it is over.
+    var listHorizon: ListHorizon {
+        ListHorizon(
+            oldest: self.lastTransaction + 1,
+            next: self.lastTransaction + 1,
+            epoch: self.epoch.identity
         )
+    }
+
+    func lists(after cursor: ListCursor, limit: Int) -> [List] {
+        let lists = self.lists.values.filter { list in
+            let place = list.place
+            return (place.transaction, place.slot) >= (cursor.start.transaction, cursor.start.slot)
+                && !cursor.seen.contains { ($0.slot, $0.version) == (place.slot, place.version) }
+        }
+        .sorted { ($0.place.transaction, $0.place.slot) < ($1.place.transaction, $1.place.slot) }
+        return Array(lists.prefix(limit))
     }
 
     // MARK: Activations

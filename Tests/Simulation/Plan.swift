@@ -66,6 +66,8 @@ struct Plan: Codable {
         /// Another server, with the contents of so many seconds ago and the same timeline, takes the place of the database behind a
         /// pooler, which keeps the connections of the nodes.
         case replaceServer(seconds: Int)
+        /// The same with what was a second ago, and a node stands still for so many seconds.
+        case replaceServerAt(node: Int, at: Moment, seconds: Int)
         /// The row of one activation is put back by so many seconds.
         case putBackRow(device: Int, seconds: Int)
     }
@@ -228,7 +230,10 @@ extension Plan {
         case 13: .promote(node: node, at: self.moment(&draw), seconds: 1 + draw.below(8))
         case 14: .setDatabaseClock(seconds: draw.happens(0.5) ? 1 + draw.below(60) : -1 - draw.below(600))
         case 15: .makeToken(device: device, isStrong: draw.happens(0.6))
-        case 16: .replaceServer(seconds: 1 + draw.below(30))
+        case 16:
+            draw.happens(0.5)
+                ? .replaceServer(seconds: 1 + draw.below(30))
+                : .replaceServerAt(node: node, at: self.moment(&draw), seconds: 1 + draw.below(5))
         case 17: .putBackRow(device: device, seconds: 1 + draw.below(30))
         default: .starve(node: node, seconds: 1 + draw.below(30))
         }
@@ -266,6 +271,8 @@ extension Plan.Act: CustomStringConvertible {
         case .fillDisk(let seconds): "the disk of the database is full for \(seconds) s"
         case .goBack(let seconds, let isPromotion):
             "the database goes back by \(seconds) s\(isPromotion ? ", a standby on another timeline" : ", a backup")"
+        case .replaceServerAt(let node, let moment, let seconds):
+            "another server takes over \(moment) of node \(node), which freezes for \(seconds) s"
         case .replaceServer(let seconds): "another server takes over, with what was \(seconds) s ago"
         case .putBackRow(let device, let seconds): "the row of device \(device) is put back by \(seconds) s"
         }

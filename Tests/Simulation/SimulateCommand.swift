@@ -385,7 +385,7 @@ extension Plan.Act {
         switch self {
         case .kill(let node, _, _), .stop(let node, _), .freeze(let node, _, _), .starve(let node, _),
             .cut(let node, _), .setClock(let node, _), .stall(let node, _), .promoteAtLease(let node, _),
-            .promote(let node, _, _):
+            .promote(let node, _, _), .replaceServerAt(let node, _, _):
             node
         default: nil
         }

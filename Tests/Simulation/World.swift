@@ -1,5 +1,6 @@
 import Basics
 import CloudCalls
+import Coordination
 import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
@@ -9,6 +10,7 @@ import HTTPClientTransport
 import MobileToken
 import MobileTokenApprovals
 import MobileTokenCloud
+import MobileTokenPostgres
 import PowerAuth
 
 /// A bank, a database, a network and some nodes, with all that a plan does to them.
@@ -78,7 +80,7 @@ final class World: @unchecked Sendable {
     /// The server of the database that answered the last heartbeat: it must have begun an epoch then.
     private var heartbeatServer = Database.Server()
     /// When each epoch of the database began, by the right time.
-    private var epochStarts: [Database.Epoch.Identity: Int64] = [:]
+    private var epochStarts: [DatabaseEpoch.Identity: Int64] = [:]
     /// The devices whose keys the database has lost.
     private var lostDevices: Set<String> = []
     /// The devices whose upgrade has begun.
@@ -289,6 +291,18 @@ final class World: @unchecked Sendable {
                 server.breaks += 1
             }
         case .replaceServer(let seconds): self.goBack(seconds) { $0.identifier += 1 }
+        case .replaceServerAt(let node, let moment, let seconds):
+            let node = self.nodes[node]
+            node.fates.append(
+                (
+                    moment,
+                    {
+                        self.simulator.note("— another server takes over")
+                        self.goBack(1) { $0.identifier += 1 }
+                        self.freeze(node, seconds)
+                    }
+                )
+            )
         case .putBackRow(let device, let seconds): self.putBackRow(self.setting.devices[device].activationID, seconds)
         }
     }
@@ -371,9 +385,15 @@ final class World: @unchecked Sendable {
             var configuration = OperationsFleet.Configuration()
             configuration.pollInterval = .seconds(5)
             configuration.limits.requestsPerSecond = Double(Self.requestsPerSecond)
+            let membership = PostgresFleetMembership(
+                store,
+                node: driver.rights,
+                buckets: driver.database,
+                lists: driver.database,
+                clock: ServiceClock(self.clock)
+            )
             configuration.membership =
-                self.plan.sharesLists == true
-                ? SimulatedListSharing(driver, clock: self.clock) : SimulatedMembership(driver, clock: self.clock)
+                self.plan.sharesLists == true ? membership : SilentMembership(membership: membership)
             let fleet = client.fleet(configuration: configuration)
             let agent = ApprovalAgent(
                 fleet: fleet,

@@ -40,12 +40,11 @@ import TestSupport
         arguments: [
             ("approvesAll", ["was decided otherwise than the policy says"]),
             ("answersBeforeServer", ["an outcome says accepted before the bank did it"]),
-            ("noCheckAfterThaw", ["its node's lease is over"]),
-            ("noEndOfRight", ["its node's lease is over"]),
-            ("heartbeatOfAnyServer", ["its node's lease is over", "may sign by now"]),
+            ("noCheckAfterThaw", ["its node's lease is over", "may sign by now", "is open"]),
+            ("noEndOfRight", ["its node's lease is over", "may sign by now"]),
             ("noQuarantine", ["a lease is taken in the quarantine"]),
             ("leaseOfAnyEpoch", ["a lease is taken in the quarantine"]),
-            ("sendsTooLate", ["its node's lease is over"]),
+            ("sendsTooLate", ["its node's lease is over", "may sign by now"]),
             (
                 "permitAfterCounter",
                 ["its node's lease is over", "may sign by now", "arrives later than its receipt says that it can"]

@@ -1,7 +1,6 @@
 import Basics
-import Coordination
+package import Coordination
 public import MobileToken
-import PostgresDatabase
 import PowerAuth
 import Synchronization
 
@@ -35,7 +34,8 @@ public final class PostgresFleetMembership: FleetMembership {
     }
 
     private let store: ActivationStore
-    private let driver: PostgresDriver
+    private let node: Node
+    private let buckets: any BucketDatabase
     private let clock: ServiceClock
     private let held = Mutex(Held())
     private let exchange: ListExchange
@@ -45,11 +45,32 @@ public final class PostgresFleetMembership: FleetMembership {
     /// - Parameters:
     ///   - store: The store that the nodes share.
     ///   - clock: Paces looking for other nodes.
-    public init(store: ActivationStore, clock: any Clock<Duration> = ContinuousClock()) throws(MobileTokenError) {
+    public convenience init(
+        store: ActivationStore,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) throws(MobileTokenError) {
+        let (driver, clock) = (try store.postgres, ServiceClock(clock))
+        self.init(
+            store,
+            node: driver.node,
+            buckets: PostgresBuckets(driver: driver),
+            lists: PostgresLists(store, driver, clock: clock),
+            clock: clock
+        )
+    }
+
+    package init(
+        _ store: ActivationStore,
+        node: Node,
+        buckets: any BucketDatabase,
+        lists: any ListDatabase,
+        clock: ServiceClock
+    ) {
         self.store = store
-        self.driver = try store.postgres
-        self.clock = ServiceClock(clock)
-        self.exchange = ListExchange(store, self.driver, clock: self.clock)
+        self.node = node
+        self.buckets = buckets
+        self.clock = clock
+        self.exchange = ListExchange(lists, node, clock: clock)
     }
 
     /// The least age of the oldest transaction of the server, whatever database it is of; zero when there is none.
@@ -60,7 +81,7 @@ public final class PostgresFleetMembership: FleetMembership {
 
     /// Returns whether this node owns a bucket, and may rely on being alive to the others.
     public func holds(_ bucket: Int) -> Bool {
-        guard let lease = self.driver.node.reliableLease else { return false }
+        guard let lease = self.node.reliableLease else { return false }
         return self.held.withLock { $0.lease == lease.number && $0.buckets.contains(bucket) }
     }
 
@@ -69,8 +90,8 @@ public final class PostgresFleetMembership: FleetMembership {
     /// - Throws: `MobileTokenError` when the database cannot be used at the start.
     public func run(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void) async throws {
         try await self.store.open()
-        try self.driver.node.beginUse()
-        defer { self.driver.node.endUse() }
+        try self.node.beginUse()
+        defer { self.node.endUse() }
         var last: OperationsFleet.Assignment?
         func tell(_ assignment: OperationsFleet.Assignment) async {
             guard assignment != last else { return }
@@ -99,16 +120,8 @@ public final class PostgresFleetMembership: FleetMembership {
 
     /// Brings what this node owns up to its fair share.
     private func look(_ assign: (OperationsFleet.Assignment) async -> Void) async throws -> OperationsFleet.Assignment {
-        let lease: NodeLease
-        do {
-            lease = try await self.driver.node.lease()
-        } catch {
-            throw MobileTokenError.mapped(error, schema: self.driver.configuration.schema)
-        }
-        let (newestFormat, lifetimes) = (self.driver.node.newestFormat, self.driver.node.lifetimes)
-        let (owned, count, readsAll) = try await self.driver.withConnection {
-            try FleetTables.look(as: lease, reading: newestFormat, lifetimes, $0)
-        }
+        let lease = try await self.node.lease()
+        let (owned, count, readsAll) = try await self.buckets.look(as: lease)
         if let before = self.held.withLock({ $0.lease }), before != lease.number {
             // Others may have decided meanwhile: whatever is owned now is taken over, and no old list is decided by.
             await assign(OperationsFleet.Assignment(buckets: [], processCount: count))
@@ -125,13 +138,11 @@ public final class PostgresFleetMembership: FleetMembership {
             // Whoever takes over asks the server about every decision whose outcome is not written.
             await self.store.writeKeptOutcomes()
             await self.exchange.writeKeptLists()
-            try await self.driver.withConnection { try FleetTables.giveBack(surplus, as: lease, $0) }
+            try await self.buckets.giveBack(surplus, as: lease)
         }
         let missing = share.missing(among: count)
         if readsAll, missing > 0 {
-            for bucket in try await self.driver.withConnection({ try FleetTables.take(missing, as: lease, $0) }) {
-                share.add(bucket)
-            }
+            for bucket in try await self.buckets.take(missing, as: lease) { share.add(bucket) }
         }
         self.set(share.owned, lease)
         return OperationsFleet.Assignment(buckets: share.owned, processCount: count)
@@ -149,9 +160,9 @@ public final class PostgresFleetMembership: FleetMembership {
         await assign(OperationsFleet.Assignment(buckets: []))
         guard let lease else { return }
         // This task is canceled, and what is not given back would be nobody's for a lifetime.
-        await shielded { [store, driver] in
+        await shielded { [store, buckets] in
             await store.writeKeptOutcomes()
-            try? await driver.withConnection { try FleetTables.leave(as: lease, $0) }
+            try? await buckets.leave(as: lease)
         }
     }
 }
@@ -162,59 +173,4 @@ extension PostgresFleetMembership: ListSharingMembership {
     package func lastListing(of activationID: String) -> FleetListing? { self.exchange.last(activationID) }
 
     package func follow(_ receiver: ListReceiver) async { await self.exchange.run(receiver) }
-}
-
-/// The statements by which nodes divide buckets.
-enum FleetTables {
-    /// Makes known that a node polls, which it does while it reads every activation that is stored.
-    ///
-    /// - Returns: The buckets that the node owns, the number of nodes that poll, and `true` if it is one of them.
-    static func look(
-        as lease: NodeLease,
-        reading newestFormat: RecordFormat,
-        _ lifetimes: NodeLifetimes,
-        _ connection: PostgresConnection
-    ) throws -> (owned: Set<Int>, count: Int, readsAll: Bool) {
-        let readsAll = "(NOT EXISTS (SELECT FROM activation WHERE format > $1))"
-        let results = try connection.run([
-            NodeLease.sweep(lifetimes),
-            PostgresStatement(
-                "UPDATE node SET polls = NOT polls WHERE number = $2 AND polls <> \(readsAll)",
-                [.integer(newestFormat.rawValue), .integer(lease.number)]
-            ),
-            PostgresStatement("SELECT number FROM bucket WHERE owner = $1", [.integer(lease.number)]),
-            PostgresStatement("SELECT count(*), \(readsAll) FROM node WHERE polls", [.integer(newestFormat.rawValue)]),
-        ])
-        guard results.count == 4, let row = results[3].first else { throw PostgresError(.unexpectedResult) }
-        let owned = try results[2].map { Int(clamping: try $0.integer(0)) }
-        return (Set(owned), max(1, Int(clamping: try row.integer(0))), try row.boolean(1))
-    }
-
-    /// Takes buckets that nobody has. Two nodes that look at once do not wait for each other.
-    static func take(_ count: Int, as lease: NodeLease, _ connection: PostgresConnection) throws -> [Int] {
-        try connection.run(
-            """
-            UPDATE bucket SET owner = $1
-            WHERE number IN (
-                SELECT number FROM bucket WHERE owner IS NULL ORDER BY number LIMIT $2 FOR UPDATE SKIP LOCKED
-            ) AND EXISTS (SELECT FROM node WHERE number = $1)
-            RETURNING number
-            """,
-            [.integer(lease.number), .integer(Int64(clamping: count))]
-        ).map { Int(clamping: try $0.integer(0)) }
-    }
-
-    static func giveBack(_ buckets: [Int], as lease: NodeLease, _ connection: PostgresConnection) throws {
-        try connection.run(
-            "UPDATE bucket SET owner = NULL WHERE owner = $1 AND number = ANY ($2::int8[])",
-            [.integer(lease.number), .integers(buckets.map { Int64($0) })]
-        )
-    }
-
-    static func leave(as lease: Int64, _ connection: PostgresConnection) throws {
-        try connection.run([
-            PostgresStatement("UPDATE bucket SET owner = NULL WHERE owner = $1", [.integer(lease)]),
-            PostgresStatement("UPDATE node SET polls = false WHERE number = $1", [.integer(lease)]),
-        ])
-    }
 }

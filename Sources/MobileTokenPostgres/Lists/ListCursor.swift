@@ -1,28 +1,40 @@
 /// The place of a row of a list.
-struct ListPlace: Sendable, Equatable {
+package struct ListPlace: Sendable, Equatable {
     /// The activation.
-    let slot: Int64
+    package let slot: Int64
     /// Every write makes another one.
-    let version: Int64
+    package let version: Int64
     /// The transaction that wrote it.
-    let transaction: Int64
+    package let transaction: Int64
+
+    package init(slot: Int64, version: Int64, transaction: Int64) {
+        self.slot = slot
+        self.version = version
+        self.transaction = transaction
+    }
 }
 
 /// The transactions that a reading found, whatever database of the server they are of.
-struct ListHorizon: Sendable, Equatable {
+package struct ListHorizon: Sendable, Equatable {
     /// All before this one had ended, and could be seen.
     let oldest: Int64
     /// The next one to begin.
     let next: Int64
     /// The epoch of the database.
     let epoch: DatabaseEpoch.Identity
+
+    package init(oldest: Int64, next: Int64, epoch: DatabaseEpoch.Identity) {
+        self.oldest = oldest
+        self.next = next
+        self.epoch = epoch
+    }
 }
 
 /// The place up to which the lists were read.
 ///
 /// Numbers are not given in the order in which transactions commit. So a reading begins where the oldest transaction stood that
 /// was under way at the last one, and passes over versions that were seen. A long transaction costs that much, and no delay.
-struct ListCursor: Sendable, Equatable {
+package struct ListCursor: Sendable, Equatable {
     /// The step after a page.
     enum Step: Equatable {
         /// Read on: there may be more.
@@ -34,14 +46,14 @@ struct ListCursor: Sendable, Equatable {
     }
 
     /// The place at which the next reading begins.
-    struct Start: Sendable, Equatable {
-        var transaction: Int64 = 0
-        var slot: Int64 = 0
+    package struct Start: Sendable, Equatable {
+        package var transaction: Int64 = 0
+        package var slot: Int64 = 0
     }
 
-    private(set) var start = Start()
+    package private(set) var start = Start()
     /// The rows that were seen at or past the start of the next reading.
-    private(set) var seen: [ListPlace] = []
+    package private(set) var seen: [ListPlace] = []
     /// The horizon at the beginning of a reading of several pages.
     private var horizon: ListHorizon?
     private var last: ListHorizon?

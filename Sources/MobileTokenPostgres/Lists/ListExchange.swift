@@ -1,11 +1,10 @@
 import Basics
 import Coordination
 import MobileToken
-import PostgresDatabase
 import PowerAuth
 import Synchronization
 
-/// Carries lists between this node and the others, through the table of lists.
+/// Carries lists between this node and the others, through the database.
 ///
 /// Two tasks work side by side: one writes what was polled here, and gives a notification when it is done; the other reads when there is
 /// a notification, and from time to time, since notifications get lost.
@@ -24,25 +23,19 @@ final class ListExchange: Sendable {
     /// Before another attempt at what failed.
     private static let failurePause = Duration.seconds(1)
 
-    private let store: ActivationStore
-    private let driver: PostgresDriver
+    private let database: any ListDatabase
+    private let node: Node
     private let clock: ServiceClock
-    /// `nil` where sessions cannot listen.
-    private let notifications: Notifications?
-    /// The time between two readings without a notification.
-    private let interval: Duration
     private let state = Mutex(State())
     /// Raised when there is something to be written.
     private let writeSignal = Signal()
     /// Taken while lists are written: two writers could give the database the older of two lists last.
     private let turn = Signal(isRaised: true)
 
-    init(_ store: ActivationStore, _ driver: PostgresDriver, clock: ServiceClock) {
-        self.store = store
-        self.driver = driver
+    init(_ database: any ListDatabase, _ node: Node, clock: ServiceClock) {
+        self.database = database
+        self.node = node
         self.clock = clock
-        self.notifications = driver.configuration.pollOnly ? nil : driver.listNotifications(clock)
-        self.interval = driver.configuration.pollOnly ? .seconds(1) : .seconds(5)
     }
 
     var oldestTransactionAge: Duration { self.state.withLock { $0.oldestTransactionAge } }
@@ -106,41 +99,31 @@ final class ListExchange: Sendable {
         defer { self.turn.raise() }
         var hasWritten = false
         while true {
-            guard let lease = self.driver.node.reliableLease else { throw NoLease() }
-            let listings = self.state.withLock { $0.lists.takePending(ListTable.pageSize) }
+            guard let lease = self.node.reliableLease else { throw NoLease() }
+            let listings = self.state.withLock { $0.lists.takePending(self.database.pageSize) }
             if listings.isEmpty { break }
             do {
-                let (isWritten, shared) = try await self.write(listings, as: lease)
-                hasWritten = isWritten || hasWritten
-                for listing in shared { await receiver.show(listing) }
+                let written = try await self.database.write(listings, as: lease)
+                hasWritten = hasWritten || !written.isEmpty
+                for listing in self.record(written, of: listings) { await receiver.show(listing) }
             } catch {
                 self.state.withLock { $0.lists.recordFailure(listings) }
                 throw error
             }
         }
-        guard hasWritten, let notifications else { return }
-        try await self.driver.withConnection { try ListTable.notify(notifications.channel, $0) }
+        if hasWritten { try await self.database.notifyReaders() }
     }
 
-    /// - Returns: `true` if anything was written, and the lists that are shared by now.
-    private func write(
-        _ listings: [FleetListing],
-        as lease: NodeLease
-    ) async throws -> (isWritten: Bool, shared: [FleetListing]) {
-        let keys = try await self.store.opened().keys
-        let changes = try listings.map { listing in
-            let body = try keys.currentSealing.seal(listing.json, as: ListTable.name, of: listing.activationID)
-            return ListTable.Change(activationID: listing.activationID, body: body)
-        }
-        let written = try await self.driver.withConnection { connection in
-            try ListTable.write(changes, as: lease, key: keys.current, connection)
-        }
-        let shared = self.state.withLock { state in
+    /// - Returns: The lists that are shared by now.
+    private func record(
+        _ written: [(activationID: String, place: ListPlace)],
+        of listings: [FleetListing]
+    ) -> [FleetListing] {
+        self.state.withLock { state in
             state.cursor.record(written.map(\.place))
             let versions = written.map { (ExactString($0.activationID), $0.place.version) }
             return state.lists.wrote(listings, accepted: Dictionary(versions) { $1 })
         }
-        return (!written.isEmpty, shared)
     }
 
     // MARK: Reading
@@ -150,14 +133,13 @@ final class ListExchange: Sendable {
         while !Task.isCancelled {
             do {
                 // The first wait ends at once, when listening begins: what was written since the first reading is found then.
-                if hasRead { try await self.waitForNews() }
+                if hasRead { try await self.database.waitForNews() }
                 try await self.read(receiver)
                 hasRead = true
             } catch {
                 hasRead = false
                 guard !Task.isCancelled else { return }
-                let mapped = MobileTokenError.mapped(error, schema: self.driver.configuration.schema)
-                if let error = mapped as? MobileTokenError { await receiver.failed(error) }
+                if let error = error as? MobileTokenError { await receiver.failed(error) }
                 self.state.withLock { state in
                     // It may be another database that answers next.
                     state.cursor = ListCursor()
@@ -168,21 +150,9 @@ final class ListExchange: Sendable {
         }
     }
 
-    private func waitForNews() async throws {
-        if let notifications {
-            try await notifications.wait(atMost: self.interval)
-        } else {
-            try await self.clock.sleep(until: self.clock.now + self.interval)
-        }
-    }
-
     private func read(_ receiver: ListReceiver) async throws {
-        try await self.store.open()
         while true {
-            let cursor = self.state.withLock { $0.cursor }
-            let page = try await self.driver.withConnection(isCancelable: true) { connection in
-                try ListTable.read(after: cursor, connection)
-            }
+            let page = try await self.database.read(after: self.state.withLock { $0.cursor })
             switch self.apply(page) {
             case .startOver: continue
             case .readOn: await self.show(page.rows, receiver)
@@ -196,29 +166,21 @@ final class ListExchange: Sendable {
         }
     }
 
-    private func apply(_ page: ListTable.Page) -> ListCursor.Step {
+    private func apply(_ page: ListPage) -> ListCursor.Step {
         let now = self.clock.now
         return self.state.withLock { state in
             state.oldestTransactionAge = state.transactionAge.record(page.horizon, at: now)
-            let isFull = page.rows.count == ListTable.pageSize
-            let step = state.cursor.apply(page.rows.map(\.place), at: page.horizon, isFull: isFull)
+            let step = state.cursor.apply(page.rows.map(\.place), at: page.horizon, isFull: page.isFull)
             if step == .startOver { state.lists.startOver() }
             return step
         }
     }
 
-    /// One list that cannot be opened is no other one's trouble: it is shown when it changes next.
-    private func show(_ rows: [ListTable.Row], _ receiver: ListReceiver) async {
+    private func show(_ rows: [ListPage.Row], _ receiver: ListReceiver) async {
         for row in rows {
-            guard let listing = try? await self.open(row) else { continue }
+            guard let listing = row.listing else { continue }
             let isNews = self.state.withLock { $0.lists.read(listing, version: row.place.version) }
             if isNews { await receiver.show(listing) }
         }
-    }
-
-    private func open(_ row: ListTable.Row) async throws -> FleetListing {
-        let sealing = try await self.store.sealing(row.sealingKey)
-        let json = try sealing.open(row.body, as: ListTable.name, of: row.activationID)
-        return try FleetListing(activationID: row.activationID, parsing: json)
     }
 }

@@ -10,7 +10,7 @@ import PostgresDatabase
 /// An epoch takes all leases away, so that nothing is signed under one that was taken in the epoch before. The identifier and the
 /// timeline are looked at by each new connection, by each heartbeat and, the timeline alone, by each change: a pooler may
 /// keep a connection while it goes over to another server.
-enum DatabaseEpoch {
+package enum DatabaseEpoch {
     private static let timeline = "left(pg_walfile_name(pg_current_wal_lsn()), 8)"
     private static let now = """
         SELECT (SELECT system_identifier::text FROM pg_control_system()) AS system_identifier, \(Self.timeline) AS timeline
@@ -95,10 +95,15 @@ enum DatabaseEpoch {
     }
 
     /// An epoch, and no other one of its number: a failover that loses an epoch lets its number be given again.
-    struct Identity: Sendable, Equatable {
-        let number: Int64
+    package struct Identity: Sendable, Hashable {
+        package let number: Int64
         /// The time when it began by the database's clock, in microseconds since 1970.
-        let begun: Int64
+        package let begun: Int64
+
+        package init(number: Int64, begun: Int64) {
+            self.number = number
+            self.begun = begun
+        }
     }
 
     /// The condition that an epoch is the one of its number that began at its time.
@@ -116,10 +121,15 @@ enum DatabaseEpoch {
     private static let begun = "(extract(epoch FROM begun_at) * 1000000)::int8"
 
     /// The time in which no right may be given yet: nodes of the epoch before may still rely on theirs.
-    struct Quarantine: Sendable, Equatable {
+    package struct Quarantine: Sendable, Equatable {
         let epoch: Identity
         /// By the database's clock, and a lifetime at most; zero when a right may be given.
         let rest: Duration
+
+        package init(epoch: Identity, rest: Duration) {
+            self.epoch = epoch
+            self.rest = rest
+        }
     }
 
     /// Returns how long no right may be given yet in the epoch of now. The first one has none.

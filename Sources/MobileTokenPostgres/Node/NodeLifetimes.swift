@@ -21,5 +21,5 @@ public struct NodeLifetimes: Sendable, Equatable {
 
     /// The time for which the node itself relies on a heartbeat, from before it was sent: less than the others wait, since no two
     /// clocks run equally fast.
-    var reliance: Duration { self.death * 19 / 20 }
+    package var reliance: Duration { self.death * 19 / 20 }
 }

@@ -4,7 +4,7 @@ import MobileToken
 import PostgresDatabase
 
 /// An empty message from one node to the others, which says where to look. It may be lost.
-struct Notifications: Sendable {
+struct Notifications: NotificationSource {
     /// The subject of a notification.
     enum Subject: String {
         case handoverRequests = "wishes"
@@ -26,11 +26,6 @@ struct Notifications: Sendable {
         self.clock = clock
     }
 
-    /// Waits for a notification, or for so long.
-    ///
-    /// Returns at once when listening has only just begun.
-    ///
-    /// - Throws: The error that keeps this node from listening; `CancellationError`.
     func wait(atMost duration: Duration) async throws {
         // The interrupt that the deadline raises leaves the connection as it is.
         _ = try await withDeadline(self.clock.now + duration, on: self.clock) { [pool, channel] in

@@ -36,6 +36,16 @@ extension MobileTokenError {
         default: error
         }
     }
+
+    /// Runs `body`, and gives the failures of the database the codes that users know.
+    static func mapping<Result>(schema: String, _ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch {
+            if Task.isCancelled, (error as? PostgresError)?.kind == .canceled { throw CancellationError() }
+            throw self.mapped(error, schema: schema)
+        }
+    }
 }
 
 extension MobileTokenError.Code {
