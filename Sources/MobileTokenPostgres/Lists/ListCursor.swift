@@ -80,8 +80,13 @@ package struct ListCursor: Sendable, Equatable {
         return .finish
     }
 
-    /// Passes over what was read, or written by this node.
-    mutating func record(_ places: [ListPlace]) {
+    /// Passes over what this node has written, except while everything is read from the beginning: what is not found then counts as
+    /// gone.
+    mutating func passOver(written places: [ListPlace]) {
+        if self.last != nil { self.record(places) }
+    }
+
+    private mutating func record(_ places: [ListPlace]) {
         var seen = Dictionary(self.seen.map { ($0.slot, $0) }, uniquingKeysWith: { $1 })
         for place in places where (seen[place.slot]?.version ?? .min) < place.version { seen[place.slot] = place }
         self.seen = Array(seen.values)

@@ -120,7 +120,7 @@ final class ListExchange: Sendable {
         of listings: [FleetListing]
     ) -> [FleetListing] {
         self.state.withLock { state in
-            state.cursor.record(written.map(\.place))
+            state.cursor.passOver(written: written.map(\.place))
             let versions = written.map { (ExactString($0.activationID), $0.place.version) }
             return state.lists.wrote(listings, accepted: Dictionary(versions) { $1 })
         }

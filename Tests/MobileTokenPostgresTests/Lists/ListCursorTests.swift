@@ -58,9 +58,19 @@ struct ListCursorTests {
         #expect(self.cursor.apply([], at: Self.horizon(oldest: 30, next: 30), isFull: false) == .startOver)
     }
 
+    /// A list that a reading from the beginning does not find counts as gone, and its node may write it just before.
+    @Test mutating func whatIsWrittenBeforeAllIsReadIsRead() {
+        self.cursor.passOver(written: [Self.place(1, by: 40)])
+        #expect(self.cursor.seen.isEmpty)
+        _ = self.cursor.apply([Self.place(1, by: 40)], at: Self.horizon(oldest: 30, next: 50), isFull: false)
+        self.cursor.passOver(written: [Self.place(1, version: 2, by: 50)])
+        #expect(self.cursor.seen == [Self.place(1, version: 2, by: 50)])
+    }
+
     @Test mutating func theNewerVersionOfAnActivationIsRemembered() {
-        self.cursor.record([Self.place(1, version: 7, by: 60)])
-        self.cursor.record([Self.place(1, version: 6, by: 59)])
+        _ = self.cursor.apply([], at: Self.horizon(oldest: 50, next: 50), isFull: false)
+        self.cursor.passOver(written: [Self.place(1, version: 7, by: 60)])
+        self.cursor.passOver(written: [Self.place(1, version: 6, by: 59)])
         #expect(self.cursor.seen == [Self.place(1, version: 7, by: 60)])
     }
 }
