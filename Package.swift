@@ -222,7 +222,8 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "CRuntimeHooks", "MobileToken", "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenPostgres", "PowerAuth",
+                "CRuntimeHooks", "MobileToken", "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenPostgres",
+                "PowerAuth",
                 "PowerAuthCrypto", "HTTPClientTransport", "CloudCalls",
                 "EmulatorBackend", "EmulatorMessages", "MobileTokenTesting", "Coordination", "Basics", "ExactJSON",
             ],
