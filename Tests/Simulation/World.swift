@@ -1268,7 +1268,21 @@ final class World: @unchecked Sendable {
         }
         let expected = processes.count { $0.0.polled != nil }
         self.runUntil(.seconds(5)) { done.count == expected }
-        return processes.flatMap(\.0.differences)
+        return processes.flatMap(\.0.differences) + self.unfairShares
+    }
+
+    /// The buckets that nobody has, and those that a node has beyond its fair share.
+    private var unfairShares: [String] {
+        let pollers = self.database.nodes.filter(\.value.polls)
+        guard !pollers.isEmpty else { return [] }
+        let counts = Dictionary(self.database.buckets.values.map { ($0, 1) }, uniquingKeysWith: +)
+        let share = BucketShare().fairShare(among: pollers.count)
+        let free = OperationsFleet.Buckets.count - self.database.buckets.count
+        return (free > 0 ? ["nobody has \(free) buckets"] : [])
+            + pollers.compactMap { number, node in
+                let count = counts[number] ?? 0
+                return count > share ? "\(node.name) has \(count) buckets, and its share is \(share)" : nil
+            }.sorted()
     }
 
     private func isDifferent(_ id: String) -> Bool {
