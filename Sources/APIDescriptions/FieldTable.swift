@@ -52,7 +52,7 @@ extension Field: FieldReader {
 /// static let fields = FieldTable(
 ///     "TemporaryBlock",
 ///     TemporaryBlock.init(seconds:),
-///     .optional("seconds", \.seconds, .number, "After how many the block ends by itself.")
+///     .optional("seconds", \.seconds, .number, "The time after which the block ends by itself.")
 /// )
 /// ```
 package struct FieldTable<Root: Sendable>: Sendable {

@@ -237,14 +237,14 @@ extension CloudAPI {
                 "ClientCertificate",
                 Self.init,
                 .enabled(\.isEnabled),
-                .required("certificate", \.certificate, .word, "PEM, with any intermediate ones."),
-                .required("privateKey", \.privateKey, .word, "PEM."),
+                .required("certificate", \.certificate, .word, "The certificate in PEM, with any intermediate ones."),
+                .required("privateKey", \.privateKey, .word, "The key in PEM."),
                 .optional("privateKeyPassword", \.privateKeyPassword, .string),
                 .optional(
                     "trustedCertificates",
                     \.trustedCertificates,
                     .string,
-                    "PEM of what vouches for the bank; the system's if left out."
+                    "The authorities that vouch for the bank, in PEM; the system's by default."
                 )
             )
 
@@ -282,7 +282,7 @@ extension CloudAPI {
             .required("callbackUrl", \.url, .string),
             .required("attributes", \.attributes, .list(of: .string)),
             .required("maxAttempts", \.maximumAttempts, .count),
-            .optional("authentication", \.authentication, .described, "Without the secrets.")
+            .optional("authentication", \.authentication, .described, "The authentication, without the secrets.")
         )
 
         package init(
@@ -382,6 +382,6 @@ extension CloudAPI {
 
 extension Field where Value == Bool {
     fileprivate static func enabled(_ path: Path<Bool>) -> Self {
-        .preset("enabled", path, .boolean, or: true, "True if left out.")
+        .preset("enabled", path, .boolean, or: true, "`true` by default.")
     }
 }

@@ -50,7 +50,7 @@ extension CloudAPI {
             "OfflineQrCode",
             Self.init(content:nonce:),
             .required("operationQrCodeData", \.content, .string),
-            .required("nonce", \.nonce, .base64, "To verify the code with.")
+            .required("nonce", \.nonce, .base64, "The nonce to verify the code with.")
         )
 
         package init(content: String, nonce: String) { (self.content, self.nonce) = (content, nonce) }
@@ -66,7 +66,7 @@ extension CloudAPI {
             "OfflineCode",
             Self.init(code:nonce:registrationID:),
             .required("otp", \.code, .word, "The code that the device shows."),
-            .required("nonce", \.nonce, .word, "That of the QR code."),
+            .required("nonce", \.nonce, .word, "The nonce of the QR code."),
             .required("registrationId", \.registrationID, .word)
         ).tolerant
 

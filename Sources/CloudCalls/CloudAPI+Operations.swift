@@ -128,12 +128,12 @@ package struct NewCloudOperation: Described {
         ).ours,
         .optional("ui", \.ui, .json(.open()), "Without a template: how it is shown.").ours,
         .optional("allowedSignatureType", \.allowedSignatureType, .json(.allowedSignature)).ours,
-        .optional("timestampExpires", \.expires, .timestamp, "Until when it can be decided."),
+        .optional("timestampExpires", \.expires, .timestamp, "The time until which it can be decided."),
         .optional(
             "expiresIn",
             \.lifetime,
             .integer(Self.lifetimes),
-            "For how many seconds it can be decided.",
+            "The time in which it can be decided.",
             unit: .seconds
         )
         .ours,

@@ -269,7 +269,12 @@ package struct NewCloudRegistration: Described {
             .cases(),
             "The step that commits the registration: a call of the server side, or the exchange of keys."
         ),
-        .optional("timestampRegistrationExpire", \.expires, .timestamp, "Until when the activation code can be used."),
+        .optional(
+            "timestampRegistrationExpire",
+            \.expires,
+            .timestamp,
+            "The time until which the activation code can be used."
+        ),
         .optional(
             "protocolVersion",
             \.protocolVersion,
@@ -340,7 +345,7 @@ package struct CloudRegistration: Described {
         .optional("activationCode", \.activationCode, .string, "The code that the user types in."),
         .optional("activationCodeSignature", \.activationCodeSignature, .base64),
         .optional("activationQrCodeData", \.activationQRCode, .string, "The content of the QR code, CODE#SIGNATURE."),
-        .optional("timestampExpires", \.expires, .timestamp, "Until when the code can be used.").ours,
+        .optional("timestampExpires", \.expires, .timestamp, "The time until which the code can be used.").ours,
         .optional("name", \.name, .string),
         .optional("platform", \.platform, .string),
         .optional("deviceInfo", \.deviceInfo, .string),

@@ -43,7 +43,7 @@ extension CloudAPI {
         package static let fields = FieldTable(
             "CodeToVerify",
             Self.init(method:uriID:header:body:query:),
-            .required("method", \.method, .cases(), "That of the device's request."),
+            .required("method", \.method, .cases(), "The method of the device's request."),
             .required("uriId", \.uriID, .word, "The name of the endpoint for the bank and the device."),
             .required("authHeader", \.header, .word, "The value of X-PowerAuth-Authorization."),
             .optional("requestBody", \.body, .base64, "The body, byte for byte; not of GET."),

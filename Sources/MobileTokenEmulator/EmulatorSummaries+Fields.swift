@@ -110,7 +110,7 @@ extension Emulator.DeliverySummary: Described {
         .required("body", \.body, .string),
         .required("state", \.state, .cases()),
         .required("attempts", \.attempts, .count),
-        .optional("status", \.status, .count, "That of the last response.", unit: .status),
+        .optional("status", \.status, .count, "The status of the last response.", unit: .status),
         .optional("failure", \.failure, .string, "The reason there was no response."),
         .required("created", \.created, .date),
         .optional("due", \.due, .date, "The time of the next attempt.")

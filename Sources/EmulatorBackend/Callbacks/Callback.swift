@@ -182,7 +182,7 @@ extension Schema {
         [
             .required("type", .oneOf([Callback.Kind.operation.rawValue])), .required("operationId", .string),
             .optional("userId", .string, example: "alice"), .optional("applications", .strings),
-            .optional("operationType", .string), .optional("parameters", .open(), "By their names."),
+            .optional("operationType", .string), .optional("parameters", .open(), "The values by name."),
             .optional("additionalData", .open()), .optional("activationFlag", .string),
             .optional("status", .oneOf(ServerOperation.Status.self), example: "APPROVED"),
             .optional("data", .string, "The data that is signed."), .optional("failureCount", .count),

@@ -36,7 +36,7 @@ extension Schema {
         .request(
             .open([
                 .required("platform", .oneOf(PushDevice.platforms)), .required("token", .word),
-                .optional("environment", .oneOf(PushDevice.environments), "Of Apple's servers."),
+                .optional("environment", .oneOf(PushDevice.environments), "The environment of Apple's servers."),
             ])
         )
     )
@@ -86,7 +86,8 @@ extension Schema {
         .object([
             .required("status", .oneOf(["OK"])),
             .required("responseObject", .list(of: .object("InboxItem", Self.inboxItem))),
-            .required("page", .count, unit: .number), .required("size", .count, "As asked for; 0 when it was not."),
+            .required("page", .count, unit: .number),
+            .required("size", .count, "The size asked for; 0 where none was."),
         ])
     )
 

@@ -231,7 +231,7 @@ extension Schema {
             .optional(
                 "expiresIn",
                 .integer(1...31_536_000),
-                "For how many seconds operations can be decided.",
+                "The time in which an operation can be decided.",
                 unit: .seconds
             ),
             .optional("maxFailureCount", .integer(1...255)), .optional("proximityCheck", .boolean),

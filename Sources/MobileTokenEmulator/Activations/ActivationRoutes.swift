@@ -13,7 +13,7 @@ struct TemporaryBlock: Described {
             "seconds",
             \.seconds,
             .number,
-            "After how many the block ends by itself.",
+            "The time after which the block ends by itself.",
             example: 300,
             unit: .seconds
         )
@@ -32,7 +32,7 @@ struct CounterChange: Described {
             "advance",
             \.advance,
             .count,
-            "By how many steps, 100 000 at most.",
+            "The number of steps, 100 000 at most.",
             example: UInt64(20),
             unit: .steps
         )

@@ -27,7 +27,12 @@ struct ProtocolState: Described {
         .required("allowsRemovalByPossession", \.allowsRemovalByPossession, .boolean),
         .required("documentedAnswersOnly", \.documentedAnswersOnly, .boolean),
         .required("server", \.server, .cases(), "The release of real servers that it behaves as."),
-        .required("isStrict", \.isStrict, .boolean, "Behaves so even where another way would help more.")
+        .required(
+            "isStrict",
+            \.isStrict,
+            .boolean,
+            "Keeps to that release even where another answer would help a developer more."
+        )
     )
 }
 

@@ -9,7 +9,12 @@ struct CallbackPause: Described {
     static let fields = FieldTable(
         "CallbackPause",
         Self.init(isPaused:),
-        .required("isPaused", \.isPaused, .boolean, "By hand until it is resumed, or for a minute after many failures.")
+        .required(
+            "isPaused",
+            \.isPaused,
+            .boolean,
+            "Indicates that nothing is delivered: until it is resumed by hand, or for a minute after many failures."
+        )
     )
 }
 

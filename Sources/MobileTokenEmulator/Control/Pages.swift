@@ -48,11 +48,11 @@ struct PushPage: Described {
 
 extension Field where Value == Int {
     fileprivate static func offset(_ path: Path<Int>) -> Self {
-        .preset("offset", path, .count, or: 0, "The number to leave out at the beginning.")
+        .preset("offset", path, .count, or: 0, "The number of elements to skip.")
     }
 
     fileprivate static func limit(_ path: Path<Int>) -> Self {
-        .preset("limit", path, .integer(1...1000), or: 100, "The most of them; 100 by default.")
+        .preset("limit", path, .integer(1...1000), or: 100, "The maximum number of elements; 100 by default.")
     }
 }
 

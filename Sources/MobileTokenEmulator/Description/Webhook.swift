@@ -60,7 +60,7 @@ extension Schema {
         [
             .required("type", .oneOf(["PUSH"])), .required("activationId", .string), .required("userId", .string),
             .required("platform", .oneOf(PushDevice.platforms), example: "fcm"),
-            .required("token", .string, "That of the device at the platform."), .optional("environment", .string),
+            .required("token", .string, "The token of the device at the platform."), .optional("environment", .string),
             .required("payload", .open([.optional("messageType", .string)]), "The content that the device would get."),
         ]
     )

@@ -77,7 +77,7 @@ extension Emulator.DeviceRule: Described {
             example: 3,
             unit: .seconds
         ),
-        .preset("reason", \.reason, .word, or: "UNKNOWN", "That of a rejection; UNKNOWN by default.")
+        .preset("reason", \.reason, .word, or: "UNKNOWN", "The reason of a rejection; UNKNOWN by default.")
     )
 }
 

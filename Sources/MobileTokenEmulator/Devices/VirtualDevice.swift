@@ -80,10 +80,10 @@ extension Emulator.VirtualDevice: Described {
     package static let fields = FieldTable(
         "VirtualDevice",
         Self.init(id:name:version:suite:userID:status:rule:created:failure:tasks:),
-        .required("id", \.id, .string, "That of its activation."),
+        .required("id", \.id, .string, "The identifier of its activation."),
         .required("name", \.name, .string),
         .required("version", \.version, .string),
-        .optional("suite", \.suite, .cases(), "That of a device of version 4."),
+        .optional("suite", \.suite, .cases(), "The suite of a device of version 4."),
         .optional("userID", \.userID, .string),
         .optional("status", \.status, .activationStatus),
         .required("rule", \.rule, .described),
@@ -218,7 +218,12 @@ extension Emulator.NewDevice: Described {
             example: "Alice's phone"
         ),
         .preset("version", \.version, .cases(), or: .v3_3, "3.3 by default.", example: .v4_0),
-        .optional("suite", \.suite, .cases(), "That of a device of version 4.0; by default EC_P384, if it is offered."),
+        .optional(
+            "suite",
+            \.suite,
+            .cases(),
+            "The suite of a device of version 4.0; by default EC_P384, if it is offered."
+        ),
         .optional("push", \.push, .cases(), "Registers it for the push messages of this service."),
         .preset(
             "rule",
@@ -272,7 +277,7 @@ extension Emulator.DecisionRequest: Described {
             example: "0f038bac-6c94-45eb-b3a9-f92e809e8ea4"
         ),
         .required("decision", \.decision, .decision([.approve, .reject, .wrongPassword]), example: .approve),
-        .preset("reason", \.reason, .word, or: "UNKNOWN", "That of a rejection; UNKNOWN by default."),
+        .preset("reason", \.reason, .word, or: "UNKNOWN", "The reason of a rejection; UNKNOWN by default."),
         .optional("proximityCode", \.proximityCode, .word, "The one-time code that the user has scanned.")
     )
 }

@@ -64,17 +64,17 @@ extension Emulator.Event: Described {
     package static let fields = FieldTable(
         "Event",
         Self.init(number:kind:id:status:time:),
-        .required("number", \.number, .count, "From 1.", unit: .number),
+        .required("number", \.number, .count, "The number of the event, from 1.", unit: .number),
         .required("kind", \.kind, .cases(), "The kind of what has changed.", example: .operation),
         .optional(
             "id",
             \.id,
             .string,
-            "That of what has changed.",
+            "The identifier of what has changed.",
             example: "0f038bac-6c94-45eb-b3a9-f92e809e8ea4"
         ),
         .optional("status", \.status, .string, "Its status now, if it has one.", example: "APPROVED"),
-        .required("time", \.time, .date, "By the server's clock.")
+        .required("time", \.time, .date, "The time by the server's clock.")
     )
 }
 

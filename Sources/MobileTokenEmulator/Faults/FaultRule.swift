@@ -172,7 +172,7 @@ extension FaultRule.Effect: Described {
     package static let fields = FieldTable(
         "FaultEffect",
         FaultRule.Effect.init(delay:latency:status:code:retryAfter:reset:body:contentType:drip:clockSkew:),
-        .optional("delay", \.delay, .number(0...3600), "Seconds.", example: 0.5, unit: .seconds),
+        .optional("delay", \.delay, .number(0...3600), "The delay before the response.", example: 0.5, unit: .seconds),
         .optional("latency", \.latency, .described, "A delay that is drawn anew for each request."),
         .optional("status", \.status, .integer(200...599), example: 503, unit: .status),
         .optional(
@@ -186,8 +186,14 @@ extension FaultRule.Effect: Described {
         .optional("reset", \.reset, .cases()),
         .optional("body", \.body, .cases()),
         .optional("contentType", \.contentType, .string(upTo: 1024)),
-        .optional("drip", \.drip, .integer(1...Int.max), "Bytes a second.", unit: .bytesPerSecond),
-        .optional("clockSkew", \.clockSkew, .number(-1e9...1e9), "Seconds.", unit: .seconds)
+        .optional("drip", \.drip, .integer(1...Int.max), "The speed of the response.", unit: .bytesPerSecond),
+        .optional(
+            "clockSkew",
+            \.clockSkew,
+            .number(-1e9...1e9),
+            "The time by which the server's clock is ahead.",
+            unit: .seconds
+        )
     ).refusing(\.objection)
 }
 

@@ -97,12 +97,18 @@ extension FaultRule.Latency: Described {
     package static let fields = FieldTable(
         "Latency",
         FaultRule.Latency.init(profile:distribution:from:to:median:p99:maximum:),
-        .optional("profile", \.profile, .cases(), "That of a network; all else is left out then.", example: .fourG),
+        .optional("profile", \.profile, .cases(), "The profile of a network, in place of all else.", example: .fourG),
         .optional("distribution", \.distribution, .cases()),
-        .optional("from", \.from, .number(Self.range), "The shortest, of uniform.", unit: .seconds),
-        .optional("to", \.to, .number(Self.range), "The longest, of uniform.", unit: .seconds),
-        .optional("median", \.median, .number(Self.range), "Of lognormal.", unit: .seconds),
-        .optional("p99", \.p99, .number(Self.range), "That of all but one of a hundred, of lognormal.", unit: .seconds),
+        .optional("from", \.from, .number(Self.range), "The shortest delay, for uniform.", unit: .seconds),
+        .optional("to", \.to, .number(Self.range), "The longest delay, for uniform.", unit: .seconds),
+        .optional("median", \.median, .number(Self.range), "The median, for lognormal.", unit: .seconds),
+        .optional(
+            "p99",
+            \.p99,
+            .number(Self.range),
+            "The delay that one request of a hundred exceeds, for lognormal.",
+            unit: .seconds
+        ),
         .optional(
             "maximum",
             \.maximum,

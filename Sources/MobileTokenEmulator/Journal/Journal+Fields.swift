@@ -22,8 +22,14 @@ extension Emulator.JournalEntry: Described {
         .optional("counterBefore", \.counterBefore, .count, unit: .steps),
         .optional("counterAfter", \.counterAfter, .count, unit: .steps),
         .optional("fault", \.fault, .string),
-        .optional("deliveryID", \.deliveryID, .count, "For a callback that the server sent.", unit: .number),
-        .optional("deviceName", \.deviceName, .string, "For a request of a virtual device."),
+        .optional(
+            "deliveryID",
+            \.deliveryID,
+            .count,
+            "The delivery, of a callback that the server sent.",
+            unit: .number
+        ),
+        .optional("deviceName", \.deviceName, .string, "The virtual device that made the request."),
         .optional("decryptedBody", \.decryptedBody, .list(of: .string), "A string for each layer; secrets are masked."),
         .optional(
             "decryptedResponseBody",

@@ -21,7 +21,13 @@ struct JournalBounds: Described {
             .string,
             "The run of the server that `since` is of; another one tells all that it has, at once."
         ),
-        .optional("wait", \.wait, .integer(0...60), "For how many seconds to wait until there is one.", unit: .seconds),
+        .optional(
+            "wait",
+            \.wait,
+            .integer(0...60),
+            "The longest time to wait for an entry where there is none yet.",
+            unit: .seconds
+        ),
         .optional(
             "before",
             \.before,
@@ -29,7 +35,7 @@ struct JournalBounds: Described {
             "The entries before the one of this number, newest first.",
             unit: .number
         ),
-        .preset("limit", \.limit, .integer(1...10_000), or: 1000, "The most entries; 1000 by default.")
+        .preset("limit", \.limit, .integer(1...10_000), or: 1000, "The maximum number of entries; 1000 by default.")
     ).refusing { bounds in
         guard bounds.before != nil, bounds.isFeed else { return nil }
         return .init(member: "before", hint: "is given beside 'since', 'run' or 'wait', which lead the other way")

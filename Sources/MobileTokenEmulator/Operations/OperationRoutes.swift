@@ -11,7 +11,7 @@ struct OperationWait: Described {
     static let fields = FieldTable(
         "OperationWait",
         OperationWait.init(wait:until:),
-        .optional("wait", \.wait, .number(0...60), "For how many seconds to wait at most.", example: 5, unit: .seconds),
+        .optional("wait", \.wait, .number(0...60), "The longest time to wait.", example: 5, unit: .seconds),
         .optional(
             "until",
             \.until,

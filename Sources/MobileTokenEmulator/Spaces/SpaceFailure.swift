@@ -52,7 +52,13 @@ struct NewSpaceFailure: Described {
     static let fields = FieldTable(
         "NewSpaceFailure",
         NewSpaceFailure.init(reason:),
-        .optional("reason", \.reason, .string(upTo: 65_536), "Why, for a person.", example: "the operation has expired")
+        .optional(
+            "reason",
+            \.reason,
+            .string(upTo: 65_536),
+            "The reason, for a person.",
+            example: "the operation has expired"
+        )
     )
 }
 

@@ -15,7 +15,14 @@ struct ClockChange: Described {
         ClockChange.init(now:mode:advance:),
         .optional("now", \.now, .date, "The time to show.", example: Date(timeIntervalSince1970: 1_772_352_000)),
         .optional("mode", \.mode, .cases(), "manual stands still until it is moved.", example: .manual),
-        .optional("advance", \.advance, .number, "Seconds, negative ones too.", example: 90, unit: .seconds)
+        .optional(
+            "advance",
+            \.advance,
+            .number,
+            "The time by which the clock moves ahead; it may be negative.",
+            example: 90,
+            unit: .seconds
+        )
     ).refusing { change in
         let isEmpty = change.now == nil && change.mode == nil && change.advance == nil
         return isEmpty ? .init(member: "", hint: "needs 'now', 'mode' or 'advance'") : nil

@@ -13,7 +13,7 @@ struct SettlingWait: Described {
             \.within,
             .number(0...60),
             or: 5,
-            "For how many seconds to wait at most; 5 by default.",
+            "The longest time to wait; 5 seconds by default.",
             example: 5,
             unit: .seconds
         )
