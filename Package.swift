@@ -222,7 +222,7 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "CRuntimeHooks", "MobileToken", "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenPostgres",
+                "CRuntimeHooks", "MobileToken", "MobileTokenApprovals", "MobileTokenPostgres",
                 "PowerAuth",
                 "PowerAuthCrypto", "HTTPClientTransport", "CloudCalls",
                 "EmulatorBackend", "EmulatorMessages", "MobileTokenTesting", "Coordination", "Basics", "ExactJSON",

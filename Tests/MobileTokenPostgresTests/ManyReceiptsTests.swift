@@ -150,7 +150,7 @@ struct ManyReceiptsTests {
     @Test func theRoomOfDeletedReceiptsIsUsedAgain() async throws {
         let server = try await PostgresTestServer.start(.init(settings: ["autovacuum = off"]))
         try await withNodes(server) { nodes in
-            // How fast it is on a machine that does other things as well is not asked.
+            // Its speed on a machine that does other things as well is not asked for.
             let store = nodes.node("one") { $0.statementTimeout = .seconds(60) }
             try await store.open()
             let database = try nodes.connect()

@@ -1,7 +1,5 @@
-import Coordination
 import MobileToken
 import MobileTokenPostgres
-import PowerAuth
 import Synchronization
 
 /// The database as a node, its membership and its lists ask it, over a line that delays, loses and repeats.
