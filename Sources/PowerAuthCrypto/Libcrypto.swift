@@ -1,5 +1,4 @@
 import COpenSSL
-import COpenSSLLifetime
 
 /// The libcrypto that the process has loaded, which may be newer than the one it was compiled against.
 package enum CryptoLibrary {

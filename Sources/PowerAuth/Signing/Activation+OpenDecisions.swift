@@ -45,7 +45,8 @@ extension Activation {
             intent.arrivesBefore.map { Duration(boundedSeconds: $0.timeIntervalSince(intent.localDate)) }
             ?? self.requestTimeout
         var age = self.server.clocks.reading.wall.timeIntervalSince(intent.localDate)
-        if let sent = intent.serverDate, let now = self.measuredServerDate {
+        // Only the server's time tells, where the wall clock was set.
+        if let sent = intent.serverDate, let now = self.server.time.statedDate {
             age = min(age, now.timeIntervalSince(sent))
         }
         // Nothing was signed in the future, whatever a clock says.

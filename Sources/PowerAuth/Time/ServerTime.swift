@@ -44,6 +44,12 @@ final class ServerTime: Sendable {
         return self.synchronization.withLock { $0.isMeasured(at: reading) ? $0.serverDate(at: reading) : nil }
     }
 
+    /// The server's date by its last word and by the monotonic clock since, which nobody sets; `nil` before its first word.
+    var statedDate: Date? {
+        let reading = self.clocks.reading
+        return self.synchronization.withLock { $0.isStated ? $0.serverDate(at: reading) : nil }
+    }
+
     /// Indicates whether asking for the time is of use now: it is not known, and was not asked for in vain just before.
     var mayBeAskedFor: Bool {
         guard !self.isSynchronized else { return false }

@@ -40,6 +40,8 @@ struct TimeSynchronization: Sendable {
         var roundTrip: Duration
         /// Indicates whether this is the local clock's word, because the server's was not to be had.
         var isAssumed = false
+        /// Indicates whether the server's word lies behind it all the same, and only the monotonic clock since.
+        var isStated = true
     }
 
     private var estimate: Estimate?
@@ -69,6 +71,9 @@ struct TimeSynchronization: Sendable {
         !self.needsMeasurement(at: reading) && self.estimate?.isAssumed == false
     }
 
+    /// Indicates whether the server has ever stated its time, on which the date rests, whatever the local clocks have done since.
+    var isStated: Bool { self.estimate?.isStated == true }
+
     /// Asks for another measurement, which then counts whatever its round trip.
     mutating func distrust() {
         self.isDistrusted = true
@@ -76,8 +81,13 @@ struct TimeSynchronization: Sendable {
 
     /// Takes the present idea of the server's time for a measurement of the poorest kind, when none is to be had.
     mutating func assume(at reading: Reading) {
-        let date = self.serverDate(at: reading)
-        self.estimate = Estimate(reading: reading, serverDate: date, roundTrip: Self.longestRoundTrip, isAssumed: true)
+        self.estimate = Estimate(
+            reading: reading,
+            serverDate: self.serverDate(at: reading),
+            roundTrip: Self.longestRoundTrip,
+            isAssumed: true,
+            isStated: self.isStated
+        )
         self.isDistrusted = false
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPClientTransport
+import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
 import TestSupport
@@ -60,6 +61,28 @@ import TestSupport
         #expect(try await self.timeLeft(server, store, after: length - 1) == .seconds(1))
         #expect(try await self.timeLeft(server, store, after: length) == .zero)
         #expect(try await self.timeLeft(server, store, after: -1_000) == .seconds(seconds))
+    }
+
+    /// The server's time follows the monotonic clock, which nobody sets.
+    @Test func aWallClockThatIsSetAheadLetsNoTimePass() async throws {
+        let (wall, clock) = (Shared(self.start), ManualClock())
+        let (server, activation) = try await self.loseAnswer(ActivationStore.inMemory()) {
+            $0.timeout = .seconds(60)
+            $0.wallClock = { wall.value }
+            $0.clock = clock
+        }
+        let open = try #require(try await activation.openDecisions().first)
+        #expect(open.intent.serverDate != nil)
+        wall.value += 3_600
+        #expect(activation.timeLeft(of: open) == .seconds(60))
+        // Nor does it where the server cannot be asked what time it is.
+        server.setFate { _ in .requestLost }
+        try await activation.synchronizeTime()
+        #expect(activation.timeLeft(of: open) == .seconds(60))
+        clock.advance(by: .seconds(59))
+        #expect(activation.timeLeft(of: open) == .seconds(1))
+        clock.advance(by: .seconds(1))
+        #expect(activation.timeLeft(of: open) == .zero)
     }
 
     @Test func aRightThatLastsCountsFromItsEnd() throws {
