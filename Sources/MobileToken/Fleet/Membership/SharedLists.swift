@@ -89,7 +89,11 @@ package struct SharedLists: Sendable {
             let id = ExactString(listing.activationID)
             self.writing[id] = nil
             self.uncertain.remove(id)
-            if let version = accepted[id] { self.learn(listing, version: version) }
+            if let version = accepted[id] {
+                self.learn(listing, version: version)
+                // The database that all is read from may be another one already.
+                self.unconfirmed?.insert(id)
+            }
             return self.known[id]?.listing
                 ?? FleetListing(activationID: listing.activationID, operations: [], serverDate: listing.serverDate)
         }
@@ -113,9 +117,12 @@ package struct SharedLists: Sendable {
     ///   its end is known.
     package mutating func read(_ listing: FleetListing, version: Int64) -> Bool {
         let id = ExactString(listing.activationID)
-        self.unconfirmed?.remove(id)
         let before = self.known[id]?.listing.operations ?? []
+        // Read from the beginning, it is what the database has, even where this process has written a newer one since: a database that
+        // went back has lost that, and one that has not will show it next.
+        if self.unconfirmed != nil { self.known[id] = nil }
         self.learn(listing, version: version)
+        self.unconfirmed?.remove(id)
         return self.writing[id]?.operations != listing.operations
             && (self.known[id]?.listing.operations ?? []) != before
     }
