@@ -53,14 +53,13 @@ struct ShiftedClockTests {
             try await store.insert(ActivationStoreConformance.record("a"))
             let lifetimes = PostgresStoreFixture.lifetimes
             func lease() async throws -> NodeLease {
-                try await store.postgres.withConnection { connection in
+                let lease = try await store.postgres.withConnection { connection in
                     let epoch = try DatabaseEpoch.quarantine(lifetimes, connection).epoch
-                    let lease = try #require(
-                        try NodeLease.take(name: "node", reading: .newest, in: epoch, lifetimes, connection)
-                    )
-                    _ = try FleetTables.take(64, as: lease, connection)
-                    return lease
+                    return try NodeLease.take(name: "node", reading: .newest, in: epoch, lifetimes, connection)
                 }
+                let taken = try #require(lease)
+                _ = try await PostgresBuckets(driver: store.postgres).take(64, as: taken)
+                return taken
             }
             let change = ListTable.Change(activationID: "a", body: [1])
             func write(as lease: NodeLease) async throws -> Int {

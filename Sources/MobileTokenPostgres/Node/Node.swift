@@ -144,7 +144,7 @@ package final class Node: Sendable {
         }
     }
 
-    /// Takes the right when nobody alive has it; announces a handover request otherwise.
+    /// Returns whether the node has the right now; where another one has it, that one is asked to hand it over.
     private func take(_ activationID: String, as lease: NodeLease) async throws -> Bool {
         switch try await self.database.take(activationID, as: lease) {
         case .taken: return self.state.withLock { $0.node.recordRight(of: activationID, under: lease) }

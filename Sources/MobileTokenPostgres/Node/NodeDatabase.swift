@@ -16,7 +16,7 @@ package protocol NodeDatabase: Sendable {
     /// Gives a lease back, with all rights that are held under it.
     func leave(_ lease: NodeLease) async throws
 
-    /// Takes the right to sign with an activation when nobody alive has it, and requests it otherwise.
+    /// Takes the right to sign with an activation, or requests it from the node that holds it.
     func take(_ activationID: String, as lease: NodeLease) async throws -> RightAnswer
 
     /// Gives a right to the node that has requested it for the longest time.

@@ -11,7 +11,7 @@ struct PostgresNodeDatabase: NodeDatabase {
     let schema: String
     /// The connections for all that callers wait for.
     let pool: PostgresPool
-    /// Of one connection, so that a heartbeat waits for nobody.
+    /// The one connection for heartbeats, which wait for nothing else.
     let keeperPool: PostgresPool
     /// The channel of handover requests; `nil` where sessions cannot listen.
     let channel: String?

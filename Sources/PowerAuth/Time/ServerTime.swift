@@ -44,7 +44,7 @@ final class ServerTime: Sendable {
         return self.synchronization.withLock { $0.isMeasured(at: reading) ? $0.serverDate(at: reading) : nil }
     }
 
-    /// The server's date by its last word and by the monotonic clock since, which nobody sets; `nil` before its first word.
+    /// The server's date as it last stated it, carried on by the monotonic clock; `nil` before it has stated any.
     var statedDate: Date? {
         let reading = self.clocks.reading
         return self.synchronization.withLock { $0.isStated ? $0.serverDate(at: reading) : nil }

@@ -40,7 +40,7 @@ struct TimeSynchronization: Sendable {
         var roundTrip: Duration
         /// Indicates whether this is the local clock's word, because the server's was not to be had.
         var isAssumed = false
-        /// Indicates whether the server's word lies behind it all the same, and only the monotonic clock since.
+        /// Indicates whether the server has once stated the date that is carried on here.
         var isStated = true
     }
 

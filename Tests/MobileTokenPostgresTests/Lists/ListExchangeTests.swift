@@ -269,12 +269,12 @@ struct ListExchangeTests {
             }
             let old = try await one.postgres.node.lease()
             #expect(try await write(one, as: old) == 0)  // not its bucket yet
-            _ = try await one.postgres.withConnection { try FleetTables.take(64, as: old, $0) }
+            _ = try await PostgresBuckets(driver: one.postgres).take(64, as: old)
             #expect(try await write(one, as: old) == 1)
 
             try await one.postgres.withConnection { try old.leave($0) }
             let new = try await two.postgres.node.lease()
-            _ = try await two.postgres.withConnection { try FleetTables.take(64, as: new, $0) }
+            _ = try await PostgresBuckets(driver: two.postgres).take(64, as: new)
             #expect(try await write(one, as: old) == 0)
             #expect(try await write(two, as: new) == 1)
             #expect(try await write(one, as: old) == 0)
@@ -288,9 +288,9 @@ struct ListExchangeTests {
             try await Self.insert(["a"], one)
             let change = ListTable.Change(activationID: "a", body: [1])
             func write(_ store: ActivationStore, as lease: NodeLease) async throws -> Int {
-                try await store.postgres.withConnection { connection in
-                    _ = try FleetTables.take(64, as: lease, connection)
-                    return try ListTable.write([change], as: lease, key: 1, connection).count
+                _ = try await PostgresBuckets(driver: store.postgres).take(64, as: lease)
+                return try await store.postgres.withConnection {
+                    try ListTable.write([change], as: lease, key: 1, $0).count
                 }
             }
             let (older, younger) = (try await one.postgres.node.lease(), try await two.postgres.node.lease())
