@@ -51,13 +51,9 @@ struct ShiftedClockTests {
         try await withNodes { nodes in
             let store = nodes.node()
             try await store.insert(ActivationStoreConformance.record("a"))
-            let lifetimes = PostgresStoreFixture.lifetimes
             func lease() async throws -> NodeLease {
-                let lease = try await store.postgres.withConnection { connection in
-                    let epoch = try DatabaseEpoch.quarantine(lifetimes, connection).epoch
-                    return try NodeLease.take(name: "node", reading: .newest, in: epoch, lifetimes, connection)
-                }
-                let taken = try #require(lease)
+                let node = try store.postgres.node.database
+                let taken = try #require(await node.takeLease(in: node.quarantine().epoch))
                 _ = try await PostgresBuckets(driver: store.postgres).take(64, as: taken)
                 return taken
             }
@@ -83,7 +79,7 @@ struct ShiftedClockTests {
         try await withNodes { nodes in
             let store = nodes.node()
             try await store.insert(ActivationStoreConformance.record("a"))
-            let lifetimes = PostgresStoreFixture.lifetimes
+            let node = try store.postgres.node.database
             let database = try nodes.connect()
             try database.run(
                 "UPDATE fence SET last = (extract(epoch FROM clock_timestamp()) * 1000000)::int8 + \(Self.shift)"
@@ -91,11 +87,7 @@ struct ShiftedClockTests {
             let last = try #require(try database.run("SELECT last FROM fence", [], .none).first?.integer(0))
             var numbers: Set<Int64> = []
             for _ in 0..<3 {
-                let lease = try await store.postgres.withConnection { connection in
-                    let epoch = try DatabaseEpoch.quarantine(lifetimes, connection).epoch
-                    return try NodeLease.take(name: "node", reading: .newest, in: epoch, lifetimes, connection)
-                }
-                let number = try #require(lease?.number)
+                let number = try #require(await node.takeLease(in: node.quarantine().epoch)).number
                 #expect(number > last)
                 #expect(numbers.insert(number).inserted)
                 try database.run("DELETE FROM node")
@@ -109,28 +101,23 @@ struct ShiftedClockTests {
         try await withNodes { nodes in
             let store = nodes.node()
             try await store.insert(ActivationStoreConformance.record("a"))
-            let lifetimes = PostgresStoreFixture.lifetimes
-            func take(in epoch: DatabaseEpoch.Identity) async throws -> NodeLease? {
-                try await store.postgres.withConnection {
-                    try NodeLease.take(name: "node", reading: .newest, in: epoch, lifetimes, $0)
-                }
-            }
-            let first = try await store.postgres.withConnection { try DatabaseEpoch.quarantine(lifetimes, $0) }
+            let node = try store.postgres.node.database
+            let first = try await node.quarantine()
             #expect(first.rest == .zero)
-            #expect(try await take(in: first.epoch) != nil)
+            #expect(try await node.takeLease(in: first.epoch) != nil)
             try await store.postgres.withConnection { try DatabaseEpoch.begin(after: first.epoch.number, $0) }
-            #expect(try await take(in: first.epoch) == nil)
-            let second = try await store.postgres.withConnection { try DatabaseEpoch.quarantine(lifetimes, $0) }
+            #expect(try await node.takeLease(in: first.epoch) == nil)
+            let second = try await node.quarantine()
             #expect(second.epoch.number > first.epoch.number)
             #expect(second.rest > .zero)
             // A failover loses that epoch, and another one gets its number.
             try nodes.connect().run(
                 "UPDATE incarnation SET begun_at = begun_at + interval '1 second' WHERE number = \(second.epoch.number)"
             )
-            #expect(try await take(in: second.epoch) == nil)
-            let third = try await store.postgres.withConnection { try DatabaseEpoch.quarantine(lifetimes, $0) }
+            #expect(try await node.takeLease(in: second.epoch) == nil)
+            let third = try await node.quarantine()
             #expect(third.epoch.number == second.epoch.number)
-            #expect(try await take(in: third.epoch) != nil)
+            #expect(try await node.takeLease(in: third.epoch) != nil)
         }
     }
 

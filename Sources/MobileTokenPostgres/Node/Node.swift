@@ -17,7 +17,7 @@ package final class Node: Sendable {
     private static let pollInterval = Duration.milliseconds(250)
 
     let lifetimes: NodeLifetimes
-    private let database: any NodeDatabase
+    let database: any NodeDatabase
     /// About handover requests; `nil` where sessions cannot listen.
     private let notifications: (any NotificationSource)?
     /// The order of this process's turns.

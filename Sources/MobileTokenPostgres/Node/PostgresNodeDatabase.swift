@@ -34,20 +34,76 @@ struct PostgresNodeDatabase: NodeDatabase {
         }
     }
 
+    /// Numbers follow the database's clock, in microseconds, so that they grow even when the database was put back to a state in
+    /// which the latest ones had not been given; and each is greater than the one before, so that they grow even when the
+    /// clock was put back. Where both happened, nothing tells how far they had come: there, a number is drawn by chance, since two
+    /// nodes with one number would renew each other's lease, and sign beside each other.
     func takeLease(in epoch: DatabaseEpoch.Identity) async throws -> NodeLease? {
-        try await self.ask {
-            try NodeLease.take(name: self.name, reading: self.newestFormat, in: epoch, self.lifetimes, $0)
+        try await self.ask { connection in
+            let sentAt = ContinuousClock.now
+            let clock = "(extract(epoch FROM clock_timestamp()) * 1000000)::int8"
+            let results = try connection.run([
+                // No epoch begins between the look and the lease.
+                DatabaseEpoch.lock,
+                PostgresStatement(
+                    """
+                    WITH next AS (
+                        UPDATE fence SET last = CASE WHEN last < \(clock) THEN \(clock)
+                            ELSE last + 1 + (random() * 4294967295)::int8 END
+                        WHERE \(DatabaseEpoch.isCurrent("$4")) AND \(DatabaseEpoch.isSame("$4", "$5")) RETURNING last
+                    )
+                    INSERT INTO node (number, name, expires_at, newest_format)
+                    SELECT last, $1, clock_timestamp() + $2 * interval '1 millisecond', $3 FROM next
+                    RETURNING number
+                    """,
+                    [
+                        .text(self.name), .integer(self.lifetimes.death.wholeMilliseconds),
+                        .integer(self.newestFormat.rawValue), .integer(epoch.number), .integer(epoch.begun),
+                    ]
+                ),
+            ])
+            guard let row = results.last?.first else { return nil }
+            return NodeLease(number: try row.integer(0), reliableUntil: sentAt + self.lifetimes.reliance)
         }
     }
 
+    /// Whoever deletes a lease waits for a heartbeat that is under way, and finds it renewed, or deletes it before, and the
+    /// heartbeat finds nothing. So a lease is there or gone, whatever reads it.
     func renew(_ lease: NodeLease) async throws -> NodeLease.Heartbeat {
         try await self.ask(self.keeperPool) { connection in
             if let channel { try connection.listen(to: channel) }
-            return try lease.renew(self.lifetimes, connection)
+            let sentAt = ContinuousClock.now
+            let results = try connection.run([
+                DatabaseEpoch.isKnown,
+                PostgresStatement(
+                    """
+                    UPDATE node SET expires_at = clock_timestamp() + $2 * interval '1 millisecond'
+                    WHERE number = $1 AND expires_at > clock_timestamp() RETURNING number
+                    """,
+                    [.integer(lease.number), .integer(self.lifetimes.death.wholeMilliseconds)]
+                ),
+                NodeLease.sweep(self.lifetimes),
+                PostgresStatement(
+                    "SELECT DISTINCT activation_id FROM wish JOIN activation USING (slot) WHERE holder = $1",
+                    [.integer(lease.number)]
+                ),
+            ])
+            guard results.count == 4, let epoch = results[0].first else { throw PostgresError(.unexpectedResult) }
+            guard try epoch.boolean(0) else {
+                try DatabaseEpoch.check(connection)
+                return NodeLease.Heartbeat(lease: nil, handoverRequests: [])
+            }
+            let renewed = NodeLease(number: lease.number, reliableUntil: sentAt + self.lifetimes.reliance)
+            return NodeLease.Heartbeat(
+                lease: results[1].isEmpty ? nil : renewed,
+                handoverRequests: try results[3].map { try $0.text(0) }
+            )
         }
     }
 
-    func leave(_ lease: NodeLease) async throws { try await self.ask { try lease.leave($0) } }
+    func leave(_ lease: NodeLease) async throws {
+        _ = try await self.ask { try $0.run("DELETE FROM node WHERE number = $1", [.integer(lease.number)]) }
+    }
 
     // MARK: Rights
 

@@ -272,7 +272,7 @@ struct ListExchangeTests {
             _ = try await PostgresBuckets(driver: one.postgres).take(64, as: old)
             #expect(try await write(one, as: old) == 1)
 
-            try await one.postgres.withConnection { try old.leave($0) }
+            try await one.postgres.node.database.leave(old)
             let new = try await two.postgres.node.lease()
             _ = try await PostgresBuckets(driver: two.postgres).take(64, as: new)
             #expect(try await write(one, as: old) == 0)
@@ -296,7 +296,7 @@ struct ListExchangeTests {
             let (older, younger) = (try await one.postgres.node.lease(), try await two.postgres.node.lease())
             #expect(try await write(two, as: younger) == 1)
             #expect(try await write(one, as: older) == 0)
-            try await two.postgres.withConnection { try younger.leave($0) }
+            try await two.postgres.node.database.leave(younger)
             #expect(try await write(one, as: older) == 1)
         }
     }
