@@ -18,6 +18,11 @@ public struct EmulatorProtocolRules: Sendable, Codable, Hashable {
     /// Indicates whether a device may remove its activation with possession alone. Not by default, and only where the release of the
     /// ``EmulatorServerProfile`` has such a setting.
     public var allowsRemovalByPossession = false
+    /// Indicates whether biometry opens the vault of version 3, as the password does; not by default.
+    public var allowsVaultWithBiometry = false
+    /// Indicates whether biometry opens the device's own keys in the vault of version 4, as the password does; so by default. Real
+    /// servers have it as `disable_biometry_unlock_kek_device_private`, the other way around.
+    public var allowsDeviceKeysWithBiometry = true
     /// Indicates whether answers of the cloud API hold only members that the documentation of PowerAuth Cloud shows; not by default.
     ///
     /// It shows an operation without the data that is signed, without the time of the decision and without what is known of the
@@ -56,15 +61,20 @@ extension EmulatorProtocolRules {
     /// The types of code that a key of the vault of version 4 is handed out for.
     func typesForVault4(_ key: Version4.VaultKeyIdentifier) -> Set<SignatureType> {
         switch key {
-        case .devicePrivateKeys, .applicationTwoFactor: .twoFactors
+        case .devicePrivateKeys: self.allowsDeviceKeysWithBiometry ? .twoFactors : [.possessionKnowledge]
+        case .applicationTwoFactor: .twoFactors
         case .applicationKnowledge: [.possessionKnowledge]
         }
     }
 }
 
 extension EmulatorServerProfile {
-    /// The types of signature that open the vault of version 3: with the password, and until 1.10 with biometry beside it.
+    /// The types of signature that open the vault of version 3: with the password, until 1.10 with biometry beside it, and with biometry
+    /// alone where that is allowed.
     func typesForVault3(_ rules: EmulatorProtocolRules) -> Set<SignatureType> {
-        self.acceptsThreeFactors ? [.possessionKnowledge, .possessionKnowledgeBiometry] : [.possessionKnowledge]
+        var types: Set<SignatureType> = [.possessionKnowledge]
+        if self.acceptsThreeFactors { types.insert(.possessionKnowledgeBiometry) }
+        if rules.allowsVaultWithBiometry { types.insert(.possessionBiometry) }
+        return types
     }
 }

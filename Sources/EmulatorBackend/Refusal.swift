@@ -247,7 +247,7 @@ struct AuthenticationFailure: Error {
         case request
     }
 
-    let kind: Kind
+    var kind: Kind
     var reason: String
 
     init(_ reason: String) { self.init(.invalid, reason) }

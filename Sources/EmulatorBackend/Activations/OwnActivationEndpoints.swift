@@ -48,12 +48,12 @@ enum OwnActivationEndpoints {
         _ context: inout RequestContext
     ) throws(Refusal) -> ServerResponse {
         let code = CodeDemand(uriID: "/pa/activation/rename", types: .twoFactors, version: version)
-        let demand = AnnotatedDemand(proof: .code(code), members: ["activationName"])
+        let demand = AnnotatedDemand(proof: .code(code), members: ["activationName"]) { Self.name(in: $0) != nil }
         let call = try bank.receive(&context, demand)
         guard version != .version3 || bank.profile.renamesVersion3 else {
             throw .activation("this release cannot rename\(bank.profile.releases { $0.renamesVersion3 })")
         }
-        guard let name = try? call.content?.optionalString("activationName"), !name.isBlank else {
+        guard let name = Self.name(in: call.content) else {
             throw .requestInvalid("'activationName' is missing or blank")
         }
         guard let activation = call.activation else { throw .requestInvalid("no activation is named") }
@@ -61,6 +61,11 @@ enum OwnActivationEndpoints {
         let renamed = bank.state.activations[activation.id] ?? activation
         context.report(renamed)
         return try bank.respond(Self.presented(renamed), to: call, &context)
+    }
+
+    private static func name(in content: JSONObject?) -> String? {
+        guard let name = try? content?.optionalString("activationName"), !name.isBlank else { return nil }
+        return name
     }
 
     private static func detail(
@@ -74,9 +79,9 @@ enum OwnActivationEndpoints {
     }
 
     private static func presented(_ activation: ServerActivation) -> JSONValue {
-        var content: JSONObject = ["activationId": .string(activation.id)]
-        content["activationName"] = activation.name.map { .string($0) }
-        return .wrapped(.object(content))
+        .wrapped([
+            "activationId": .string(activation.id), "activationName": activation.name.map { .string($0) } ?? .null,
+        ])
     }
 
     private static func userInfo(
@@ -93,8 +98,11 @@ enum OwnActivationEndpoints {
 
 extension CodeDemand {
     /// Adds what the removal of an activation has of its own: it may be allowed with possession alone, and it tells a wrong type
-    /// from a wrong code.
-    mutating func admitRemoval(_ bank: Backend) {
+    /// from a wrong code, and a missing header from both.
+    mutating func admitRemoval(_ bank: Backend, _ context: RequestContext) throws(Refusal) {
+        guard context.request.header(RequestCode.headerName) != nil else {
+            throw .unreadable("the header \(RequestCode.headerName) is missing")
+        }
         self.namesWrongType = true
         guard bank.profile.canAllowRemovalByPossession, bank.protocolRules.allowsRemovalByPossession else { return }
         self = CodeDemand(

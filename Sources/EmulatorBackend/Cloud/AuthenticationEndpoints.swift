@@ -50,7 +50,8 @@ enum AuthenticationEndpoints {
         let pairs = (request.query ?? [:]).sorted { $0.key < $1.key }.map { name, value in
             "\(PercentEncoding.encode(name))=\(PercentEncoding.encode(value))"
         }
-        received.rawQuery = pairs.joined(separator: "&")
+        // A query that a device signs is decoded as a whole, and then in its parts.
+        received.rawQuery = PercentEncoding.encode(pairs.joined(separator: "&"))
         return received
     }
 

@@ -45,7 +45,7 @@ extension Version3 {
             ]
             content["activationRecovery"] = recovery.map { ["recoveryCode": .string($0.code), "puk": .string($0.puk)] }
             var response: JSONObject = ["activationData": try bank.seal(.object(content), in: inner, &context)]
-            response["customAttributes"] = request.customAttributes.map { .object($0) }
+            response["customAttributes"] = .object(request.customAttributes ?? [:])
             response["userInfo"] = activation.claims(at: context.now)
             return .json(try bank.seal(.object(response), in: outer, &context))
         }

@@ -42,8 +42,9 @@ extension Version3 {
         static func status(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
             let request = try context.requestObject(bank.profile, missing: Refusal.activation)
             let id = try request.string("activationId", bank.profile, missing: Refusal.activation)
-            guard let challenge = Base64.decode(try request.string("challenge")), challenge.count == 16 else {
-                throw .invalidRequest("'challenge' is not 16 bytes in Base64")
+            let text = try request.string("challenge", bank.profile, missing: Refusal.activation)
+            guard let challenge = Base64.decode(text), challenge.count == 16 else {
+                throw .activation("'challenge' is not 16 bytes in Base64")
             }
             context.activationID = id
             let nonce = bank.state.randomness.bytes(16)
@@ -91,7 +92,7 @@ extension Version3 {
 
         static func remove(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
             var demand = CodeDemand(uriID: "/pa/activation/remove", types: .twoFactors, version: .version3)
-            demand.admitRemoval(bank)
+            try demand.admitRemoval(bank, context)
             let id = try bank.authenticate(&context, demand).activation.id
             bank.remove(id, &context)
             return .object(["activationId": .string(id)])

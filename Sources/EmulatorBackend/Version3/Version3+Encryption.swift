@@ -48,6 +48,7 @@ extension Backend {
         }
         let cover = CodeCover { bank, context in (try? bank.open(for: code, purpose, &context))?.plaintext }
         let request = try self.authenticate(&context, demand, covering: cover)
+        try context.checkEnvelope(of: code.versionName)
         do throws(Refusal) {
             let envelope = try self.open(for: code, purpose, &context)
             self.remember(envelope, at: context.now)

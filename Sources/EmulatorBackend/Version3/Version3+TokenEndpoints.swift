@@ -45,7 +45,7 @@ extension Version3 {
                 &context,
                 purpose: .tokenCreate,
                 demand,
-                refusing: context.refusalOfTokenRequest
+                refusing: Refusal.tokenError
             )
             let token = ServerToken(
                 id: bank.state.randomness.identifier(),
@@ -100,6 +100,14 @@ extension Version3 {
             let code: RequestCode
             do {
                 code = try bank.requestCode(of: &context)
+            } catch {
+                throw bank.refusal(error)
+            }
+            guard code.version == .version3 else {
+                throw .requestInvalid("the signature is of version \(code.versionName)")
+            }
+            try context.checkEnvelope(of: code.versionName)
+            do {
                 _ = try bank.activation(admittedBy: demand, for: code)
             } catch {
                 throw bank.refusal(error)
@@ -135,9 +143,7 @@ extension Version3 {
 extension Vault {
     /// Throws when a reason that a device gives for opening the vault is not of its form. It may give none.
     static func check(reason: String?) throws(Refusal) {
-        guard let reason else { return }
-        guard (3...255).contains(reason.utf8.count),
-            reason.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "_-.".utf8.contains($0) })
-        else { throw .vault("the reason has other characters than A-Z, a-z, 0-9, '_', '-' and '.', or is too short") }
+        guard let reason, !self.isReason(reason) else { return }
+        throw .vault("the reason has other characters than A-Z, a-z, 0-9, '_', '-' and '.', or is too short")
     }
 }

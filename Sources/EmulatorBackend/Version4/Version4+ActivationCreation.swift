@@ -44,7 +44,7 @@ extension Version4 {
                     &context
                 )
             ]
-            response["customAttributes"] = customAttributes.map { .object($0) }
+            response["customAttributes"] = .object(customAttributes ?? [:])
             response["userInfo"] = activation.claims(at: context.now)
             return .json(try outer.seal(.object(response), &context))
         }

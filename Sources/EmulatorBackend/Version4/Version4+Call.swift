@@ -128,12 +128,13 @@ extension Version4 {
         _ context: inout RequestContext,
         refusing refusal: (String) -> Refusal
     ) throws(Refusal) -> Call {
-        let demand = try Self.demand(endpoint, admission, bank)
+        let demand = try Self.demand(endpoint, admission, bank, context)
         let code: RequestCode
         do {
             code = try bank.requestCode(of: &context)
         } catch {
-            throw bank.refusal(error)
+            // The controller of this one reads the header itself.
+            throw endpoint == .upgradeConfirm ? .upgrade(error.reason) : bank.refusal(error)
         }
         var cover = CodeCover()
         if let purpose = endpoint.encryption {
@@ -143,6 +144,7 @@ extension Version4 {
         guard let keys = request.activation.device?.version4 else { throw .encryption("there are no keys") }
         var envelope: OpenedEnvelope?
         if let purpose = endpoint.encryption {
+            try context.checkEnvelope(of: code.versionName)
             do throws(Refusal) {
                 let opened = try Self.open(for: code, purpose, bank, &context)
                 bank.remember(opened, at: context.now)
@@ -157,7 +159,8 @@ extension Version4 {
     private static func demand(
         _ endpoint: Endpoint,
         _ admission: Admission,
-        _ bank: Backend
+        _ bank: Backend,
+        _ context: RequestContext
     ) throws(Refusal) -> CodeDemand {
         guard case .code(let uriID, let types) = endpoint.authentication else {
             throw .encryption("the endpoint takes no code of version 4")
@@ -168,7 +171,7 @@ extension Version4 {
             version: .version4,
             admission: admission
         )
-        if endpoint == .activationRemove { demand.admitRemoval(bank) }
+        if endpoint == .activationRemove { try demand.admitRemoval(bank, context) }
         return demand
     }
 

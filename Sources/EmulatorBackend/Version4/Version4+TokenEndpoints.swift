@@ -8,24 +8,7 @@ extension Version4 {
     /// Tokens, which stand for the factors that they were created with, and the vault.
     enum TokenEndpoints {
         static let routes: [Backend.Route] = [
-            .device(
-                "POST",
-                Endpoint.tokenCreate.path,
-                adds: .token,
-                "Creates a token.",
-                shows: .code,
-                takes: .required(.envelope4),
-                gives: .sealed4
-            ) { (bank, context) throws(Refusal) in
-                try Version4.call(
-                    .tokenCreate,
-                    Admission(),
-                    &bank,
-                    &context,
-                    refusing: context.refusalOfTokenRequest,
-                    Self.create
-                )
-            },
+            .version4(.tokenCreate, adds: .token, "Creates a token.", refusing: Refusal.tokenError, Self.create),
             .version4(
                 .tokenRemove,
                 "Removes a token.",
@@ -69,7 +52,7 @@ extension Version4 {
             _ context: inout RequestContext
         ) throws(Refusal) -> JSONValue? {
             guard let id = try call.parameters().optionalString("tokenId"), !id.isEmpty else {
-                throw .validation("'tokenId' is missing")
+                throw .validation("requestObject.tokenId: must not be blank")
             }
             if bank.state.tokens[id]?.activationID == call.activation.id { bank.state.tokens[id] = nil }
             return ["tokenId": .string(id)]
@@ -87,6 +70,10 @@ extension Version4 {
             } catch {
                 throw bank.refusal(error)
             }
+            guard code.version == .version4 else {
+                throw .requestInvalid("the code is of version \(code.versionName)")
+            }
+            try context.checkEnvelope(of: code.versionName)
             let (identifier, envelope) = try Self.open(code, &bank, &context)
             let types = bank.protocolRules.typesForVault4(identifier)
             guard types.contains(code.type) else {
@@ -120,16 +107,5 @@ extension Version4 {
                 throw .vault(error.reason)
             }
         }
-    }
-}
-
-extension RequestContext {
-    /// Returns the refusal of a token whose request did not open: an envelope that lacks a member is told apart.
-    func refusalOfTokenRequest(_ reason: String) -> Refusal {
-        let members = (try? self.json())?.keys ?? []
-        // The envelopes of 3.1 and 3.2 name no temporary key, and those of 3.1 no time.
-        let isOld = !members.contains("temporaryKeyId") && members.contains("mac")
-        let needed = isOld ? ["nonce"] : ["nonce", "timestamp", "temporaryKeyId"]
-        return needed.allSatisfy { members.contains($0) } ? .tokenError(reason) : .requestInvalid(reason)
     }
 }

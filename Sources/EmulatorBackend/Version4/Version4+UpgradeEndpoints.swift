@@ -63,34 +63,35 @@ extension Version4 {
                 version: .version3,
                 admission: .upgrade
             )
-            let header: EncryptionHeader
             do {
                 _ = try bank.requestCode(of: &context)
-                let value = context.request.header(EncryptionHeader.name)
-                header = try EncryptionHeader(parsing: value, scope: .application)
             } catch {
-                throw .upgrade("a header is missing or not of its form: \(error)")
+                throw .upgrade(error.reason)
             }
-            let cover = CodeCover { bank, context in (try? Self.open(bank, header, &context))?.1.plaintext }
+            let cover = CodeCover { bank, context in (try? Self.open(bank, &context))?.1.plaintext }
             let activation = try bank.authenticate(&context, demand, covering: cover).activation
             do throws(Refusal) {
-                let (application, envelope) = try Self.open(bank, header, &context)
+                let (application, envelope) = try Self.open(bank, &context)
                 guard activation.applicationID == application.id else {
                     throw .upgrade("the headers name different applications")
                 }
                 bank.remember(envelope, at: context.now)
                 return (activation, application, envelope)
             } catch {
-                throw .upgrade(error.reason)
+                throw error.status == 401 ? error : .upgrade(error.reason)
             }
         }
 
         private static func open(
             _ bank: Backend,
-            _ header: EncryptionHeader,
             _ context: inout RequestContext
         ) throws(Refusal) -> (ServerApplication, OpenedEnvelope) {
-            guard let application = bank.application(ofKey: header.applicationKey) else {
+            let addressee = try Addressee(context, .application)
+            guard MajorVersion(name: addressee.versionName) == .version4 else {
+                throw .requestInvalid("the envelope is of version \(addressee.versionName)")
+            }
+            try context.checkEnvelope(of: addressee.versionName)
+            guard let application = bank.application(ofKey: addressee.applicationKey) else {
                 throw .upgrade("the application key is unknown")
             }
             let recipient = Recipient(application: application, activation: nil, purpose: .upgradeStart)

@@ -24,6 +24,9 @@ struct AnnotatedDemand {
     var admission = Admission()
     /// The members that the content may have; `nil` for any.
     var members: Set<String>?
+    /// Returns whether the content, `nil` when nothing was opened, has what the endpoint needs. A request that lacks it is refused for
+    /// that even where the code is wrong, which counts all the same.
+    var isComplete: @Sendable (_ content: JSONObject?) -> Bool = { _ in true }
 }
 
 /// A request to an annotated endpoint that has shown the proof that was asked for.
@@ -97,6 +100,7 @@ extension Backend {
     ) throws(Refusal) -> AnnotatedCall {
         var objection: Refusal?
         var opened: (body: OpenedBody, content: JSONObject)?
+        let request: AuthenticatedRequest
         do throws(AuthenticationFailure) {
             let code = try self.requestCode(of: &context)
             do throws(Refusal) {
@@ -106,15 +110,10 @@ extension Backend {
                 context.inspection.noteUnopened(because: error.reason)
             }
             let cover = CodeCover(plaintext: opened?.body.plaintext)
-            let request = try self.verify(code, &context, codeDemand, cover)
-            return AnnotatedCall(
-                application: request.application,
-                activation: request.activation,
-                content: opened?.content,
-                body: opened?.body
-            )
+            request = try self.verify(code, &context, codeDemand, cover)
         } catch {
             var failure = error
+            if !demand.isComplete(opened?.content) { failure.kind = .request }
             if let objection {
                 failure.reason =
                     "the envelope was not opened (\(objection.reason)), and the body as it was sent has not the code: "
@@ -122,6 +121,12 @@ extension Backend {
             }
             throw self.refusal(failure)
         }
+        return AnnotatedCall(
+            application: request.application,
+            activation: request.activation,
+            content: opened?.content,
+            body: opened?.body
+        )
     }
 
     /// With a token. Without an encryption header beside it, nothing is opened.

@@ -1,3 +1,4 @@
+import Basics
 import CloudCalls
 import EmulatorMessages
 import PowerAuthCrypto
@@ -137,7 +138,8 @@ extension Backend {
         return activation
     }
 
-    /// Requests with a body sign it, the others their query.
+    /// Returns the data that a request signs: its body or, of GET, its query, which real servers decode as a whole before they
+    /// take it apart and decode the parts. Whatever changes by the second decoding cannot be signed.
     static func signedData(
         of request: ReceivedRequest,
         _ body: [UInt8],
@@ -147,7 +149,9 @@ extension Backend {
         guard request.method == "GET" else {
             return SignatureData(method: request.method, uriID: uriID, nonce: nonce, body: body)
         }
-        return try? SignatureData(method: request.method, uriID: uriID, nonce: nonce, query: request.rawQuery)
+        guard let query = PercentEncoding.decodeForm(request.rawQuery.utf8) else { return nil }
+        let decoded = String(decoding: query, as: UTF8.self)
+        return try? SignatureData(method: request.method, uriID: uriID, nonce: nonce, query: decoded)
     }
 
     /// Takes over what a right code moved, and counts a wrong one.

@@ -148,3 +148,17 @@ extension Backend {
         }
     }
 }
+
+extension RequestContext {
+    /// Throws when an envelope lacks a member that its version has. Standard calls look at that before they open it, whatever they
+    /// answer to one that does not open.
+    func checkEnvelope(of versionName: String) throws(Refusal) {
+        guard let envelope = try? self.json(), let version = ProtocolVersion(rawValue: versionName) else { return }
+        var members = ["nonce"]
+        if version.usesTimestamps { members.append("timestamp") }
+        if version.usesTemporaryKeys { members.append("temporaryKeyId") }
+        for member in members where envelope[member] ?? .null == .null {
+            throw .requestInvalid("'\(member)' is missing in an envelope of version \(versionName)")
+        }
+    }
+}

@@ -12,6 +12,8 @@ struct ProtocolState: Described {
     var offeredSuites: [String]
     var upgradeOffers: [String]
     var allowsRemovalByPossession: Bool
+    var allowsVaultWithBiometry: Bool
+    var allowsDeviceKeysWithBiometry: Bool
     var documentedAnswersOnly: Bool
     /// The release of real servers that the server behaves as, and whether strictly. They stay as long as it runs.
     var server: EmulatorServerProfile.Release
@@ -25,6 +27,8 @@ struct ProtocolState: Described {
         .required("offeredSuites", \.offeredSuites, .list(of: .string)),
         .required("upgradeOffers", \.upgradeOffers, .list(of: .string)),
         .required("allowsRemovalByPossession", \.allowsRemovalByPossession, .boolean),
+        .required("allowsVaultWithBiometry", \.allowsVaultWithBiometry, .boolean),
+        .required("allowsDeviceKeysWithBiometry", \.allowsDeviceKeysWithBiometry, .boolean),
         .required("documentedAnswersOnly", \.documentedAnswersOnly, .boolean),
         .required("server", \.server, .cases(), "The release of real servers that it behaves as."),
         .required(
@@ -42,6 +46,8 @@ struct ProtocolChange: Described {
     var allowedSuites: Set<AlgorithmSuite>?
     var upgradeOffers: Set<String>?
     var allowsRemovalByPossession: Bool?
+    var allowsVaultWithBiometry: Bool?
+    var allowsDeviceKeysWithBiometry: Bool?
     var documentedAnswersOnly: Bool?
 
     static let fields = FieldTable(
@@ -51,6 +57,8 @@ struct ProtocolChange: Described {
             allowedSuites:
             upgradeOffers:
             allowsRemovalByPossession:
+            allowsVaultWithBiometry:
+            allowsDeviceKeysWithBiometry:
             documentedAnswersOnly:
         ),
         .optional("minimumVersion", \.minimumVersion, .integer(3...4), example: 4, unit: .version),
@@ -75,6 +83,18 @@ struct ProtocolChange: Described {
             example: true
         ),
         .optional(
+            "allowsVaultWithBiometry",
+            \.allowsVaultWithBiometry,
+            .boolean,
+            "Lets biometry open the vault of version 3, as the password does."
+        ),
+        .optional(
+            "allowsDeviceKeysWithBiometry",
+            \.allowsDeviceKeysWithBiometry,
+            .boolean,
+            "Lets biometry open the device's own keys in the vault of version 4, as the password does."
+        ),
+        .optional(
             "documentedAnswersOnly",
             \.documentedAnswersOnly,
             .boolean,
@@ -87,6 +107,8 @@ struct ProtocolChange: Described {
         rules.allowedSuites = self.allowedSuites ?? rules.allowedSuites
         rules.upgradeOffers = self.upgradeOffers ?? rules.upgradeOffers
         rules.allowsRemovalByPossession = self.allowsRemovalByPossession ?? rules.allowsRemovalByPossession
+        rules.allowsVaultWithBiometry = self.allowsVaultWithBiometry ?? rules.allowsVaultWithBiometry
+        rules.allowsDeviceKeysWithBiometry = self.allowsDeviceKeysWithBiometry ?? rules.allowsDeviceKeysWithBiometry
         rules.documentedAnswersOnly = self.documentedAnswersOnly ?? rules.documentedAnswersOnly
     }
 }
@@ -128,6 +150,8 @@ extension ControlAPI {
                 offeredSuites: rules.offeredSuites.map(\.rawValue),
                 upgradeOffers: rules.upgradeOffers.sorted(),
                 allowsRemovalByPossession: rules.allowsRemovalByPossession,
+                allowsVaultWithBiometry: rules.allowsVaultWithBiometry,
+                allowsDeviceKeysWithBiometry: rules.allowsDeviceKeysWithBiometry,
                 documentedAnswersOnly: rules.documentedAnswersOnly,
                 server: profile.release,
                 isStrict: profile.isStrict

@@ -6,14 +6,14 @@ public struct ActivationRequest: Sendable {
     enum Credentials: Sendable {
         case code(ActivationCode)
         case recovery(code: String, puk: String)
-        case custom([String: JSONValue])
+        case custom([String: String])
         case oidc(OIDCCredentials)
 
         /// The name of the kind, and how the server finds the user.
-        var attributes: (type: String, identity: [String: JSONValue]) {
+        var attributes: (type: String, identity: [String: String]) {
             switch self {
-            case .code(let code): ("CODE", ["code": .string(code.code)])
-            case .recovery(let code, let puk): ("RECOVERY", ["recoveryCode": .string(code), "puk": .string(puk)])
+            case .code(let code): ("CODE", ["code": code.code])
+            case .recovery(let code, let puk): ("RECOVERY", ["recoveryCode": code, "puk": puk])
             case .custom(let attributes): ("CUSTOM", attributes)
             case .oidc(let credentials): ("DIRECT", credentials.attributes)
             }
@@ -55,7 +55,12 @@ public struct ActivationRequest: Sendable {
     }
 
     /// Creates a request with whatever the server's own code knows users by.
-    public init(identityAttributes: [String: JSONValue]) {
+    ///
+    /// - Throws: ``MobileTokenError/Code/invalidRequest`` when there is nothing.
+    public init(identityAttributes: [String: String]) throws(MobileTokenError) {
+        guard !identityAttributes.isEmpty else {
+            throw MobileTokenError(.invalidRequest, "An attribute is missing that tells the server the user")
+        }
         self.credentials = .custom(identityAttributes)
     }
 
@@ -85,12 +90,11 @@ public struct ActivationRequest: Sendable {
 
 extension OIDCCredentials {
     /// The attributes by which the server finds the user.
-    fileprivate var attributes: [String: JSONValue] {
-        var attributes: [String: JSONValue] = [
-            "method": "oidc", "providerId": .string(self.providerID), "code": .string(self.code.text),
-            "nonce": .string(self.nonce.text),
+    fileprivate var attributes: [String: String] {
+        var attributes = [
+            "method": "oidc", "providerId": self.providerID, "code": self.code.text, "nonce": self.nonce.text,
         ]
-        attributes["codeVerifier"] = self.codeVerifier.map { .string($0.text) }
+        attributes["codeVerifier"] = self.codeVerifier?.text
         return attributes
     }
 }
@@ -99,7 +103,7 @@ extension ActivationRequest {
     /// The outer layer, the same in every version: who activates, around the inner layer that is encrypted by itself.
     struct OuterLayer: Encodable {
         let type: String
-        let identityAttributes: [String: JSONValue]
+        let identityAttributes: [String: String]
         let activationData: JSONValue
         let customAttributes: [String: JSONValue]?
 

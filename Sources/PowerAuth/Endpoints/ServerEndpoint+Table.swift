@@ -128,7 +128,7 @@ extension ServerEndpoint {
     )
     static let recoveryConfirm = Self(
         .version3("/recovery/confirm"),
-        .code(uriID: "/pa/recovery/confirm", .any),
+        .code(uriID: "/pa/recovery/confirm", .withKnowledge),
         .activation(.recoveryConfirm),
         .encryptThenSign
     )

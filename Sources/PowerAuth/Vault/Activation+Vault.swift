@@ -7,7 +7,8 @@ extension Activation {
         /// As sent to the server.
         public let rawValue: String
 
-        /// Creates a reason of the application's own.
+        /// Creates a reason of the application's own: 3 to 255 letters and digits of ASCII, `_`, `-` or `.`. Another one is refused by the
+        /// call that gives it, before anything is signed.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// To set up the biometry factor.
@@ -42,8 +43,8 @@ extension Activation {
     ///
     /// In a hybrid suite this is one signature of two; see ``deviceSignature(of:with:reason:)``.
     ///
-    /// - Parameter authentication: Possession and knowledge; in version 4 of the protocol possession and biometry as well, unless
-    ///   the server forbids it.
+    /// - Parameter authentication: Possession and knowledge; possession and biometry where the server allows it, which those of version 4
+    ///   of the protocol do by default and those of version 3 do not.
     public func signWithDeviceKey(
         _ data: [UInt8],
         with authentication: Authentication,
@@ -55,8 +56,8 @@ extension Activation {
     /// Signs data with all private keys of the device: in version 4 of the protocol ECDSA on P-384 over SHA-384, and ML-DSA
     /// where the suite has it.
     ///
-    /// - Parameter authentication: Possession and knowledge; in version 4 of the protocol possession and biometry as well, unless
-    ///   the server forbids it.
+    /// - Parameter authentication: Possession and knowledge; possession and biometry where the server allows it, which those of version 4
+    ///   of the protocol do by default and those of version 3 do not.
     public func deviceSignature(
         of data: [UInt8],
         with authentication: Authentication,
@@ -128,6 +129,10 @@ extension Activation {
             return try await use(vaultKey, try await self.storedRecord(), turn)
         }
     }
+}
+
+extension MobileTokenError {
+    static let invalidVaultReason = Self(.invalidRequest, "A reason has 3 to 255 letters, digits, '_', '-' or '.'")
 }
 
 extension DeviceKey {

@@ -12,9 +12,10 @@ extension Version3Dialect {
                 "Version 3 of the protocol derives keys with deriveDataKey(index:with:reason:)"
             )
         }
-        guard type.factors.contains(.knowledge) else {
-            throw MobileTokenError(.invalidAuthentication, "Unlocking the vault requires possession and knowledge")
+        guard type != .possession else {
+            throw MobileTokenError(.invalidAuthentication, "Possession alone does not open the vault")
         }
+        guard Vault.isReason(reason.rawValue) else { throw MobileTokenError.invalidVaultReason }
         return try EndpointRequest(.vaultUnlock, UnlockRequest(reason: reason.rawValue))
     }
 

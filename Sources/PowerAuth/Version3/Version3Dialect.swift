@@ -130,8 +130,8 @@ extension Version3Dialect {
 
     func token(in response: [UInt8], of path: String) throws -> ActivationRecord.Token {
         let created = try Wire.decode(CreatedToken.self, from: response, of: path)
-        guard let secret = Base64.decodeSecret(created.tokenSecret) else {
-            throw MobileTokenError.invalidResponse("The response to \(path) contains no token secret")
+        guard let secret = Base64.decodeSecret(created.tokenSecret), secret.count == 16 else {
+            throw MobileTokenError.invalidResponse("The response to \(path) contains no token secret of 16 bytes")
         }
         return ActivationRecord.Token(id: created.tokenId, secret: secret)
     }

@@ -11,7 +11,7 @@ extension Version4Dialect {
             throw MobileTokenError(.invalidAuthentication, "These factors do not open this key of the vault")
         }
         guard let content = Version4.VaultRequest(keyIdentifier: key.identifier, reason: reason.rawValue) else {
-            throw MobileTokenError(.invalidRequest, "A reason has 3 to 255 letters, digits, '_', '-' or '.'")
+            throw MobileTokenError.invalidVaultReason
         }
         return try EndpointRequest(.vaultUnlock, content)
     }

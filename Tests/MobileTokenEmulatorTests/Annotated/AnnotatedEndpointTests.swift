@@ -68,7 +68,8 @@ import WireFacts
                 changing: damage
             )
             #expect(reply.outcome == "401 ERR_AUTHENTICATION" && reply.counterAfter == reply.counterBefore)
-            #expect(reply.object["message"] == "POWER_AUTH_CODE_INVALID")
+            // Without content there is no name, which the controller looks for before it looks at the code's outcome.
+            #expect(reply.object["message"] == "POWER_AUTH_REQUEST_INVALID")
             #expect(reply.reason?.hasPrefix("the envelope was not opened (") == true, "\(reply.verdict)")
             #expect(fixture.failures == number + 1)
         }
@@ -82,6 +83,7 @@ import WireFacts
         let content: JSONValue = ["activationName": "x", "platform": "linux"]
         let (reply, _) = try device.signThenEncrypt(path, uriID: Self.uriID, content, in: &fixture)
         #expect(reply.outcome == "401 ERR_AUTHENTICATION" && fixture.failures == 1)
+        #expect(reply.object["message"] == "POWER_AUTH_REQUEST_INVALID")
         #expect(reply.reason?.contains("'platform' is a member that real servers refuse here") == true)
     }
 
@@ -100,6 +102,25 @@ import WireFacts
         let plain = try device.sendSigned(path, uriID: Self.uriID, .possessionKnowledge, Self.name, in: &fixture)
         #expect(plain.object["message"] == "POWER_AUTH_REQUEST_INVALID")
         #expect(plain.counterAfter == plain.counterBefore.map { $0 + 1 } && fixture.failures == 0)
+    }
+
+    @Test(.wireFact("B18", "4.2"), arguments: MajorVersion.allCases)
+    func aWrongCodeOfABlankNameIsCountedAndTheNameRefused(version: MajorVersion) throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.device(version)
+        let path = device.path("activation/rename")
+        func rename(_ name: String) throws -> Reply {
+            try device.signThenEncrypt(
+                path,
+                uriID: "/pa/activation/create",
+                ["activationName": .string(name)],
+                in: &fixture
+            ).reply
+        }
+        let blank = try rename(" ")
+        #expect(blank.object["message"] == "POWER_AUTH_REQUEST_INVALID" && fixture.failures == 1)
+        #expect(blank.counterAfter == blank.counterBefore)
+        #expect(try rename("x").object["message"] == "POWER_AUTH_CODE_INVALID" && fixture.failures == 2)
     }
 
     @Test(.wireFact("A2"), arguments: [EmulatorServerProfile.Release.v1_10, .v2_1])

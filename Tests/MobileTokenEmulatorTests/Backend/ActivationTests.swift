@@ -208,7 +208,7 @@ import WireFacts
         let reply = fixture.send("/pa/v3/activation/status", json: request)
         #expect(reply.object["encryptedStatusBlob"]?.string.flatMap { Base64.decode($0) }?.count == 32)
         let short: JSONValue = ["requestObject": ["activationId": "x", "challenge": "AAAA"]]
-        #expect(fixture.send("/pa/v3/activation/status", json: short).outcome == "400 INVALID_REQUEST")
+        #expect(fixture.send("/pa/v3/activation/status", json: short).outcome == "400 ERR_ACTIVATION")
     }
 
     @Test(.wireFact("B21", "4.1"), arguments: [EmulatorServerProfile.Release.v1_9, .v1_10])

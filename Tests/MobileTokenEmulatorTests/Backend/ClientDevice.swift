@@ -142,9 +142,11 @@ extension ClientDevice {
         _ json: JSONValue = [:],
         with type: SignatureType = .possessionKnowledge,
         purpose: String = "/pa/generic/activation",
-        in fixture: inout BackendFixture
+        in fixture: inout BackendFixture,
+        changing change: (inout JSONObject) -> Void = { _ in }
     ) throws -> (reply: Reply, answer: JSONValue?) {
-        let sealed = try self.seal(json, for: purpose, in: &fixture)
+        var sealed = try self.seal(json, for: purpose, in: &fixture)
+        change(&sealed.body)
         let reply = try self.sendSigned(path, uriID: uriID, type, .object(sealed.body), in: &fixture)
         return (reply, try sealed.answer(in: reply))
     }

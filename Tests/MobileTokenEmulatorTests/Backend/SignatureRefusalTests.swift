@@ -124,16 +124,24 @@ import WireFacts
         #expect(try fixture.exportedState() == state)
     }
 
-    @Test func aWrongApplicationKeyCounts() throws {
+    @Test(.wireFact("2.6")) func aWrongApplicationKeyCountsUnlessPossessionSigns() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice()
-        var application = device.application
-        application.key = Base64.encode([UInt8](repeating: 1, count: 16))
-        var stranger = TestDevice(application: application, version: .v3_3)
-        (stranger.activationID, stranger.keys, stranger.counter) = (device.activationID, device.keys, device.counter)
-        let reply = try stranger.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
-        #expect(reply.outcome == "401 ERR_AUTHENTICATION")
-        #expect(fixture.backend.activations[0].failedAttempts == 1)
+        _ = fixture.cloud("POST", "/admin/applications", ["id": "other"])
+        let other = try #require(fixture.backend.state.applications["other"])
+        for (number, key) in [Base64.encode([UInt8](repeating: 1, count: 16)), other.key].enumerated() {
+            var application = device.application
+            application.key = key
+            var stranger = TestDevice(application: application, version: .v3_3)
+            (stranger.activationID, stranger.keys, stranger.counter) =
+                (device.activationID, device.keys, device.counter)
+            for (type, failures) in [(SignatureType.possession, number), (.possessionKnowledge, number + 1)] {
+                let (path, uriID) = ("/pa/v3/signature/validate", "/pa/signature/validate")
+                let reply = try stranger.sendSigned(path, uriID: uriID, type, in: &fixture)
+                #expect(reply.outcome == "401 ERR_AUTHENTICATION")
+                #expect(fixture.backend.activations[0].failedAttempts == failures)
+            }
+        }
         let good = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
         #expect(good.outcome == "200 OK")
         #expect(fixture.backend.activations[0].failedAttempts == 0)
@@ -155,12 +163,21 @@ import WireFacts
         }
     }
 
-    @Test func theQueryOfAGetIsSigned() throws {
+    /// The whole is decoded once, and then its parts: what the second decoding changes is another query than the signed one.
+    @Test(
+        .wireFact("3.2"),
+        arguments: [
+            ("b=2&a=1+1", true), ("a=%C3%BC&a=%C3%A4", true), ("a=%2525", true), ("a=%25", false), ("a=1%2B1", false),
+            ("a=1%26b=2", false), ("a=%zz", false), ("", true),
+        ]
+    )
+    func theQueryOfAGetIsDecodedBeforeItIsTakenApart(query: String, isRight: Bool) throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice()
-        let (uriID, query) = ("/pa/signature/validate", "b=2&a=1+1")
-        let header = try device.signatureHeader(.possession, uriID: uriID, method: "GET", body: [], query: query)
-        let path = "/pa/v3/signature/validate"
-        #expect(fixture.send("GET", path, query: query, headers: [header], body: []).outcome == "200 OK")
+        let signed = query == "a=%2525" ? "a=%25" : query == "a=%zz" ? "" : query
+        let uriID = "/pa/signature/validate"
+        let header = try device.signatureHeader(.possession, uriID: uriID, method: "GET", body: [], query: signed)
+        let reply = fixture.send("GET", "/pa/v3/signature/validate", query: query, headers: [header], body: [])
+        #expect(reply.outcome == (isRight ? "200 OK" : "401 ERR_AUTHENTICATION"), "\(reply.verdict)")
     }
 }

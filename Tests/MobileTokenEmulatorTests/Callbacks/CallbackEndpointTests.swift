@@ -200,6 +200,22 @@ import WireFacts
         #expect(try told(device.authorize((id, data), in: &fixture)) == ["FAILED 3"])
     }
 
+    @Test(.wireFact("5")) func attributesHaveTheNamesOfRealServers() {
+        #expect(
+            Callback.Kind.operation.attributes == [
+                "userId", "applications", "operationType", "parameters", "additionalData", "activationFlag", "status",
+                "data", "failureCount", "maxFailureCount", "signatureType", "externalId", "timestampCreated",
+                "timestampExpires", "timestampFinalized",
+            ]
+        )
+        #expect(
+            Callback.Kind.activation.attributes == [
+                "userId", "activationName", "deviceInfo", "platform", "protocol", "activationFlags",
+                "activationStatus", "blockedReason", "applicationId",
+            ]
+        )
+    }
+
     @Test func attributesAreThoseOfTheType() throws {
         var fixture = try BackendFixture()
         let reply = fixture.cloud("POST", "/v2/callbacks", Self.changed(("attributes", ["activationName"])))

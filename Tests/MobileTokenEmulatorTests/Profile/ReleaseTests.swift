@@ -83,12 +83,30 @@ import WireFacts
         var device = try fixture.device(.version4)
         let type = (name: "Content-Type", value: "text/plain")
         #expect(fixture.send("POST", "/pa/v3/status", headers: [type], body: Array("[".utf8)).outcome == "200 OK")
-        for path in ["/pa/v4/auth/validate", "/pa/v4/activation/remove"] {
-            let body = Array("nothing of it is read".utf8)
-            let uriID = path.replacing("/v4", with: "")
-            let code = try device.codeHeader(.possessionKnowledge, uriID: uriID, body: body)
-            #expect(fixture.send("POST", path, headers: [code, type], body: body).outcome == "200 OK")
+        let body = Array("nothing of it is read".utf8)
+        for (path, factors) in [
+            ("/pa/v4/auth/validate", .possessionKnowledge), ("/pa/v4/biometry/remove", .possession),
+            ("/pa/v4/activation/remove", .possessionKnowledge),
+        ] as [(String, SignatureType)] {
+            let code = try device.codeHeader(factors, uriID: path.replacing("/v4", with: ""), body: body)
+            #expect(fixture.send("POST", path, headers: [code, type], body: body).outcome == "200 OK", "\(path)")
         }
+        var older = try fixture.device(.version3)
+        for path in ["/pa/v3/signature/validate", "/pa/v3/activation/remove"] {
+            let uriID = path.replacing("/v3", with: "")
+            let code = try older.codeHeader(.possessionKnowledge, uriID: uriID, body: body)
+            #expect(fixture.send("POST", path, headers: [code, type], body: body).outcome == "200 OK", "\(path)")
+        }
+    }
+
+    /// The missing header is found by what is around the controller, which has no words of PowerAuth for it.
+    @Test(.wireFact("3.2"), arguments: MajorVersion.allCases)
+    func aRemovalWithoutAHeaderIsNoWrongCode(version: MajorVersion) throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.device(version)
+        let reply = fixture.send(device.path("activation/remove"), json: [:])
+        #expect(reply.outcome == "400 INVALID_REQUEST", "\(reply.verdict)")
+        #expect(fixture.status(ofActivation: device.activationID) == .active && fixture.failures == 0)
     }
 
     @Test func releasesHaveAnOrder() {

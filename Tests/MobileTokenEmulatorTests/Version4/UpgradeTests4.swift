@@ -133,6 +133,43 @@ import WireFacts
         #expect(try four.send(.upgradeConfirm, .possession, in: &fixture).outcome == "400 ERR_UPGRADE")
     }
 
+    /// The code is judged first, so each of these has moved the counter.
+    @Test(.wireFact("3.2", "4.1", "4.2")) func whatIsWrongWithTheEnvelopeIsFoundAfterTheCode() throws {
+        var (fixture, device) = try Self.offered()
+        var newer = try Self.upgraded(device)
+        let path = Version4.Endpoint.upgradeStart.path
+        func start(
+            _ headers: [(name: String, value: String)]? = nil,
+            changing change: (inout JSONObject) -> Void = { _ in }
+        ) throws -> Reply {
+            let envelope = try newer.envelope(.upgradeStart, [:], in: &fixture)
+            var body = try #require(JSONValue(parsing: envelope.body).object)
+            change(&body)
+            let bytes = JSONValue.object(body).serialized()
+            let signature = try device.signatureHeader(.possessionKnowledge, uriID: "/pa/upgrade/start", body: bytes)
+            return fixture.send("POST", path, headers: (headers ?? [envelope.header]) + [signature], body: bytes)
+        }
+        let older = device.encryptionHeader(activationScope: false)
+        let replies: [(reply: Reply, outcome: String, message: String)] = [
+            (try start([]), "400 ERR_UPGRADE", "UPGRADE_FAILED"),
+            (try start([older]), "401 ERR_AUTHENTICATION", "REQUEST_INVALID"),
+            (try start { $0["temporaryKeyId"] = nil }, "401 ERR_AUTHENTICATION", "REQUEST_INVALID"),
+            (try start { $0["timestamp"] = .null }, "401 ERR_AUTHENTICATION", "REQUEST_INVALID"),
+            (try start { $0["encryptedData"] = "AAAA" }, "400 ERR_UPGRADE", "UPGRADE_FAILED"),
+        ]
+        for (reply, outcome, message) in replies {
+            #expect(reply.outcome == outcome && reply.object["message"]?.string == "POWER_AUTH_" + message)
+            #expect(reply.counterAfter == reply.counterBefore.map { $0 + 1 })
+        }
+        // Both calls read the header of the code themselves.
+        let envelope = try newer.envelope(.upgradeStart, [:], in: &fixture)
+        let unsigned = fixture.send("POST", path, headers: [envelope.header], body: envelope.body)
+        let unconfirmed = fixture.send(Version4.Endpoint.upgradeConfirm.path, json: [:])
+        for reply in [unsigned, unconfirmed] {
+            #expect(reply.outcome == "400 ERR_UPGRADE" && reply.counterAfter == reply.counterBefore)
+        }
+    }
+
     @Test func anUpgradeSurvivesTheExportInItsMiddle() throws {
         var (fixture, device) = try Self.offered()
         var newer = try Self.upgraded(device)

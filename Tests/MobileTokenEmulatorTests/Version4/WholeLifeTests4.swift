@@ -164,6 +164,12 @@ import WireFacts
             let (reply, _) = try device.sendEncrypted(.vaultUnlock, .possessionKnowledge, content, in: &fixture)
             #expect(reply.outcome == "400 ERR_SECURE_VAULT" && reply.counterAfter == reply.counterBefore)
         }
+        fixture.backend.protocolRules.allowsDeviceKeysWithBiometry = false
+        let deviceKey: JSONValue = ["keyIdentifier": "KEK_DEVICE_PRIVATE"]
+        for (type, status) in [(SignatureType.possessionBiometry, 400), (.possessionKnowledge, 200)] {
+            let (reply, _) = try device.sendEncrypted(.vaultUnlock, type, deviceKey, in: &fixture)
+            #expect(reply.status == status)
+        }
         let weak: JSONValue = ["keyIdentifier": "KDK_APP_VAULT_2FA"]
         let (alone, _) = try device.sendEncrypted(.vaultUnlock, .possession, weak, in: &fixture)
         #expect(alone.outcome == "400 ERR_SECURE_VAULT")

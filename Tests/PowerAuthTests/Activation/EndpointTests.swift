@@ -81,6 +81,11 @@ import TestSupport
         let authentication = Authentication.possessionAndKnowledge(password: Fixture.password)
         let code = try #require(fixture.server.recoveryCodes.first?.code)
         fixture.server.unconfirm(recoveryCode: code)
+        let before = fixture.server.requestCount("/recovery/confirm")
+        let error = await #expect(throws: MobileTokenError.self) {
+            try await activation.confirmRecoveryCode(code, with: .possession)
+        }
+        #expect(error?.code == .invalidAuthentication && fixture.server.requestCount("/recovery/confirm") == before)
         #expect(try await !activation.confirmRecoveryCode(code, with: authentication))
         #expect(try await activation.confirmRecoveryCode(code, with: authentication))
     }

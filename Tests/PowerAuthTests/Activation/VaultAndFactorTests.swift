@@ -69,6 +69,33 @@ import WireFacts
         #expect(fixture.server.requestCount("/vault/unlock") == 0)
     }
 
+    /// ENDPOINTS 3.2: password, and biometry where the server is set up so. Only the server knows.
+    @Test(.wireFact("3.2"), arguments: [false, true])
+    func theServerDecidesWhetherBiometryOpensTheVault(isAllowed: Bool) async throws {
+        let fixture = try Fixture()
+        fixture.server.changeRules { $0.allowsVaultWithBiometry = isAllowed }
+        let activation = try await fixture.activate()
+        try await activation.addBiometryFactor(key: self.key, password: self.password)
+        let opened = await self.code {
+            _ = try await activation.signWithDeviceKey([1], with: .possessionAndBiometry(key: self.key))
+        }
+        #expect((opened == nil) == isAllowed, "\(String(describing: opened))")
+    }
+
+    /// Servers answer it with `ERR_SECURE_VAULT`, for which another try would spend one more value.
+    @Test(arguments: ["no", "a b c", "ä_reason", String(repeating: "a", count: 256)])
+    func aReasonThatNoServerTakesIsRefusedBeforeItIsSigned(reason: String) async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        let reason = Activation.VaultUnlockReason(rawValue: reason)
+        let authentication = Authentication.possessionAndKnowledge(password: self.password)
+        #expect(
+            await self.code { _ = try await activation.deriveDataKey(index: 1, with: authentication, reason: reason) }
+                == .invalidRequest
+        )
+        #expect(fixture.server.requestCount("/vault/unlock") == 0)
+    }
+
     @Test func biometryIsAddedThroughTheVaultAndRemoved() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()

@@ -203,6 +203,11 @@ final class VerifyingServer: HTTPTransport {
         }
     }
 
+    /// Sets the server up otherwise.
+    func changeRules(_ change: @Sendable (inout EmulatorProtocolRules) -> Void) {
+        self.backend.withBackend { change(&$0.protocolRules) }
+    }
+
     var recoveryCodes: [RecoveryCode] { self.backend.withBackend { Array($0.state.recoveryCodes.values) } }
 
     /// Lets a recovery code be one that its user has not confirmed.

@@ -39,14 +39,9 @@ extension Version4 {
         ///
         /// - Returns: `nil` for a reason of another form.
         package init?(keyIdentifier: VaultKeyIdentifier, reason: String) {
-            guard Self.isValid(reason: reason) else { return nil }
+            guard Vault.isReason(reason) else { return nil }
             self.keyIdentifier = keyIdentifier
             self.reason = reason
-        }
-
-        private static func isValid(reason: String) -> Bool {
-            (3...255).contains(reason.utf8.count)
-                && reason.utf8.allSatisfy { $0.isASCIILetterOrDigit || "_-.".utf8.contains($0) }
         }
     }
 
