@@ -93,8 +93,18 @@ public struct PostgresConfiguration: Sendable {
     }
 
     func target(connectTimeout: Duration) async throws -> PostgresTarget {
-        PostgresTarget(
-            connectionString: try await self.connectionString(),
+        let connectionString: String
+        do {
+            connectionString = try await self.connectionString()
+        } catch let error as MobileTokenError {
+            throw error
+        } catch {
+            if error is CancellationError, Task.isCancelled { throw error }
+            // Whatever keeps the application from it may have passed at the next attempt.
+            throw MobileTokenError(.storeUnreachable, "The connection string could not be had", underlying: error)
+        }
+        return PostgresTarget(
+            connectionString: connectionString,
             tls: PostgresTarget.TLS(self.tls),
             connectTimeout: connectTimeout
         )

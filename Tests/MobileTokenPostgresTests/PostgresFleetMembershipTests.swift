@@ -1,10 +1,11 @@
 import Coordination
 import MobileToken
-import MobileTokenPostgres
 import MobileTokenTesting
 import PostgresTestServer
 import TestSupport
 import Testing
+
+@testable import MobileTokenPostgres
 
 @Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
 struct PostgresFleetMembershipTests {
@@ -73,6 +74,56 @@ struct PostgresFleetMembershipTests {
             #expect(two.assignment.value == OperationsFleet.Assignment(buckets: Set(0..<64), processCount: 1))
             second.cancel()
             try await second.value
+        }
+    }
+
+    /// Buckets in a database that refuses what it is told to.
+    private struct ShakyBuckets: BucketDatabase {
+        let base: PostgresBuckets
+        let failures = Shared<[any Error]>([])
+
+        func look(as lease: NodeLease) async throws -> (owned: Set<Int>, count: Int, readsAll: Bool) {
+            if let failure = self.failures.update({ $0.isEmpty ? nil : $0.removeFirst() }) { throw failure }
+            return try await self.base.look(as: lease)
+        }
+
+        func take(_ count: Int, as lease: NodeLease) async throws -> [Int] {
+            try await self.base.take(count, as: lease)
+        }
+
+        func giveBack(_ buckets: [Int], as lease: NodeLease) async throws {
+            try await self.base.giveBack(buckets, as: lease)
+        }
+
+        func leave(as lease: Int64) async throws { try await self.base.leave(as: lease) }
+    }
+
+    /// A password that is being rotated would otherwise end all nodes in the same second.
+    @Test func noRefusalOfTheDatabaseEndsWhatHasBegun() async throws {
+        struct VaultIsSealed: Error {}
+        try await withNodes { nodes in
+            let store = nodes.node("one", Self.longLived)
+            let (driver, clock) = (try store.postgres, ServiceClock(self.clock))
+            let buckets = ShakyBuckets(base: PostgresBuckets(driver: driver))
+            let membership = PostgresFleetMembership(
+                store,
+                node: driver.node,
+                buckets: buckets,
+                lists: PostgresLists(store, driver, clock: clock),
+                clock: clock
+            )
+            let running = Task { try await membership.run { _ in } }
+            await self.clock.waitForSleepers(1)
+            let codes: [MobileTokenError.Code] = [.storePermissions, .storeReadOnly, .invalidConfiguration]
+            buckets.failures.value = codes.map { MobileTokenError($0, "refused") } + [VaultIsSealed()]
+            for _ in 0..<4 { await self.look(1) }
+            #expect(buckets.failures.value.isEmpty && membership.holds(0))
+            running.cancel()
+            try await running.value
+            // At the start it is told at once.
+            buckets.failures.value = [MobileTokenError(.storePermissions, "refused")]
+            let error = await #expect(throws: MobileTokenError.self) { try await membership.run { _ in } }
+            #expect(error?.code == .storePermissions)
         }
     }
 

@@ -87,7 +87,10 @@ public final class PostgresFleetMembership: FleetMembership {
 
     /// Takes buckets and gives them back until the calling task is canceled.
     ///
-    /// - Throws: `MobileTokenError` when the database cannot be used at the start.
+    /// Once it has begun, no refusal of the database ends it: a password that is being rotated, or a server that may not write for a
+    /// while, would otherwise end every node in the same second.
+    ///
+    /// - Throws: `MobileTokenError` when the database cannot be used at the start, or the store was closed.
     public func run(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void) async throws {
         try await self.store.open()
         try self.node.beginUse()
@@ -104,8 +107,8 @@ public final class PostgresFleetMembership: FleetMembership {
                 do {
                     await tell(try await self.look(tell))
                     hasBegun = true
-                } catch let error as MobileTokenError where hasBegun && error.isPassing {
-                    // Polling goes on, and deciding ends with the lease.
+                } catch where hasBegun && !error.endsMembership {
+                    // Polling goes on, and deciding ends with the lease. The exchange of lists reports what is wrong.
                 }
             } while (try? await self.clock.sleep(until: self.clock.now + Self.interval)) != nil
         } catch is CancellationError {
@@ -164,6 +167,12 @@ public final class PostgresFleetMembership: FleetMembership {
             await store.writeKeptOutcomes()
             try? await buckets.leave(as: lease)
         }
+    }
+}
+
+extension Error {
+    fileprivate var endsMembership: Bool {
+        self is CancellationError || (self as? MobileTokenError)?.code == .storeClosed
     }
 }
 

@@ -56,7 +56,6 @@ struct ActivationConditionTests {
             (.stateRolledBack, .rolledBack), (.storeCorrupted, .unreadable), (.storeFromFuture, .unreadable),
             (.cryptographyFailed, .unreadable), (.invalidConfiguration, .misconfigured),
             (.storeWrongSealingKey, .misconfigured), (.storeSealingKeyMissing, .misconfigured),
-            (.storePermissions, .misconfigured),
         ] as [(MobileTokenError.Code, OperationsFleet.ActivationState.Phase)]
     )
     func someErrorsEndIt(code: MobileTokenError.Code, phase: OperationsFleet.ActivationState.Phase) {
@@ -79,6 +78,7 @@ struct ActivationConditionTests {
 
     @Test(arguments: [
         MobileTokenError.Code.timeout, .noConnection, .httpStatus, .serverError, .invalidResponse, .storeBusy,
+        .storePermissions,
     ])
     func othersAreShownAndPolledOnAfter(code: MobileTokenError.Code) {
         var condition = self.condition

@@ -183,8 +183,8 @@ extension OperationsFleet.ActivationState.Phase {
         case .deadlock: self = .deadlocked
         case .stateRolledBack: self = .rolledBack
         case .storeCorrupted, .storeFromFuture, .cryptographyFailed: self = .unreadable
-        case .invalidConfiguration, .storeWrongSealingKey, .storeSealingKeyMissing, .storePermissions:
-            self = .misconfigured
+        // Rights, and a database that refuses a role, are put right while processes run.
+        case .invalidConfiguration, .storeWrongSealingKey, .storeSealingKeyMissing: self = .misconfigured
         default: return nil
         }
     }
