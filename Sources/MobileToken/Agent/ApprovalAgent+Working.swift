@@ -15,6 +15,7 @@ extension ApprovalAgent {
             case .stateChanged(let id, let state): await self.take(state, of: id)
             case .left(let id):
                 self.adopted.remove(ExactString(id))
+                self.adoptions[ExactString(id)] = nil
                 self.forgetList(of: id)
                 self.follow(self.supervision.release(id, at: self.now))
                 self.observers[ExactString(id)] = nil
@@ -79,13 +80,20 @@ extension ApprovalAgent {
     ///
     /// - Returns: `true` when all of that is known.
     private func adoptOpenDecisions(of activationID: String) async -> Bool {
-        guard !self.adopted.contains(ExactString(activationID)) else { return true }
+        let id = ExactString(activationID)
+        guard !self.adopted.contains(id) else { return true }
+        self.lastAdoption += 1
+        let adoption = self.lastAdoption
+        self.adoptions[id] = adoption
         do {
             guard let service = await self.fleet.openedService(of: activationID) else { return false }
             let evidence = try service.evidence
             let open = try await evidence.openDecisions().map { ($0, timeLeft: evidence.timeLeft(of: $0)) }
-            self.observers[ExactString(activationID)] = service.channel.observer
-            self.adopted.insert(ExactString(activationID))
+            // It may have left meanwhile, and whoever has it now may have decided since.
+            guard self.adoptions[id] == adoption else { return false }
+            self.adoptions[id] = nil
+            self.observers[id] = service.channel.observer
+            self.adopted.insert(id)
             self.follow(self.supervision.adopt(open, of: activationID, at: self.now))
             return true
         } catch {
@@ -224,7 +232,7 @@ extension ApprovalAgent {
         let id = channel.activationID
         if let kept = self.factors.factor(of: id, at: self.now) { return kept }
         do {
-            let authentication = try await self.unlock(channel)
+            let authentication = try await self.unlockInTime(channel)
             self.factors.keep(authentication, of: id, at: self.now)
             self.setAlarm()
             return authentication
@@ -237,6 +245,23 @@ extension ApprovalAgent {
                 underlying: error
             )
         }
+    }
+}
+
+extension ApprovalAgent {
+    /// Unlocks factors in the time that a policy may take. A closure that takes longer is canceled and left behind: until it ended, this
+    /// process could not give the activation to another one.
+    private func unlockInTime(_ channel: any AuthenticatedChannel) async throws -> Authentication {
+        let limit = self.configuration.policyDeadline.bounded
+        let (task, subscription) = SharedTask<Authentication>.makeJoined()
+        task.start { [unlock] in try await unlock(channel) }
+        let unlocked = try await withDeadline(self.now + limit, on: self.fleet.alarms.clock) {
+            try await task.value(for: subscription)
+        }
+        guard let unlocked else {
+            throw MobileTokenError(.factorsUnavailable, "The factors of the activation were not had in \(limit)")
+        }
+        return unlocked
     }
 }
 

@@ -44,6 +44,10 @@ public actor ApprovalAgent {
     var factors: UnlockedFactors
     /// Activations whose decisions of earlier processes are known.
     var adopted: Set<ExactString> = []
+    /// The readings of decisions of earlier processes that are under way, by their numbers. One of before an activation left counts no
+    /// more.
+    var adoptions: [ExactString: UInt64] = [:]
+    var lastAdoption: UInt64 = 0
     /// The observers of these activations, where they have one.
     var observers: [ExactString: any MobileTokenObserver] = [:]
     /// Lists whose activations' receipts could not be read, and when that is tried again.

@@ -111,6 +111,10 @@ import WireFacts
             self.follow(self.supervision.adopt([(decision, timeLeft)], of: activation, at: self.now))
         }
 
+        mutating func adoptNothing(of activation: String = "a") {
+            self.follow(self.supervision.adopt([], of: activation, at: self.now))
+        }
+
         mutating func looked(isWell: Bool, at activation: String = "a") {
             self.looks.removeAll { $0 == activation }
             self.follow(self.supervision.looked(at: activation, isWell: isWell, at: self.now))
@@ -456,6 +460,19 @@ import WireFacts
         #expect(desk.supervision.stopReasons.mapValues(\.code) == ["a": .authenticationFailed])
     }
 
+    /// It may have been put right there. Until this process looks again, it signs nothing all the same.
+    @Test func anActivationThatAnotherProcessHasIsNotToldAsStopped() {
+        var desk = Desk()
+        self.stop(&desk)
+        desk.release()
+        #expect(desk.supervision.stopReasons.isEmpty && desk.supervision.stoppedCount == 0)
+        desk.adoptNothing()
+        desk.list(self.operation("1"))
+        #expect(desk.work == [] && desk.supervision.stoppedCount == 1)
+        desk.looked(isWell: true)
+        #expect(desk.work == ["review 1"])
+    }
+
     @Test func aStoppedActivationIsLookedAtAgainAndGoesOnWhenItIsWell() {
         var desk = Desk()
         self.stop(&desk)
@@ -772,6 +789,18 @@ import WireFacts
         #expect(desk.work == [])
         desk.pass(.seconds(1.6))
         #expect(desk.work == ["review 0"])
+    }
+
+    @Test func noneOfSeveralLostDecisionsIsForgotten() {
+        var desk = Desk()
+        self.lose(&desk)
+        // The store tells of two that were signed later while the first is asked about, and of that one, too.
+        for moves in [9, 8, 7] as [UInt64] { desk.adopt(self.lostApproval(moves: moves), for: .zero) }
+        desk.resolved(.failed(self.error(.noConnection)), by: "resolve 0 7")
+        desk.resolved(.unknown, by: "resolve 0 9 at last")
+        desk.resolved(.unknown, by: "resolve 0 7 at last")
+        desk.resolved(.ours, by: "resolve 0 8 at last")
+        #expect(desk.takeEvents().last == "0 decided: approve, inferred")
     }
 
     @Test func whatSaysMostOfSeveralDecisionsCounts() {

@@ -244,6 +244,31 @@ import TestSupport
         }
     }
 
+    /// While somebody may decide, the activation is given to no other process.
+    @Test func factorsThatDoNotComeHoldNothingForLongerThanAPolicyMay() async throws {
+        let (attempts, end) = (Shared(0), Signal())
+        let agent = try self.makeAgent(factors: {
+            let attempt = attempts.update { count in
+                count += 1
+                return count
+            }
+            if attempt == 1 { await shielded { _ = await end.wait() } }
+            return .possessionAndKnowledge(password: "1234")
+        }) { _ in
+            .approve
+        }
+        try await self.run(agent) { events in
+            while self.decided.value.isEmpty {
+                await self.clock.waitForSleepers(1)
+                self.clock.advanceToNextDeadline()
+                await Task.yield()
+            }
+            await self.expect("The factors of the activation were not had in 30.0 seconds", in: &events)
+            await self.expect("payment 1: decided: approve", in: &events)
+        }
+        end.raise()
+    }
+
     @Test func whatPossessionAloneDecidesUnlocksNothing() async throws {
         self.listed.value = [.sampleOperation("1", data: "A2", variants: ["possession"])]
         let agent = try self.makeAgent(factors: {

@@ -48,6 +48,22 @@ struct FleetBufferTests {
         #expect(self.rest() == ["1 -a", "1 left"])
     }
 
+    /// Another process had it meanwhile, and may have decided.
+    @Test mutating func whoComesBackHasLeftBefore() {
+        self.buffer.append(.stateChanged(activationID: "1", .init(.active)))
+        #expect(self.buffer.removeFirst()?.text == "1 active")
+        self.buffer.append(.left(activationID: "1"))
+        self.buffer.append(.stateChanged(activationID: "1", .init(.starting)))
+        self.send(OperationList.Change(operations: [self.a], added: [self.a], source: .fetch), of: "1")
+        self.buffer.append(.stateChanged(activationID: "1", .init(.active)))
+        #expect(self.rest() == ["1 left", "1 active", "1 +a"])
+        // And if it leaves again before that is read, that comes last.
+        self.buffer.append(.left(activationID: "1"))
+        self.buffer.append(.stateChanged(activationID: "1", .init(.active)))
+        self.buffer.append(.left(activationID: "1"))
+        #expect(self.rest() == ["1 left"])
+    }
+
     @Test mutating func newSubscribersStartWithStatesAndLists() {
         self.buffer.setState(.init(.starting), of: "1")
         #expect(self.buffer.setList([self.a], of: "1") == false)  // not followed yet

@@ -3,10 +3,12 @@ package import PowerAuth
 
 // Activations that nothing is decided with: their factors are wrong, or they have ended.
 extension AgentSupervision {
-    /// The reason nothing is decided with these activations.
+    /// The reason nothing is decided with these activations. With those that another process has, it may decide.
     package var stopReasons: [String: MobileTokenError] {
         var reasons: [String: MobileTokenError] = [:]
-        for (id, activation) in self.activations { reasons[id.string] = activation.stop?.reason }
+        for (id, activation) in self.activations where !activation.isReleased {
+            reasons[id.string] = activation.stop?.reason
+        }
         return reasons
     }
 

@@ -185,7 +185,7 @@ extension AgentSupervision {
     package var openCount: Int { self.activations.values.reduce(0) { $0 + $1.openCount } }
 
     /// The number of activations that nothing more is decided with.
-    package var stoppedCount: Int { self.activations.values.count { $0.stop != nil } }
+    package var stoppedCount: Int { self.stopReasons.count }
 
     /// The number of activations that something is known of, and of alarms that are set: for tests.
     package var activationCount: Int { self.activations.count }

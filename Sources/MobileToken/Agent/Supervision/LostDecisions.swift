@@ -66,16 +66,26 @@ struct LostDecisions: Sendable {
 
     /// Takes another one in. Of two, the one that was signed earlier is asked about after the other.
     ///
+    /// One that the store does not tell of beside a newer one was found out about by whoever signed that.
+    ///
     /// - Parameter isAsking: `true` while a question is under way.
     /// - Returns: `true` when the other one is to be asked about now.
     mutating func add(_ other: Self, isAsking: Bool) -> Bool {
-        guard self.decision.moves < other.decision.moves else {
-            let known = [self.decision] + self.others.map(\.decision)
-            if !known.contains(where: { $0.isSame(as: other.decision) }) { self.others.append(other.question) }
+        let latest = self.newer ?? self.question
+        guard !([latest] + self.others).contains(where: { $0.decision.isSame(as: other.decision) }) else {
             return false
         }
-        if isAsking { self.newer = other.question } else { self.turn(to: other.question) }
-        return !isAsking
+        guard latest.decision.moves < other.decision.moves else {
+            self.others.append(other.question)
+            return false
+        }
+        guard isAsking else {
+            self.turn(to: other.question)
+            return true
+        }
+        if let newer { self.others.append(newer) }
+        self.newer = other.question
+        return false
     }
 
     /// Begins a question.

@@ -4,6 +4,9 @@ import Coordination
 
 /// The unread events of a fleet's subscriber: for each activation its newest state, one merged change of its list and
 /// its newest failure, in the order in which activations had events.
+///
+/// That an activation has left is told last, unless it is back by then: whoever lets go of it does so before the state that it has come
+/// back with, since another process may have decided meanwhile.
 package struct FleetBuffer: SubscriptionBuffer {
     fileprivate struct Unread {
         var state: OperationsFleet.ActivationState?
@@ -26,9 +29,7 @@ package struct FleetBuffer: SubscriptionBuffer {
     package mutating func append(_ event: OperationsFleet.Event) {
         self.change(ExactString(event.activationID)) { unread in
             switch event {
-            case .stateChanged(_, let state):
-                unread.state = state
-                unread.hasLeft = false
+            case .stateChanged(_, let state): unread.state = state
             case .changed(let next):
                 if let pending = unread.change {
                     unread.change = pending.merged(with: next.change)
@@ -131,6 +132,10 @@ package struct FleetBuffer: SubscriptionBuffer {
 
 extension FleetBuffer.Unread {
     mutating func removeFirst(of id: String) -> OperationsFleet.Event? {
+        if self.hasLeft, self.state != nil {
+            self.hasLeft = false
+            return .left(activationID: id)
+        }
         if let state = self.state.take() { return .stateChanged(activationID: id, state) }
         if let change = self.change.take() { return .changed(OperationsFleet.Change(activationID: id, change: change)) }
         if let failure = self.failure.take() { return .failed(activationID: id, failure) }
