@@ -16,6 +16,13 @@ final class ListExchange: Sendable {
         var oldestTransactionAge = Duration.zero
         /// The receiver of the caller that follows the lists now.
         var receiver: ListReceiver?
+
+        /// It may be another database that answers next: everything is read anew, and its transactions have other numbers.
+        mutating func startOver() {
+            self.cursor = ListCursor()
+            self.transactionAge = TransactionAge()
+            self.lists.startOver()
+        }
     }
 
     /// Between two rounds of writing, and between two notifications.
@@ -140,11 +147,7 @@ final class ListExchange: Sendable {
                 hasRead = false
                 guard !Task.isCancelled else { return }
                 if let error = error as? MobileTokenError { await receiver.failed(error) }
-                self.state.withLock { state in
-                    // It may be another database that answers next.
-                    state.cursor = ListCursor()
-                    state.lists.startOver()
-                }
+                self.state.withLock { $0.startOver() }
                 await self.pause(Self.failurePause)
             }
         }
@@ -169,9 +172,9 @@ final class ListExchange: Sendable {
     private func apply(_ page: ListPage) -> ListCursor.Step {
         let now = self.clock.now
         return self.state.withLock { state in
-            state.oldestTransactionAge = state.transactionAge.record(page.horizon, at: now)
             let step = state.cursor.apply(page.rows.map(\.place), at: page.horizon, isFull: page.isFull)
-            if step == .startOver { state.lists.startOver() }
+            if step == .startOver { state.startOver() }
+            state.oldestTransactionAge = state.transactionAge.record(page.horizon, at: now)
             return step
         }
     }

@@ -56,13 +56,20 @@ struct PostgresLists: ListDatabase {
             try ListTable.read(after: cursor, connection)
         }
         var rows: [ListPage.Row] = []
-        for row in page.rows { rows.append(.init(place: row.place, listing: try? await self.open(row))) }
+        for row in page.rows { rows.append(.init(place: row.place, listing: try await self.open(row))) }
         return ListPage(horizon: page.horizon, rows: rows, isFull: rows.count == self.pageSize)
     }
 
-    private func open(_ row: ListTable.Row) async throws -> FleetListing {
-        let sealing = try await self.store.sealing(row.sealingKey)
-        let json = try sealing.open(row.body, as: ListTable.name, of: row.activationID)
-        return try FleetListing(activationID: row.activationID, parsing: json)
+    /// - Returns: `nil` for a list that this node cannot read: it is damaged, or sealed with a key that the node does not have.
+    /// - Throws: The error that keeps keys from being fetched. The list is read again then.
+    private func open(_ row: ListTable.Row) async throws -> FleetListing? {
+        let sealing: Sealing
+        do {
+            sealing = try await self.store.sealing(row.sealingKey)
+        } catch let error as MobileTokenError where error.code == .storeWrongSealingKey {
+            return nil
+        }
+        guard let json = try? sealing.open(row.body, as: ListTable.name, of: row.activationID) else { return nil }
+        return try? FleetListing(activationID: row.activationID, parsing: json)
     }
 }

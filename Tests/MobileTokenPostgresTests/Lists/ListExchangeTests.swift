@@ -1,3 +1,4 @@
+import Coordination
 import Dispatch
 import Foundation
 import StoreTesting
@@ -6,6 +7,7 @@ import MobileTokenTesting
 import PostgresDatabase
 import PostgresTestServer
 import PowerAuth
+import PowerAuthCrypto
 import TestSupport
 import Testing
 
@@ -383,6 +385,80 @@ struct ListExchangeTests {
             two.follow()
             await until { two.shown.value == ["a": ["a secret"]] }
             for member in [one, two] { await member.stop() }
+        }
+    }
+
+    /// A list that is passed over is not shown before it changes.
+    @Test func aListWhoseKeyCannotBeFetchedForAMomentIsReadAgain() async throws {
+        struct VaultIsSealed: Error {}
+        try await withNodes { nodes in
+            let (old, failures) = (PostgresStoreFixture.key(1), Shared(0))
+            let shaky = SealingKey.closure {
+                let fails = failures.update { count in
+                    guard count > 0 else { return false }
+                    count -= 1
+                    return true
+                }
+                if fails { throw VaultIsSealed() }
+                return SecretBytes(copying: [UInt8](repeating: 2, count: 32))
+            }
+            let one = try Member(nodes.node("one") { $0.sealingKeys = SealingKeyRing(current: old) })
+            let two = try Member(
+                nodes.node("two") { $0.sealingKeys = SealingKeyRing(current: old, earlier: [shaky]) }
+            )
+            try await Self.insert(["a"], one.store)
+            await one.poll()
+            for member in [one, two] { member.follow() }
+            one.recordPoll("a", ["1"])
+            await until { two.shown.value == ["a": ["1"]] }
+            failures.value = 1
+            try await one.store.use(SealingKeyRing(current: PostgresStoreFixture.key(2), earlier: [old]))
+            one.recordPoll("a", ["2"])
+            await until { two.shown.value == ["a": ["2"]] }
+            #expect(failures.value == 0)
+            for member in [one, two] { await member.stop() }
+        }
+    }
+
+    /// A database whose transactions are told.
+    private struct ScriptedLists: ListDatabase {
+        /// The last one stays.
+        let horizons: Shared<[ListHorizon]>
+        let clock: ManualClock
+        let pageSize = 10
+
+        func write(
+            _ listings: [FleetListing],
+            as lease: NodeLease
+        ) async throws -> [(activationID: String, place: ListPlace)] { [] }
+
+        func notifyReaders() async throws {}
+
+        func read(after cursor: ListCursor) async throws -> ListPage {
+            let next = self.horizons.update { $0.count > 1 ? $0.removeFirst() : $0.first }
+            return ListPage(horizon: try #require(next), rows: [], isFull: false)
+        }
+
+        func waitForNews() async throws { try await self.clock.sleep(for: .seconds(10)) }
+    }
+
+    /// Its numbers went back, and the transaction that was the oldest may be one that will never be.
+    @Test func anotherDatabaseHasNoOldTransactions() async throws {
+        try await withNodes { nodes in
+            let clock = ManualClock()
+            let before = ListHorizon(oldest: 5, next: 9, epoch: .init(number: 1, begun: 1))
+            let after = ListHorizon(oldest: 3, next: 4, epoch: .init(number: 2, begun: 1))
+            let lists = ScriptedLists(horizons: Shared([before, before, after]), clock: clock)
+            let exchange = ListExchange(lists, try nodes.node().postgres.node, clock: ServiceClock(clock))
+            let running = Task { await exchange.run(ListReceiver { _ in } failed: { _ in }) }
+            await clock.waitForSleepers(1)
+            for age in [Duration.seconds(10), .zero, .seconds(10)] {
+                clock.advance(by: .seconds(10))
+                await clock.waitForSleepers(1)
+                #expect(exchange.oldestTransactionAge == age)
+            }
+            running.cancel()
+            await running.value
         }
     }
 }
