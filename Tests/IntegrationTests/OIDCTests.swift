@@ -80,6 +80,21 @@ import WireFacts
         }
     }
 
+    @Test func aStoreThatCannotBeWrittenLeavesTheAttemptAsItWas() async throws {
+        try await withEmulator { emulator in
+            let store = ActivationStore.inMemory()
+            let (client, other) = (try emulator.makeClient { $0.store = store }, try emulator.makeClient())
+            let authorization = try await client.oidc(providerID: "emulator")
+            let callback = try await emulator.signIn("alice", at: authorization.authorizeURL)
+            await store.close()
+            let code = try await errorCode {
+                try await client.activate(oidc: authorization, callback: callback, password: password)
+            }
+            #expect(code == .storeClosed)
+            _ = try await other.activate(oidc: authorization, callback: callback, password: password)
+        }
+    }
+
     /// A mistake in the call is found before anything is used up.
     @Test func aWrongCallLeavesTheAttemptAsItWas() async throws {
         try await withEmulator { emulator in

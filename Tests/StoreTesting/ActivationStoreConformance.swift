@@ -65,7 +65,7 @@ package enum ActivationStoreConformance: String, CaseIterable, Sendable {
     case keepsTheOutcomeThatSaysMost
     /// Receipts and entries come in pages, oldest first.
     case listsReceiptsOldestFirst
-    /// The receipts of a removed activation stay, and can still get their outcome.
+    /// The receipts of a removed activation stay, none of them open, and can still get their outcome.
     case keepsReceiptsOfTheRemoved
     /// Receipts written at the same time have a number each, and none is lost.
     case losesNoConcurrentReceipt

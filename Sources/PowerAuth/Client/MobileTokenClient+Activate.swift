@@ -62,10 +62,7 @@ extension MobileTokenClient {
         }
         if let name = request.name { try NameRule.check(name, of: "an activation") }
         // The server takes the code with the request: what can be found wrong is to be found before that.
-        try await MobileTokenError.mapStoreErrors {
-            try await self.server.store.checkReaders(of: self.configuration.version)
-            try await self.server.store.prove()
-        }
+        try await self.proveStore()
         try await self.encryptionKeys.standard.prepare()
         try self.server.unfinished.begin()
         return try await UncancellableTask.run { caller in
@@ -73,6 +70,14 @@ extension MobileTokenClient {
             let created = try await creation.perform(for: caller)
             let protection = NewKeyProtection(password: password, biometryKey: biometryKey)
             return try await self.keep(created, named: request.name, protection)
+        }
+    }
+
+    /// Shows that the store can hold another activation, and that every process that shares it could read it.
+    func proveStore() async throws {
+        try await MobileTokenError.mapStoreErrors {
+            try await self.server.store.checkReaders(of: self.configuration.version)
+            try await self.server.store.prove()
         }
     }
 

@@ -45,9 +45,10 @@ extension MobileTokenClient {
         name: String? = nil,
         password: SecretBytes
     ) async throws -> Activation {
-        // Mistakes in the call are found before the attempt is used up.
+        // Mistakes in the call, and a store that cannot be written, are found before the attempt is used up.
         try Password.validate(password)
         if let name { try NameRule.check(name, of: "an activation") }
+        try await self.proveStore()
         var request = try ActivationRequest(oidc: authorization, callback: callback)
         request.name = name
         return try await self.activate(request, password: password).activation

@@ -1,5 +1,6 @@
 import Basics
 import Coordination
+import Foundation
 package import PowerAuthProtocol
 import Synchronization
 
@@ -267,11 +268,16 @@ public final class ActivationStore: Sendable {
     }
 
     /// Forgets an activation with its tokens and factors. Does nothing when there is none.
+    ///
+    /// Its receipts stay. A decision whose fate is not known yet has the outcome `unknown` from now on: nobody can ask for it any more.
     public func remove(_ activationID: String) async throws {
         let open = try await self.opened()
         // A process whose key was replaced changes nothing.
         guard let row = try await self.driver.load(activationID) else { return }
         _ = try await self.sealing(row.key)
+        for decision in try await self.openDecisions(of: activationID) {
+            try await self.record(DecisionOutcome(.unknown, localDate: Date(), serverDate: nil), of: decision)
+        }
         self.memory.withLock { $0.forget(activationID) }
         if let slot = try await self.settling({ try await self.driver.remove(activationID) }) {
             open.facts.marks?.set(0, of: slot, activationID: activationID)

@@ -61,6 +61,9 @@ extension Activation {
             try SignedRequest(EndpointRequest(.tokenCreate, in: keys.dialect.version), keys: keys)
         } receive: { response, _ in
             let token = try self.readToken(response, madeWith: SignatureType(authentication))
+            guard token != replaced else {
+                throw MobileTokenError.invalidResponse("The server handed out again the token that is to be replaced")
+            }
             // Kept even when the caller no longer waits: the server has it now, and the next request can use it.
             let kept = try await self.updateRecord { $0.keep(token, as: demand.name, replacing: replaced) }
             await self.remember(kept, as: demand.name)

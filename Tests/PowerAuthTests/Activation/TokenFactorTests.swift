@@ -71,6 +71,19 @@ import WireFacts
         #expect(try await self.factors(activation) == .possessionKnowledge)
     }
 
+    /// Whoever takes it for another task's would ask on and on, with a signature each time.
+    @Test func aServerThatHandsOutTheOldTokenAgainIsNotAskedOnAndOn() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        try await activation.requestToken("key")  // from here on only tokens are drawn
+        fixture.server.drawFromTheBeginning()
+        try await activation.requestToken("t")
+        fixture.server.drawFromTheBeginning()
+        let count = fixture.server.requestCount("/token/create")
+        #expect(await self.code { try await activation.renewToken("t", with: .possession) } == .invalidResponse)
+        #expect(fixture.server.requestCount("/token/create") == count + 1)
+    }
+
     @Test func aRefusedTokenOfTwoFactorsIsRenewedWhenTheyAreAtHand() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()

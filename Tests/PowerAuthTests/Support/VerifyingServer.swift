@@ -203,6 +203,11 @@ final class VerifyingServer: HTTPTransport {
         }
     }
 
+    /// Lets the server draw what it drew when it was told so before.
+    func drawFromTheBeginning() {
+        self.backend.withBackend { $0.state.randomness = EmulatorBackend.Randomness(seed: 7) }
+    }
+
     /// Sets the server up otherwise.
     func changeRules(_ change: @Sendable (inout EmulatorProtocolRules) -> Void) {
         self.backend.withBackend { change(&$0.protocolRules) }
