@@ -107,7 +107,7 @@ public final class PostgresFleetMembership: FleetMembership {
                 do {
                     await tell(try await self.look(tell))
                     hasBegun = true
-                } catch where hasBegun && !error.endsMembership {
+                } catch  where hasBegun && !error.endsMembership {
                     // Polling goes on, and deciding ends with the lease. The exchange of lists reports what is wrong.
                 }
             } while (try? await self.clock.sleep(until: self.clock.now + Self.interval)) != nil

@@ -450,7 +450,13 @@ struct ListExchangeTests {
             let after = ListHorizon(oldest: 3, next: 4, epoch: .init(number: 2, begun: 1))
             let lists = ScriptedLists(horizons: Shared([before, before, after]), clock: clock)
             let exchange = ListExchange(lists, try nodes.node().postgres.node, clock: ServiceClock(clock))
-            let running = Task { await exchange.run(ListReceiver { _ in } failed: { _ in }) }
+            let running = Task {
+                await exchange.run(
+                    ListReceiver { _ in
+                    } failed: { _ in
+                    }
+                )
+            }
             await clock.waitForSleepers(1)
             for age in [Duration.seconds(10), .zero, .seconds(10)] {
                 clock.advance(by: .seconds(10))
