@@ -8,11 +8,6 @@ public final class KeyedSemaphore: Sendable {
     private struct State {
         /// The queue of each key; a key without turns has none.
         var queues: [String: TurnQueue<Waiter<Void>>] = [:]
-
-        /// - Returns: `false` when others are before.
-        mutating func takeTurn(in key: String, width: Int) -> Bool {
-            self.queues[key, default: TurnQueue(width: width)].enter() == .proceed
-        }
     }
 
     private let state = Mutex(State())
@@ -41,9 +36,9 @@ public final class KeyedSemaphore: Sendable {
     public func enter(_ key: String) async throws {
         try Task.checkCancellation()
         // A turn that is free, as most are, needs no cancellation handler, which would leave the caller's actor and come back.
-        if self.state.withLock({ $0.takeTurn(in: key, width: self.width) }) { return }
+        if self.state.withLock({ $0.queues[key, default: TurnQueue(width: self.width)].enter() }) { return }
         try await self.state.wait { state, waiter in
-            if state.takeTurn(in: key, width: self.width) { return .success(()) }
+            if state.queues[key, default: TurnQueue(width: self.width)].enter() { return .success(()) }
             state.queues[key]?.wait(waiter, as: waiter.id)
             return nil
         } leave: { state, id in

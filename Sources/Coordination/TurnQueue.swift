@@ -21,19 +21,13 @@ public struct TurnQueue<Waiter: Sendable>: Sendable {
     /// Indicates whether any turn is taken.
     public var isBusy: Bool { self.turns > 0 }
 
-    /// The result of entering.
-    public enum EnterAction: Equatable {
-        /// The turn is the caller's.
-        case proceed
-        /// Others are before; register with ``wait(_:as:)``.
-        case wait
-    }
-
     /// Asks for the turn. Waiters are always before newcomers.
-    public mutating func enter() -> EnterAction {
-        guard self.turns < self.width else { return .wait }
+    ///
+    /// - Returns: `false` when others are before. Register with ``wait(_:as:)`` then.
+    public mutating func enter() -> Bool {
+        guard self.turns < self.width else { return false }
         self.turns += 1
-        return .proceed
+        return true
     }
 
     /// Puts a waiter at the end of the queue.

@@ -1,12 +1,10 @@
 import CPostgreSQL
 import Glibc
-import Synchronization
 
 /// Wakes a thread that waits for a socket.
 package final class Interrupt: Sendable {
     /// Readable while raised.
     let descriptor: Int32
-    private let raised = Atomic(false)
 
     package init() {
         self.descriptor = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
@@ -14,18 +12,14 @@ package final class Interrupt: Sendable {
 
     deinit { if self.descriptor >= 0 { close(self.descriptor) } }
 
-    package var isRaised: Bool { self.raised.load(ordering: .acquiring) }
-
     /// May be called on any thread.
     package func raise() {
-        self.raised.store(true, ordering: .releasing)
         var one: UInt64 = 1
         _ = write(self.descriptor, &one, MemoryLayout<UInt64>.size)
     }
 
     /// Forgets an earlier raise.
     package func lower() {
-        self.raised.store(false, ordering: .releasing)
         var count: UInt64 = 0
         _ = read(self.descriptor, &count, MemoryLayout<UInt64>.size)
     }

@@ -4,8 +4,8 @@ import Testing
 @Suite struct TurnQueueTests {
     @Test func theFirstComerProceedsAndOthersWait() {
         var queue = TurnQueue<String>()
-        #expect(queue.enter() == .proceed)
-        #expect(queue.enter() == .wait)
+        #expect(queue.enter() == true)
+        #expect(queue.enter() == false)
     }
 
     @Test func waitersComeOutInOrderOfArrival() {
@@ -23,7 +23,7 @@ import Testing
         _ = queue.enter()
         queue.wait("a", as: 1)
         #expect(queue.leave() == "a")
-        #expect(queue.enter() == .wait)
+        #expect(queue.enter() == false)
     }
 
     @Test func aWaiterThatWithdrewIsPassedOver() {
@@ -53,19 +53,19 @@ import Testing
         queue.wait("a", as: 1)
         _ = queue.withdraw(1)
         #expect(queue.leave() == nil)
-        #expect(queue.enter() == .proceed)
+        #expect(queue.enter() == true)
     }
 
     @Test func aWideQueueLetsSoManyIn() {
         var queue = TurnQueue<String>(width: 2)
-        #expect(queue.enter() == .proceed)
-        #expect(queue.enter() == .proceed)
-        #expect(queue.enter() == .wait)
+        #expect(queue.enter() == true)
+        #expect(queue.enter() == true)
+        #expect(queue.enter() == false)
         queue.wait("a", as: 1)
         #expect(queue.leave() == "a")
-        #expect(queue.enter() == .wait)
+        #expect(queue.enter() == false)
         #expect(queue.leave() == nil)
         #expect(queue.isBusy)
-        #expect(queue.enter() == .proceed)
+        #expect(queue.enter() == true)
     }
 }

@@ -18,8 +18,8 @@ final class Engine: Sendable {
     /// An eventfd that the thread sleeps on.
     let wakeup: Int32
 
-    private typealias State = EngineState<Command, CheckedContinuation<Void, Never>>
-    private let state = Mutex(State())
+    typealias State = EngineState<Command, CheckedContinuation<Void, Never>>
+    let state = Mutex(State())
 
     /// The result of libcurl's own initialization, once for the process.
     private static let globalResult = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
@@ -48,7 +48,7 @@ final class Engine: Sendable {
 
     /// Begins a transfer. `continuation` is resumed once, from here or from the engine's thread.
     func start(_ transfer: Transfer, resuming continuation: Transfer.Continuation) {
-        switch transfer.start(continuation) {
+        switch transfer.state.withLock({ $0.start(continuation) }) {
         case .cancel(let continuation): continuation.resume(throwing: CancellationError())
         case .start: self.post(.start(transfer))
         }
@@ -56,7 +56,7 @@ final class Engine: Sendable {
 
     /// Ends the call now, and lets the thread end the transfer.
     func cancel(_ transfer: Transfer) {
-        guard let continuation = transfer.cancel() else { return }
+        guard let continuation = transfer.state.withLock({ $0.cancel() }) else { return }
         self.post(.cancel(transfer))
         continuation.resume(throwing: CancellationError())
     }
@@ -86,18 +86,14 @@ final class Engine: Sendable {
     }
 
     private static func refuse(_ command: Command, _ error: HTTPTransportError) {
-        if case .start(let transfer) = command { transfer.finish()?.resume(throwing: error) }
+        guard case .start(let transfer) = command else { return }
+        transfer.state.withLock { $0.finish() }?.resume(throwing: error)
     }
 }
 
 // MARK: - The thread
 
 extension Engine {
-    /// Returns what the thread does next.
-    func collect() -> EngineState<Command, CheckedContinuation<Void, Never>>.CollectAction {
-        self.state.withLock { $0.collect() }
-    }
-
     private func startThread() {
         let result = self.startDetached { self.runThread() }
         guard result != 0 else { return }

@@ -1,4 +1,5 @@
 import CCurl
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -50,11 +51,11 @@ final class EngineLoop {
 
     /// Runs until the engine is stopped. Then every transfer has ended with an error.
     func run() {
-        while case .perform(var commands) = self.engine.collect() {
+        while case .perform(var commands) = self.engine.state.withLock({ $0.collect() }) {
             // libcurl looks at every transfer whenever it is asked, so it is asked once for all that has come meanwhile.
             if commands.isEmpty {
                 self.waitForEvents()
-                guard case .perform(let more) = self.engine.collect() else { break }
+                guard case .perform(let more) = self.engine.state.withLock({ $0.collect() }) else { break }
                 commands = more
             }
             for command in commands { self.perform(command) }
@@ -156,7 +157,7 @@ extension EngineLoop {
     }
 
     private func complete(_ transfer: Transfer, _ result: Result<HTTPResponse, HTTPTransportError>) {
-        if let continuation = transfer.finish() { self.results.append((continuation, result)) }
+        if let continuation = transfer.state.withLock({ $0.finish() }) { self.results.append((continuation, result)) }
     }
 
     /// Ends transfers whose time ran out while they waited for their turn; libcurl does so for the others.

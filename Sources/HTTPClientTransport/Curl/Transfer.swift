@@ -10,7 +10,7 @@ final class Transfer: Sendable {
     let origin: String
     let deadline: ContinuousClock.Instant
 
-    private let state = Mutex(TransferState<Continuation>())
+    let state = Mutex(TransferState<Continuation>())
 
     init(_ request: HTTPRequest, defaultTimeout: Duration) throws(HTTPTransportError) {
         self.origin = try request.origin()
@@ -22,12 +22,4 @@ final class Transfer: Sendable {
     }
 
     var isFinished: Bool { self.state.withLock { $0.isFinished } }
-
-    func start(_ continuation: Continuation) -> TransferState<Continuation>.StartAction {
-        self.state.withLock { $0.start(continuation) }
-    }
-
-    func cancel() -> Continuation? { self.state.withLock { $0.cancel() } }
-
-    func finish() -> Continuation? { self.state.withLock { $0.finish() } }
 }

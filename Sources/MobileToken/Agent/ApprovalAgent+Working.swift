@@ -60,7 +60,7 @@ extension ApprovalAgent {
 
     /// Polling of the only activation has ended for good, which the news may come too late to tell: what was decided last is
     /// found out about all the same, as far as it can be without waiting for another time.
-    func settle(_ activationID: String) async {
+    func findOutLastDecisions(of activationID: String) async {
         self.forget(activationID)
         _ = await self.adoptOpenDecisions(of: activationID)
         await self.decisionsHaveEnded()

@@ -178,7 +178,7 @@ public actor ApprovalAgent {
         do {
             try await self.fleet.runInTurn()
         } catch let error as MobileTokenError {
-            if let activationID = self.onlyActivationID { await self.settle(activationID) }
+            if let activationID = self.onlyActivationID { await self.findOutLastDecisions(of: activationID) }
             throw error
         }
     }

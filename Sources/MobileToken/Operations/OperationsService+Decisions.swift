@@ -31,7 +31,11 @@ extension OperationsService {
         with authentication: Authentication,
         as decision: DecisionIntent
     ) async throws {
-        try self.checkMayAuthorize(operation, with: authentication)
+        guard operation.allows(authentication) else {
+            throw (operation as? UserOperation)?.isAuthorizable == false
+                ? MobileTokenError(.notAuthorizable, "The operation is not pending, or requires unknown factors")
+                : MobileTokenError(.factorsNotAllowed, "The server does not accept these factors for the operation")
+        }
         // The expiry, and the time that goes out with a proximity code, are in the server's time.
         try await self.channel.synchronizeTime()
         try self.checkHasNotExpired(operation)
@@ -77,8 +81,12 @@ extension OperationsService {
     ///
     /// - Throws: `MobileTokenError`, such as `detailExpired`.
     public func detail(id: String) async throws -> UserOperation {
-        try await self.post(.detail, "/api/auth/token/app/operation/detail", body: RequestBody.id(id))
-            .read { try UserOperation(response: $0) }
+        try await ServerCall.detail.post(
+            "/api/auth/token/app/operation/detail",
+            body: RequestBody.id(id),
+            on: self.channel,
+            language: self.acceptLanguage.description
+        ).read { try UserOperation(response: $0) }
     }
 
     /// Takes an operation that was meant for no activation in particular, and puts it on the list.
@@ -91,10 +99,11 @@ extension OperationsService {
         self.state.claimBegan(id)
         let operation: UserOperation
         do {
-            operation = try await self.post(
-                .claim,
+            operation = try await ServerCall.claim.post(
                 "/api/auth/token/app/operation/detail/claim",
-                body: RequestBody.id(id)
+                body: RequestBody.id(id),
+                on: self.channel,
+                language: self.acceptLanguage.description
             ).read { try UserOperation(response: $0) }
         } catch {
             self.state.claimFailed(id)
@@ -116,27 +125,16 @@ extension OperationsService {
         guard UserOperation.AllowedSignatureType.Variant(authentication) != .possession else {
             throw MobileTokenError(.factorsNotAllowed, "Fetching the history requires two factors")
         }
-        return try await self.post(
-            .other,
+        return try await ServerCall.other.post(
             "/api/auth/token/app/operation/history",
             body: RequestBody.empty,
-            authentication: .signature(uriID: "/operation/history", authentication)
+            on: self.channel,
+            authentication: .signature(uriID: "/operation/history", authentication),
+            language: self.acceptLanguage.description
         ).read { try OperationList(response: $0) }
     }
 
     // MARK: Rules
-
-    private func checkMayAuthorize(_ operation: some AuthorizableOperation, with authentication: Authentication) throws
-    {
-        if let operation = operation as? UserOperation {
-            guard operation.isAuthorizable else {
-                throw MobileTokenError(.notAuthorizable, "The operation is not pending, or requires unknown factors")
-            }
-        }
-        guard operation.allows(authentication) else {
-            throw MobileTokenError(.factorsNotAllowed, "The server does not accept these factors for the operation")
-        }
-    }
 
     /// Throws when the operation has expired. By a clock that was never compared with the server's nothing is judged:
     /// the server does it anyway.
@@ -157,11 +155,12 @@ extension OperationsService {
         let source: OperationList.Change.Source = isApproval ? .authorization : .rejection
         self.state.beginDecision(id)
         do {
-            let response = try await self.post(
-                isApproval ? .authorize : .reject,
+            let response = try await (isApproval ? ServerCall.authorize : .reject).post(
                 path,
                 body: body,
+                on: self.channel,
                 authentication: authentication,
+                language: self.acceptLanguage.description,
                 decision: decision
             )
             // A success by the stricter reading of the receipt is not judged again.
@@ -179,22 +178,5 @@ extension OperationsService {
             throw error
         }
         self.publish(self.state.applyDecision(id, isApproval ? .authorized : .rejected, source: source))
-    }
-
-    private func post(
-        _ call: ServerCall,
-        _ path: String,
-        body: [UInt8],
-        authentication: RequestAuthentication = .universalToken,
-        decision: DecisionIntent? = nil
-    ) async throws -> ChannelResponse {
-        try await call.post(
-            path,
-            body: body,
-            on: self.channel,
-            authentication: authentication,
-            language: self.acceptLanguage.description,
-            decision: decision
-        )
     }
 }

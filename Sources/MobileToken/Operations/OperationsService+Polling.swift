@@ -9,13 +9,13 @@ extension OperationsService {
     ///
     /// Polling twice at once makes no more requests: the first one's interval holds until all have ended.
     ///
+    /// While the activation is blocked or not committed, its status is asked for in the place of the list, for a blocked one every
+    /// 30 s. After a refusal the status is asked for once, and polling goes on unless that shows why it should not.
+    ///
     /// - Parameters:
     ///   - interval: 5 s at least; a shorter one is raised, which the observer is told.
     ///   - delayStart: `true` lets the first fetch wait for one interval.
     ///   - options: Further behavior of the polling, such as pausing while no subscriber reads.
-    /// While the activation is blocked or not committed, its status is asked for in the place of the list, for a blocked one every
-    /// 30 s. After a refusal the status is asked for once, and polling goes on unless that shows why it should not.
-    ///
     /// - Throws: `MobileTokenError` when no later poll can fare better: `unknownActivation` (removed here), `activationRemoved`
     ///   (on the server), `deadlock` or `stateRolledBack`, or when the store cannot be used, such as `storeCorrupted`. Every
     ///   caller that polls gets it, ``isPolling`` is `false` by then, and ``changes()`` and ``events()`` end with ``endReason``

@@ -39,7 +39,7 @@ extension OperationsService {
             since: since,
             readBefore: before.joined(with: exported)
         )
-        if isSettling { await reconciliation.settle(self.channel.activationID, in: evidence) }
+        if isSettling { await reconciliation.writeConclusions(of: self.channel.activationID, in: evidence) }
         return reconciliation
     }
 
@@ -76,7 +76,7 @@ extension OperationsService {
 
 extension ReceiptReconciliation {
     /// Writes what is proved.
-    fileprivate mutating func settle(_ activationID: String, in evidence: any DecisionEvidenceSource) async {
+    fileprivate mutating func writeConclusions(of activationID: String, in evidence: any DecisionEvidenceSource) async {
         for difference in self.differences {
             guard let result = difference.conclusion else { continue }
             for receipt in difference.receipts where receipt.intent.activationID == activationID {

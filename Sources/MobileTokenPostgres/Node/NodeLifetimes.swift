@@ -1,6 +1,7 @@
 /// The heartbeat by which a node shows that it is alive, and the time for which the others wait before they take its place.
 ///
-/// All times are the database's: the clocks of the nodes do not matter.
+/// The others count ``death`` by the database's clock. A node counts its own reliance by its own clock, which never goes back; what time
+/// of day it shows does not matter.
 public struct NodeLifetimes: Sendable, Equatable {
     /// The time between two renewals of a node's membership: 2 s by default.
     public var heartbeat: Duration

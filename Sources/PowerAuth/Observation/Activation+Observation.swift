@@ -16,9 +16,4 @@ extension Activation {
             )
         )
     }
-
-    /// An intent was written.
-    nonisolated func observeIntent() {
-        self.observer?.receiptWritten(Observed.Receipt(activationID: self.activationID, kind: .intentWritten))
-    }
 }

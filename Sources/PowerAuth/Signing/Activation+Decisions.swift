@@ -53,13 +53,7 @@ extension Activation {
         return JudgedRefusal(error: error, result: result, status: compared, decision: decision)
     }
 
-    /// A later signature of the same decision was accepted: the earlier one, which the server had followed, decided nothing.
-    func settle(_ earlier: OpenDecision?, by ticket: DecisionTicket?) async {
-        guard let earlier, ticket?.signed?.result == .accepted else { return }
-        _ = await self.end(earlier, .notFollowed)
-    }
-
-    private nonisolated func end(_ decision: OpenDecision, _ result: DecisionOutcome.Result) async -> SignedDecision {
+    nonisolated func end(_ decision: OpenDecision, _ result: DecisionOutcome.Result) async -> SignedDecision {
         await self.record(result, of: decision, .outcomeRecorded, Observed.Decision(decision.intent, result))
         return SignedDecision(decision, result)
     }

@@ -72,8 +72,11 @@ extension Activation {
                     for: caller,
                     settled: .ifSettled(at: self.counterKnowledge.settled)
                 )
-                await self.keepProven(request.keys, in: turn)
-                await self.settle(doubtful, by: request.decision)
+                if request.keys.hasRival { await self.keepProven(request.keys, in: turn) }
+                // A later signature of the same decision was accepted: the earlier one, which the server had followed, decided nothing.
+                if let doubtful, request.decision?.signed?.result == .accepted {
+                    _ = await self.end(doubtful, .notFollowed)
+                }
                 return response
             } catch let obstacle as AwaitingConfirmation {
                 guard obstacle.step == .upgrade else { throw MobileTokenError.activationNotConfirmed }
@@ -163,7 +166,9 @@ extension Activation {
         )
         guard let reservation else { throw Unsettled() }
         self.counterKnowledge.signed(with: reservation)
-        if request.decision != nil { self.observeIntent() }
+        if intent != nil {
+            self.observer?.receiptWritten(Observed.Receipt(activationID: self.activationID, kind: .intentWritten))
+        }
         return try await self.recordingOutcome(of: request, deciding: intent, signedWith: reservation) {
             let limits = (intent == nil ? nil : window, notAfter: notAfter)
             return try await self.deliver(request, body, signedWith: reservation, within: limits, with: permit)

@@ -8,30 +8,12 @@ struct SignedRequest: Sendable {
     var headers: HTTPHeaders = [:]
     /// The decision that the signature makes, if it decides an operation.
     var decision: DecisionTicket?
-    /// Makes the body anew for every attempt: an encrypted one may be used once.
-    let body: @Sendable () async throws -> RequestBody
     /// Lets the request come before a confirmation that the server waits for.
     var isConfirming = false
     /// Sends the header of encryption with that of the signature, as is done where the two are of different versions.
     var sendsEncryptionHeader = false
-
-    init(
-        path: String,
-        uriID: String,
-        keys: SigningKeys,
-        headers: HTTPHeaders = [:],
-        decision: DecisionTicket? = nil,
-        sendsEncryptionHeader: Bool = false,
-        body: @escaping @Sendable () async throws -> RequestBody
-    ) {
-        self.path = path
-        self.uriID = uriID
-        self.keys = keys
-        self.headers = headers
-        self.decision = decision
-        self.sendsEncryptionHeader = sendsEncryptionHeader
-        self.body = body
-    }
+    /// Makes the body anew for every attempt: an encrypted one may be used once.
+    let body: @Sendable () async throws -> RequestBody
 }
 
 /// A body as it is sent, and how to read the response to it.

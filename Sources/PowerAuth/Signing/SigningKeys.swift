@@ -132,7 +132,6 @@ extension Activation {
     ///
     /// An answer in the clear proves nothing. A status does, which is encrypted: its counter has followed the last signature.
     func keepProven(_ keys: SigningKeys, in turn: SigningTurn) async {
-        guard keys.hasRival else { return }
         guard let counter = try? await self.fetchStatus().status.counter, counter.result == .inSync,
             counter.distance == 0
         else { return }

@@ -80,6 +80,7 @@ extension ActivationStore {
                 try found.row.check(turn, intent)
                 prepared = try self.prepare(found, recording: intent, in: turn, change)
             } catch  where isKept {
+                // The kept row may be old: the same is tried with the row as it is stored, and that error counts.
                 continue
             }
             guard let rowChange = prepared.change else {
@@ -106,7 +107,7 @@ extension ActivationStore {
         self.memory.withLock { $0.forget(change.activationID) }
         let answer: SwapAnswer
         do {
-            answer = try await self.settling { try await self.driver.swap(change) }
+            answer = try await self.repeatingUntilKnown { try await self.driver.swap(change) }
         } catch let error as MobileTokenError where error.code == .storeOutcomeUnknown {
             // The intent may be there, and nobody else knows that nothing was signed for it.
             if let intent = change.intent { self.keepNothingSent(intent, under: change.newTag, error.code) }

@@ -70,7 +70,7 @@ extension ActivationStore {
                 tag: known.tag,
                 intent: intent?.lost(underKey: keys.current, at: Date())
             )
-            let answer = try await self.settling { try await self.driver.append(outcome) }
+            let answer = try await self.repeatingUntilKnown { try await self.driver.append(outcome) }
             guard answer == .otherKey else { break }
             open = try await self.reloadKeys()
             if isLast { throw MobileTokenError(.storeBusy, "The sealing key changes again and again") }
@@ -231,7 +231,7 @@ extension ActivationStore {
     /// Notes where an export ended, for ``receiptFigures()``. Nothing else depends on it.
     package func noteExport(upTo number: UInt64, at date: Date) async throws {
         _ = try await self.opened()
-        try await self.settling { try await self.driver.note(ExportNote(number: number, date: date)) }
+        try await self.repeatingUntilKnown { try await self.driver.note(ExportNote(number: number, date: date)) }
     }
 
     /// Returns what an operator watches.
@@ -255,7 +255,7 @@ extension ActivationStore {
     /// A pause takes the place of an earlier one. Decisions by hand, and all else, go on beside it.
     public func setDecisionPause(_ pause: DecisionPause?) async throws {
         _ = try await self.opened()
-        try await self.settling { try await self.driver.setDecisionPause(pause) }
+        try await self.repeatingUntilKnown { try await self.driver.setDecisionPause(pause) }
     }
 }
 

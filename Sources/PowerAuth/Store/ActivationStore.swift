@@ -64,7 +64,7 @@ public final class ActivationStore: Sendable {
     private let keys: Mutex<SealingKeys>
     private let decryptions = Atomic(0)
 
-    /// Creates a journal; nothing is opened before it is needed, or ``open()`` is called.
+    /// Creates a store; nothing is opened before it is needed, or ``open()`` is called.
     ///
     /// - Parameters:
     ///   - name: The place of the store, for messages.
@@ -183,7 +183,7 @@ public final class ActivationStore: Sendable {
     /// Makes a call whose outcome may become unknown, and repeats it until it is known.
     ///
     /// - Throws: `storeOutcomeUnknown` when it is not in the store's patience.
-    func settling<Answer>(_ call: () async throws -> Answer) async throws -> Answer {
+    func repeatingUntilKnown<Answer>(_ call: () async throws -> Answer) async throws -> Answer {
         do {
             return try await call()
         } catch let error as MobileTokenError where error.code == .storeOutcomeUnknown {
@@ -215,7 +215,7 @@ public final class ActivationStore: Sendable {
     package func prove() async throws {
         let key = try await self.opened().keys.current
         let row = NewRow(sealed: .rehearsal, tag: .random(), key: key, format: .version3)
-        guard try await self.settling({ try await self.driver.rehearse(row) }) else { throw self.wrongKey() }
+        guard try await self.repeatingUntilKnown({ try await self.driver.rehearse(row) }) else { throw self.wrongKey() }
     }
 
     /// Shows that every process which shares the store now could read an activation of a version of the protocol.
@@ -245,7 +245,7 @@ public final class ActivationStore: Sendable {
         let open = try await self.opened()
         let sealed = try open.keys.currentSealing.seal(record)
         let row = NewRow(sealed: sealed, tag: .random(), key: open.keys.current, format: sealed.format)
-        switch try await self.settling({ try await self.driver.insert(row) }) {
+        switch try await self.repeatingUntilKnown({ try await self.driver.insert(row) }) {
         case .written(let slot):
             open.facts.marks?.set(record.counterMoves, of: slot, activationID: record.activationID)
         case .held: throw MobileTokenError.alreadyStored()
@@ -279,7 +279,7 @@ public final class ActivationStore: Sendable {
             try await self.record(DecisionOutcome(.unknown, localDate: Date(), serverDate: nil), of: decision)
         }
         self.memory.withLock { $0.forget(activationID) }
-        if let slot = try await self.settling({ try await self.driver.remove(activationID) }) {
+        if let slot = try await self.repeatingUntilKnown({ try await self.driver.remove(activationID) }) {
             open.facts.marks?.set(0, of: slot, activationID: activationID)
         }
         try await self.driver.overwriteDeleted()

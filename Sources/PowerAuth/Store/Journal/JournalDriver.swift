@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A database of sealed rows: all that a ``ActivationStore`` asks of SQLite, PostgreSQL or memory.
+/// A database of sealed rows: all that an ``ActivationStore`` asks of SQLite, PostgreSQL or memory.
 ///
 /// A driver holds no key, opens no record and knows no rule of counters. Each call is one transaction of its own, and durable when
 /// it returns, unless it says otherwise. A call that throws `storeOutcomeUnknown` may have been carried out: the same call with

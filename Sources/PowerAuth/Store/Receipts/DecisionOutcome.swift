@@ -6,7 +6,8 @@ public struct DecisionOutcome: Sendable, Hashable {
     public enum Result: Sendable, Hashable {
         /// The server said that it carried the decision out.
         case accepted
-        /// The server refused in its own words, or the request never left. Nothing was decided.
+        /// The server refused in its own words, or the request never left, or the operation has ended in a way that a decision does not
+        /// bring about. Nothing was decided.
         case refused(code: String, serverCode: String?)
         /// No response, or none that tells, such as the page of a proxy. The intent stays open until one of the cases below is
         /// written over this one.
