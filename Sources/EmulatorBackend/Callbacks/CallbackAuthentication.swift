@@ -1,6 +1,5 @@
 import Basics
 import CloudCalls
-import Foundation
 
 /// A client of OAuth 2.0 that asks for access tokens with its own credentials (RFC 6749, section 4.4).
 package struct OAuthClient: Sendable, Codable, Hashable {
@@ -13,20 +12,17 @@ package struct OAuthClient: Sendable, Codable, Hashable {
     /// The value of the `Authorization` field with which the client asks for a token.
     package var authorization: String {
         // The two are form-encoded first, so that a colon in the identifier does not end it.
-        BasicCredentials(user: Self.encoded(self.clientID), password: Self.encoded(self.clientSecret)).authorization
+        BasicCredentials(
+            user: PercentEncoding.encode(self.clientID),
+            password: PercentEncoding.encode(self.clientSecret)
+        ).authorization
     }
 
     /// The form with which the client asks for a token.
     package var form: [UInt8] {
-        Array(("grant_type=client_credentials" + (self.scope.map { "&scope=" + Self.encoded($0) } ?? "")).utf8)
-    }
-
-    private static func encoded(_ text: String) -> String {
-        text.addingPercentEncoding(withAllowedCharacters: Self.unreserved) ?? ""
-    }
-
-    private static var unreserved: CharacterSet {
-        CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+        Array(
+            ("grant_type=client_credentials" + (self.scope.map { "&scope=" + PercentEncoding.encode($0) } ?? "")).utf8
+        )
     }
 }
 
