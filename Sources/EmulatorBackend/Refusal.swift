@@ -185,7 +185,7 @@ extension Refusal {
 
     static let notFound = Self(404, "ERROR_NOT_FOUND", "No such resource", because: "no such path")
 
-    static func wrongMethod(allowed: [String]) -> Self {
+    package static func wrongMethod(allowed: [String]) -> Self {
         let methods = allowed.joined(separator: ", ")
         var refusal = Self(405, "ERROR_METHOD_NOT_ALLOWED", "Allowed here: \(methods)")
         refusal.isUnreadable = true

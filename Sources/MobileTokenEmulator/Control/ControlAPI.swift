@@ -40,7 +40,7 @@ struct ControlAPI: Sendable {
                     return refusal
                 }
                 return try await route.handler(self, request, arguments)
-            case .wrongMethod(let allowed): throw Refusal.wrongControlMethod(allowed: allowed)
+            case .wrongMethod(let allowed): throw Refusal.wrongMethod(allowed: allowed)
             case .none: throw Refusal.unknownControlPath
             }
         } catch let refusal as Refusal {

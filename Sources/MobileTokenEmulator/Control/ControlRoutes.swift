@@ -37,7 +37,7 @@ extension ControlAPI {
             gives: .events(type: "text/event-stream", Emulator.Event.schema)
         ) { control, request, _ in
             // The stream has no end, so there is no response to HEAD.
-            guard request.method == "GET" else { throw Refusal.wrongControlMethod(allowed: ["GET"]) }
+            guard request.method == "GET" else { throw Refusal.wrongMethod(allowed: ["GET"]) }
             return try control.eventStream()
         },
         Route(

@@ -3,12 +3,6 @@ import EmulatorMessages
 
 extension Refusal {
     static let unknownControlPath = Self(404, "ERROR_NOT_FOUND", "The control API has no such path")
-
-    static func wrongControlMethod(allowed: [String]) -> Self {
-        var refusal = Self(405, "METHOD_NOT_ALLOWED", "Allowed here: \(allowed.joined(separator: ", "))")
-        refusal.headers = [("Allow", allowed.joined(separator: ", "))]
-        return refusal
-    }
 }
 
 extension EmulatorError {

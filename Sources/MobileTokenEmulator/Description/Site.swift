@@ -92,7 +92,7 @@ struct Site: Sendable {
             }
             return route.respond(self, request)
         case .wrongMethod(let allowed):
-            return Refusal.wrongControlMethod(allowed: allowed + ["HEAD"]).response
+            return Refusal.wrongMethod(allowed: allowed + ["HEAD"]).response
         case .none:
             return nil
         }
