@@ -1,4 +1,5 @@
 package import APIDescriptions
+import Basics
 import Coordination
 import EmulatorBackend
 public import Foundation
@@ -82,22 +83,13 @@ extension Emulator.Event: Described {
 struct EventQueue: SubscriptionBuffer {
     private static let capacity = 4096
 
-    /// Newest first.
-    private var unread: [Emulator.Event] = []
-    /// The events that came since that was filled, oldest first.
-    private var arrived: [Emulator.Event] = []
+    private var unread = FIFO<Emulator.Event>()
     private(set) var hasOverflowed = false
 
     mutating func append(_ event: Emulator.Event) {
-        self.hasOverflowed = self.unread.count + self.arrived.count >= Self.capacity
-        if !self.hasOverflowed { self.arrived.append(event) }
+        self.hasOverflowed = self.unread.count >= Self.capacity
+        if !self.hasOverflowed { self.unread.append(event) }
     }
 
-    mutating func removeFirst() -> Emulator.Event? {
-        if self.unread.isEmpty {
-            self.unread = self.arrived.reversed()
-            self.arrived = []
-        }
-        return self.unread.popLast()
-    }
+    mutating func removeFirst() -> Emulator.Event? { self.unread.popFirst() }
 }
