@@ -184,9 +184,10 @@ package struct Backend: Sendable {
         else {
             throw .capacityExceeded("There is room for \(self.capacity.templates) templates")
         }
-        for operation in self.pendingOperations(from: template.name)
-        where !template.fits(operation.parameters.mapValues(\.value)) {
-            throw Refusal(409, "INVALID_STATE", "The operation \(operation.id) waits and could not be shown with it")
+        for operation in self.pendingOperations(from: template.name) {
+            do { try template.fillEverywhere(operation.parameters.mapValues(\.value)) } catch {
+                throw .invalidState("The operation \(operation.id) waits and could not be shown with it")
+            }
         }
         self.operationTemplates.insert(template)
     }

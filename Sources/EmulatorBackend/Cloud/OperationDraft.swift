@@ -34,11 +34,7 @@ extension OperationDraft {
         if let objection = template.objection(to: given) { throw .invalid(objection) }
         let parameters = template.completing(given)
         do {
-            // Filled in every language now, so that no reader meets a gap later.
-            for language in [Language.fallback] + template.texts.keys {
-                _ = try template.form(parameters: parameters, language: language)
-                _ = try template.filledUI(parameters: parameters, language: language)
-            }
+            try template.fillEverywhere(parameters)
             self.init(
                 content: .template(name),
                 type: template.operationType,

@@ -114,16 +114,11 @@ package struct OperationTemplate: Sendable {
     /// The languages that it has texts in.
     private var languages: [String] { self.texts.isEmpty ? [Language.fallback] : self.texts.keys.sorted() }
 
-    /// Indicates whether an operation with these parameters can be shown in every language.
-    func fits(_ parameters: [String: JSONValue]) -> Bool {
-        do {
-            for language in self.languages {
-                _ = try self.form(parameters: parameters, language: language)
-                _ = try self.filledUI(parameters: parameters, language: language)
-            }
-            return true
-        } catch {
-            return false
+    /// Fills it in every language, so that no reader of an operation with these parameters meets a gap.
+    func fillEverywhere(_ parameters: [String: JSONValue]) throws(DocumentMistake) {
+        for language in self.languages {
+            _ = try self.form(parameters: parameters, language: language)
+            _ = try self.filledUI(parameters: parameters, language: language)
         }
     }
 
