@@ -22,11 +22,7 @@ package struct BackendState: Sendable, Codable {
     /// The sign-ins that the codes of the OpenID providers represent, by the code's hash.
     var oidcGrants = Table<OIDCGrant>()
     /// The users of the cloud API that were added to that of the configuration.
-    var cloudUsers: Table<CloudUser> {
-        get { self.addedUsers ?? Table() }
-        set { self.addedUsers = newValue }
-    }
-    private var addedUsers: Table<CloudUser>?
+    var cloudUsers = Table<CloudUser>()
     /// All that the server's virtual devices keep, in the words of those who operate them.
     package var virtualDevices = Table<ExportableJSON>()
     var replays = ReplayCache()
@@ -43,8 +39,8 @@ package struct BackendState: Sendable, Codable {
     /// All but the four above, which follow from the rest.
     private enum CodingKeys: String, CodingKey {
         case defaultApplicationID, applications, activations, offers, tokens, temporaryKeys, recoveryCodes, operations
-        case inbox, callbacks, devices, virtualDevices, oidcProviders, oidcGrants, replays, randomness
-        case addedUsers = "cloudUsers"
+        case inbox, callbacks, devices, virtualDevices, oidcProviders, oidcGrants, cloudUsers, replays
+        case randomness
     }
 
     init(application: ServerApplication, randomness: Randomness) {

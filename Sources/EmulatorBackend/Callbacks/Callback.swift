@@ -13,8 +13,8 @@ struct Callback: Sendable, Codable, Equatable {
     let applicationID: String
     var name: String
     var kind: Kind
-    /// The name that was given for the kind; `nil` for what was set up before it had several names.
-    var typeName: String?
+    /// The name that was given for the kind.
+    var typeName: String
     var url: String
     var attributes: [String]
     /// For Basic authentication.
@@ -214,12 +214,5 @@ extension JSONObject {
     /// Members in the order of their names.
     init(byName values: [String: ExportableJSON]) {
         self.init(values.sorted { $0.key < $1.key }.map { Member(key: $0.key, value: $0.value.value) })
-    }
-}
-
-/// Documents that were written before there were callbacks have none.
-extension KeyedDecodingContainer {
-    func decode(_ type: Table<Callback>.Type, forKey key: Key) throws -> Table<Callback> {
-        try self.decodeIfPresent(type, forKey: key) ?? Table()
     }
 }

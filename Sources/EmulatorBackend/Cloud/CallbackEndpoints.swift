@@ -71,7 +71,7 @@ extension CloudAPI.Callback {
             id: callback.id,
             name: callback.name,
             applicationID: callback.applicationID,
-            type: callback.typeName ?? callback.kind.rawValue,
+            type: callback.typeName,
             url: callback.url,
             attributes: callback.attributes,
             maximumAttempts: callback.maximumAttempts,

@@ -75,7 +75,7 @@ extension BackendState {
             case .virtualDevice: take(&self.virtualDevices)
             case .oidcProvider: take(&self.oidcProviders)
             case .oidcGrant: take(&self.oidcGrants)
-            case .cloudUser: if self.cloudUsers.hasChanges { take(&self.cloudUsers) }
+            case .cloudUser: take(&self.cloudUsers)
             case .replay: take(&self.replays.expirations)
             }
         }

@@ -9,22 +9,17 @@ extension Backend {
         }
     }
 
-    init(_ saved: DataFile.State, _ configuration: Emulator.Configuration) throws(EmulatorError) {
-        switch saved {
-        case .document(let document):
-            try self.init(document: document, configuration)
-        case .records(let records):
-            let state: BackendState
-            do {
-                state = try BackendState(records: records)
-            } catch Version4.SharedSecretError.unavailable(let error) {
-                throw EmulatorError(.storage, "The data file has activations of another suite: \(error)")
-            } catch {
-                throw EmulatorError(.storage, "The data file holds what this server did not write")
-            }
-            do { try self.init(state: state, configuration.backend) } catch {
-                throw EmulatorError(.invalidConfiguration, "\(error)")
-            }
+    init(_ records: [StateRecord], _ configuration: Emulator.Configuration) throws(EmulatorError) {
+        let state: BackendState
+        do {
+            state = try BackendState(records: records)
+        } catch Version4.SharedSecretError.unavailable(let error) {
+            throw EmulatorError(.storage, "The data file has activations of another suite: \(error)")
+        } catch {
+            throw EmulatorError(.storage, "The data file holds what this server did not write")
+        }
+        do { try self.init(state: state, configuration.backend) } catch {
+            throw EmulatorError(.invalidConfiguration, "\(error)")
         }
     }
 

@@ -71,8 +71,7 @@ actor EmulatorCore {
             self.initial = try WholeState(Backend(document: saved.initial, configuration), configuration)
             backend = try Backend(saved.current, configuration)
             devices = try DeviceRoom.Contents(of: backend, capacity: configuration.capacity.devices)
-            let isWritten = if case .records = saved.current { true } else { false }
-            self.unwritten = UnwrittenChanges(isWritten: isWritten)
+            self.unwritten = UnwrittenChanges(isWritten: true)
         } else {
             self.initial =
                 if let copied {

@@ -11,13 +11,7 @@ actor DataFile {
     struct Saved: Sendable {
         /// An exported document.
         var initial: [UInt8]
-        var current: State
-    }
-
-    enum State: Sendable {
-        case records([StateRecord])
-        /// An exported document, as versions wrote it that rewrote the whole state each time.
-        case document([UInt8])
+        var current: [StateRecord]
     }
 
     /// The changes to write.

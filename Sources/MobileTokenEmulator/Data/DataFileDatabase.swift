@@ -40,10 +40,7 @@ final class DataFileDatabase {
     func saved() throws(EmulatorError) -> DataFile.Saved? {
         try Self.mappingErrors {
             guard let initial = try self.document(named: "initial") else { return nil }
-            if let document = try self.document(named: "current") {
-                return DataFile.Saved(initial: initial, current: .document(document))
-            }
-            return DataFile.Saved(initial: initial, current: .records(try self.records()))
+            return DataFile.Saved(initial: initial, current: try self.records())
         }
     }
 
@@ -99,8 +96,7 @@ final class DataFileDatabase {
         return bytes
     }
 
-    /// Outside of tests, called within a transaction.
-    func insertDocument(_ document: [UInt8], named name: String) throws {
+    private func insertDocument(_ document: [UInt8], named name: String) throws {
         try self.connection.run("INSERT OR REPLACE INTO state VALUES (?, ?)", [.text(name), .blob(document)])
     }
 

@@ -267,18 +267,12 @@ import WireFacts
         #expect(refused.outcome == "400 ERROR_REQUEST")
     }
 
-    @Test func callbacksAreExportedAndADocumentWithoutThemIsTakenOver() throws {
+    @Test func callbacksAreExported() throws {
         var fixture = try BackendFixture()
         _ = fixture.cloud("POST", "/v2/callbacks", .object(Self.callback))
         let configuration = BackendConfiguration(applicationID: "x", applicationName: "y", cloudCredentials: nil)
         let exported = try fixture.backend.exported()
         #expect(try Backend(importing: exported, configuration: configuration).state.callbacks.count == 1)
-        var document = try #require(try JSONValue(parsing: exported).object)
-        var state = try #require(document["state"]?.object)
-        state["callbacks"] = nil
-        document["state"] = .object(state)
-        let older = JSONValue.object(document).serialized()
-        #expect(try Backend(importing: older, configuration: configuration).state.callbacks.isEmpty)
     }
 
     @Test func thereIsRoomForSoMany() throws {

@@ -154,32 +154,6 @@ import Testing
 
     // MARK: What is written
 
-    @Test func aStateThatAnEarlierVersionWroteIsTakenOver() async throws {
-        defer { try? FileManager.default.removeItem(at: self.folder) }
-        let configuration = try self.configuration()
-        let (initial, current, activations) = try await withEmulator { emulator async throws in
-            let initial = try await emulator.exported()
-            try await emulator.register(user: "alice")
-            return (initial, try await emulator.exported(), await emulator.activations())
-        }
-        do {
-            let database = try DataFileDatabase(path: try #require(configuration.dataFile))
-            try database.insertDocument(Array(initial), named: "initial")
-            try database.insertDocument(Array(current), named: "current")
-        }
-        for _ in 0..<2 {
-            try await withEmulator(configuration) { emulator async throws in
-                #expect(await emulator.activations() == activations)
-                #expect(try await emulator.exported() == current)
-            }
-        }
-        try await withEmulator(configuration) { emulator async throws in
-            try await emulator.register(user: "bob")
-            try await emulator.reset()
-            #expect(try await emulator.exported() == initial)
-        }
-    }
-
     @Test func aRequestThatChangesNothingWritesNothing() async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         try await withEmulator(try self.configuration()) { emulator async throws in
