@@ -48,7 +48,7 @@ struct ControlAPI: Sendable {
         } catch let error as EmulatorError {
             return error.response
         } catch {
-            return .error(500, code: "ERROR_GENERIC", message: "The state could not be written")
+            return EmulatorError.notWritten.response
         }
     }
 

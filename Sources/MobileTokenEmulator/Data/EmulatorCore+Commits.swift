@@ -37,7 +37,7 @@ extension EmulatorCore {
             self.isWriting = true
             Task { await self.writeCommits() }
         }
-        return isWritten ? nil : .error(500, message: "The state could not be written")
+        return isWritten ? nil : .error(500, message: EmulatorError.notWritten.message)
     }
 
     /// Commits what events tell of, and tells of them.

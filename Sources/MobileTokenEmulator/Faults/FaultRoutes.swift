@@ -36,7 +36,7 @@ extension ControlAPI {
                 refuses: [507]
             )
         ) { control, faults in
-            guard faults.rules.count <= control.capacity.faultRules else { throw control.tooManyFaultRules }
+            guard faults.rules.count <= control.capacity.faultRules else { throw control.capacity.tooManyFaultRules }
             await control.core.setFaults(faults.rules)
             return await control.faults
         },
@@ -51,7 +51,7 @@ extension ControlAPI {
             )
         ) { control, rule in
             let isAdded = await control.core.addFault(rule, unlessThereAre: control.capacity.faultRules)
-            guard isAdded else { throw control.tooManyFaultRules }
+            guard isAdded else { throw control.capacity.tooManyFaultRules }
             return await control.faults
         },
         Route(.control("DELETE", "/faults", "Removes the fault rules.", gives: FaultRules.form)) { control, _ in
@@ -66,8 +66,8 @@ extension ControlAPI {
             return FaultRules(rules: faults.rules, counts: faults.counts)
         }
     }
+}
 
-    private var tooManyFaultRules: Refusal {
-        .capacityExceeded("There is room for \(self.capacity.faultRules) fault rules")
-    }
+extension Emulator.Capacity {
+    var tooManyFaultRules: Refusal { .capacityExceeded("There is room for \(self.faultRules) fault rules") }
 }

@@ -95,7 +95,7 @@ extension EmulatorError {
         case let error as EmulatorError: self = error
         case let refusal as Refusal where refusal.status == 507: self.init(.capacityExceeded, refusal.message)
         case let refusal as Refusal: self.init(refusal)
-        default: self.init(.storage, "The state could not be written")
+        default: self = .notWritten
         }
     }
 }

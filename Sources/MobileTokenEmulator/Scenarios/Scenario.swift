@@ -123,8 +123,7 @@ struct Scenario: Sendable {
     ) throws(Refusal) {
         for (value, place) in self.elements("faults") {
             guard state.faults.rules.count < configuration.capacity.faultRules else {
-                let message = "There is room for \(configuration.capacity.faultRules) fault rules"
-                throw self.refusal(.capacityExceeded(message), at: place)
+                throw self.refusal(configuration.capacity.tooManyFaultRules, at: place)
             }
             state.faults.append(try self.read(value, as: FaultRule.self, at: place))
         }
