@@ -44,15 +44,13 @@ extension Backend {
                 try activation.advanceCounter(by: steps)
             }
         case .remove(let id):
-            guard let activation = self.state.activations[id] else { throw .unknownActivation }
+            guard let activation = self.state.activations[id] else { throw .noSuch("activation") }
             guard activation.status != .removed else {
                 throw .invalidState("The activation is already removed")
             }
             self.remove(id, &context)
         case .expire(let id):
-            guard let operation = self.state.operations[id] else {
-                throw Refusal(404, "ERROR_NOT_FOUND", "There is no such operation")
-            }
+            guard let operation = self.state.operations[id] else { throw Refusal.noSuch("operation") }
             guard operation.status == .pending else {
                 throw .invalidState("The operation is \(operation.status.rawValue)")
             }
@@ -67,7 +65,7 @@ extension Backend {
         _ context: inout RequestContext,
         _ change: (inout ServerActivation) throws(Refusal) -> Void
     ) throws(Refusal) {
-        guard var activation = self.state.activations[id] else { throw .unknownActivation }
+        guard var activation = self.state.activations[id] else { throw .noSuch("activation") }
         try change(&activation)
         self.state.activations[id] = activation
         if let deadline = activation.deadline { self.watch(deadline) }
@@ -76,8 +74,6 @@ extension Backend {
 }
 
 extension Refusal {
-    fileprivate static let unknownActivation = Self(404, "ERROR_NOT_FOUND", "No such activation")
-
     /// A change that the state of its object forbids.
     static func invalidState(_ message: String, because reason: String? = nil) -> Self {
         Self(409, "INVALID_STATE", message, because: reason)

@@ -196,9 +196,7 @@ package struct Backend: Sendable {
     ///
     /// - Throws: A refusal when there is none, or when an operation that waits is made from it.
     package mutating func removeTemplate(_ name: String) throws(Refusal) {
-        guard self.operationTemplates[name] != nil else {
-            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such template")
-        }
+        guard self.operationTemplates[name] != nil else { throw Refusal.noSuch("template") }
         if let operation = self.pendingOperations(from: name).first(where: { _ in true }) {
             throw Refusal(409, "INVALID_STATE", "The operation \(operation.id) waits and is made from it")
         }

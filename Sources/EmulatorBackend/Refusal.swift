@@ -183,6 +183,9 @@ extension Refusal {
         }
     }
 
+    /// - Parameter thing: The noun for it, such as `operation`.
+    package static func noSuch(_ thing: String) -> Self { Self(404, "ERROR_NOT_FOUND", "There is no such \(thing)") }
+
     static let notFound = Self(404, "ERROR_NOT_FOUND", "No such resource", because: "no such path")
 
     package static func wrongMethod(allowed: [String]) -> Self {

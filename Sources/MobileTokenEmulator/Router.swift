@@ -14,7 +14,7 @@ struct Router: Sendable {
         guard let spaces = self.spaces, let path = SpacePath(request.path) else {
             return await self.respondHere(request)
         }
-        guard let space = spaces[path.id] else { return Refusal.unknownSpace.response }
+        guard let space = spaces[path.id] else { return Refusal.noSuch("space").response }
         guard !path.inner.isEmpty else { return .redirection(to: path.id + "/") }
         var inner = request
         inner.path = path.inner

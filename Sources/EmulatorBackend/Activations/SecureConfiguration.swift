@@ -44,9 +44,7 @@ enum SecureConfiguration {
     }
 
     private static func application(_ bank: Backend, _ id: String) throws(Refusal) -> ServerApplication {
-        guard let application = bank.state.applications[id] else {
-            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such application")
-        }
+        guard let application = bank.state.applications[id] else { throw Refusal.noSuch("application") }
         return application
     }
 }

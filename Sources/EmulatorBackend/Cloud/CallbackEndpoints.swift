@@ -28,9 +28,7 @@ enum CallbackEndpoints {
 
 extension Backend {
     fileprivate func callback(_ id: String) throws(Refusal) -> Callback {
-        guard let callback = self.state.callbacks[id] else {
-            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such callback")
-        }
+        guard let callback = self.state.callbacks[id] else { throw Refusal.noSuch("callback") }
         return callback
     }
 

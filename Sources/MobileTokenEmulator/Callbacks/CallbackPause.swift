@@ -74,9 +74,7 @@ extension ControlAPI {
         ) { control, input in
             let (id, pause) = input
             let (backend, now) = await control.core.snapshot
-            guard backend.shownCallbacks.contains(where: { $0.id == id }) else {
-                throw Refusal(404, "ERROR_NOT_FOUND", "There is no such callback")
-            }
+            guard backend.shownCallbacks.contains(where: { $0.id == id }) else { throw Refusal.noSuch("callback") }
             return control.core.mailroom.change { outbox in
                 outbox.setPaused(pause.isPaused, callback: id)
                 return CallbackPause(isPaused: outbox.pause(ofCallback: id, at: now.milliseconds) != nil)

@@ -68,22 +68,20 @@ struct ControlAPI: Sendable {
 
     func activation(_ id: String) async throws(Refusal) -> Emulator.ActivationSummary {
         guard let activation = await self.core.snapshot.backend.activation(id) else {
-            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such activation")
+            throw Refusal.noSuch("activation")
         }
         return activation
     }
 
     func delivery(_ id: String) throws(Refusal) -> Emulator.DeliverySummary {
         guard let number = UInt64(id), let delivery = self.core.mailroom.outbox[number] else {
-            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such delivery")
+            throw Refusal.noSuch("delivery")
         }
         return Emulator.DeliverySummary(delivery)
     }
 
     func message(_ id: String) async throws(Refusal) -> Emulator.MessageSummary {
-        guard let message = await self.core.snapshot.backend.message(id) else {
-            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such message")
-        }
+        guard let message = await self.core.snapshot.backend.message(id) else { throw Refusal.noSuch("message") }
         return message
     }
 }

@@ -154,7 +154,7 @@ extension ControlAPI {
             )
         ) { control, id in
             guard let number = UInt64(id), let push = await control.core.pushes[number] else {
-                throw Refusal(404, "ERROR_NOT_FOUND", "There is no such push message")
+                throw Refusal.noSuch("push message")
             }
             return push
         },

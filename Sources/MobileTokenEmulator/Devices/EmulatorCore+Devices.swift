@@ -232,5 +232,5 @@ extension Backend {
 }
 
 extension EmulatorError {
-    static let unknownDevice = Self(.notFound, "There is no such virtual device")
+    static let unknownDevice = Self(.noSuch("virtual device"))
 }

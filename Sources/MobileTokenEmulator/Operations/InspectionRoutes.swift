@@ -17,7 +17,7 @@ extension ControlAPI {
                 gives: OperationHistory.form
             )
         ) { control, id in
-            guard let moments = await control.core.history(ofOperation: id) else { throw Refusal.noSuchOperation }
+            guard let moments = await control.core.history(ofOperation: id) else { throw Refusal.noSuch("operation") }
             return OperationHistory(moments: moments)
         },
         Route(
@@ -33,7 +33,7 @@ extension ControlAPI {
             let (id, wanted) = input
             let backend = await control.core.snapshot.backend
             guard let preview = backend.preview(ofOperation: id, language: wanted.language) else {
-                throw Refusal.noSuchOperation
+                throw Refusal.noSuch("operation")
             }
             return preview
         },
@@ -62,10 +62,6 @@ private struct PreviewLanguage: Described {
         Self.init(language:),
         .optional("language", \.language, .string, "The language wanted, such as cs.")
     )
-}
-
-extension Refusal {
-    fileprivate static let noSuchOperation = Self(404, "ERROR_NOT_FOUND", "There is no such operation")
 }
 
 // The findings about requests and operations, for people.

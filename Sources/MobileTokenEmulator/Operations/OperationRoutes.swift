@@ -137,7 +137,7 @@ extension EmulatorCore {
     private func operation(_ id: String) async throws(EmulatorError) -> Emulator.OperationSummary {
         await self.settle()  // One whose time is over has expired, even if nobody has noticed yet.
         guard let operation = self.backend.operation(id, at: self.now) else {
-            throw EmulatorError(.notFound, "There is no such operation")
+            throw EmulatorError(.noSuch("operation"))
         }
         return operation
     }

@@ -46,7 +46,7 @@ extension ControlAPI {
             )
         ) { control, name in
             guard let template = await control.core.snapshot.backend.operationTemplates[name] else {
-                throw Refusal(404, "ERROR_NOT_FOUND", "There is no such template")
+                throw Refusal.noSuch("template")
             }
             return template.document
         },

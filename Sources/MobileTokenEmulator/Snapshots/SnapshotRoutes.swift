@@ -96,7 +96,7 @@ extension EmulatorCore {
 }
 
 extension EmulatorError {
-    static let unknownSnapshot = Self(.notFound, "There is no such snapshot")
+    static let unknownSnapshot = Self(.noSuch("snapshot"))
 }
 
 extension Emulator {

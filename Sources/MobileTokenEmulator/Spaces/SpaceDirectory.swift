@@ -48,7 +48,7 @@ final class SpaceDirectory: Sendable {
     /// - Parameter id: That of a space, or ``server``.
     func copy(of id: String) throws(EmulatorError) -> Emulator.SpaceOrigin {
         if id == Self.server { return .init(.copy(self.core)) }
-        guard let space = self[id] else { throw EmulatorError(.notFound, "There is no such space") }
+        guard let space = self[id] else { throw EmulatorError(.noSuch("space")) }
         return .init(.copy(space.core))
     }
 
@@ -122,13 +122,13 @@ final class SpaceDirectory: Sendable {
             state.spaces[id] = space
             return (space, former.summary.failure == nil)
         }
-        guard let noted else { throw EmulatorError(.notFound, "There is no such space") }
+        guard let noted else { throw EmulatorError(.noSuch("space")) }
         return noted
     }
 
     /// Removes a space with all that is in it, unless failed ones are kept; returns when nothing goes on in it any more.
     func remove(_ id: String) async throws(EmulatorError) {
-        guard self[id] != nil else { throw EmulatorError(.notFound, "There is no such space") }
+        guard self[id] != nil else { throw EmulatorError(.noSuch("space")) }
         await self.remove { $0.summary.id == id && !self.keeps($0) }
     }
 

@@ -47,7 +47,7 @@ extension ControlAPI {
                 gives: Emulator.SpaceSummary.form
             )
         ) { control, id in
-            guard let space = try control.spaceDirectory[id] else { throw Refusal.unknownSpace }
+            guard let space = try control.spaceDirectory[id] else { throw Refusal.noSuch("space") }
             return space.summary
         },
         Route(
@@ -122,10 +122,6 @@ struct SpaceBeginning: Described {
         if let state = self.state { return .init(.state(state.serialized())) }
         return try self.space.map { try spaces.copy(of: $0) }
     }
-}
-
-extension Refusal {
-    static let unknownSpace = Self(404, "ERROR_NOT_FOUND", "There is no such space")
 }
 
 extension Emulator {
