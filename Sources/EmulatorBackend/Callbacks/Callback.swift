@@ -44,13 +44,13 @@ package struct CallbackMessage: Sendable, Equatable {
     package let maximumAttempts: Int
 
     package init(
-        callbackID: String?,
+        callbackID: String? = nil,
         url: String,
-        authorization: String?,
+        authorization: String? = nil,
         oauth: OAuthClient? = nil,
         identity: ClientIdentity? = nil,
         body: [UInt8],
-        maximumAttempts: Int
+        maximumAttempts: Int = 1
     ) {
         self.callbackID = callbackID
         self.url = url
@@ -71,42 +71,20 @@ package struct CallbackMessage: Sendable, Equatable {
     }
 }
 
-// MARK: - What is to be told
+// MARK: - Messages
 
 extension Backend {
-    /// Returns what the bank is to be told of a change.
-    package func callbackMessages(of event: BackendEvent) -> [CallbackMessage] {
-        switch event.subject {
-        case .operation: self.state.operations[event.id].map(self.messages(of:)) ?? []
-        case .activation: self.state.activations[event.id].map(self.messages(of:)) ?? []
-        case .message, .device: []
-        }
-    }
-
-    private func messages(of operation: ServerOperation) -> [CallbackMessage] {
-        var messages = self.callbacks(.operation, operation.applicationID).map { $0.message(operation.callbackContent) }
-        if let url = operation.callbackURL {
-            messages.append(
-                CallbackMessage(
-                    callbackID: nil,
-                    url: url,
-                    authorization: nil,
-                    body: Callback.body(operation.callbackContent, Callback.Kind.operation.attributes),
-                    maximumAttempts: 1
-                )
-            )
-        }
-        return messages
-    }
-
-    private func messages(of activation: ServerActivation) -> [CallbackMessage] {
-        self.callbacks(.activation, activation.applicationID).map { $0.message(activation.callbackContent) }
-    }
-
-    private func callbacks(_ kind: Callback.Kind, _ applicationID: String) -> [Callback] {
+    /// Returns the messages for the callbacks of an application, in their order.
+    func callbackMessages(
+        _ kind: Callback.Kind,
+        _ applicationID: String,
+        telling content: @autoclosure () -> JSONObject
+    ) -> [CallbackMessage] {
         guard !self.state.callbacks.isEmpty else { return [] }
+        let content = content()
         return self.state.callbacks.keysInOrder.compactMap { self.state.callbacks[$0] }
             .filter { $0.kind == kind && $0.applicationID.isExactly(applicationID) }
+            .map { $0.message(content) }
     }
 }
 
@@ -124,7 +102,7 @@ extension Callback {
     }
 
     /// The type and the identifier, which are always told, and the attributes that were asked for.
-    fileprivate static func body(_ content: JSONObject, _ attributes: [String]) -> [UInt8] {
+    static func body(_ content: JSONObject, _ attributes: [String]) -> [UInt8] {
         let always = content.members.prefix(2)
         let chosen = content.members.dropFirst(2).filter { attributes.contains($0.key) }
         return JSONValue.object(JSONObject(always + chosen)).serialized()
@@ -133,7 +111,7 @@ extension Callback {
 
 extension ServerOperation {
     /// All that can be told: the type and the identifier first.
-    fileprivate var callbackContent: JSONObject {
+    var callbackContent: JSONObject {
         [
             "type": .string(Callback.Kind.operation.rawValue),
             "operationId": .string(self.id),
@@ -158,7 +136,7 @@ extension ServerOperation {
 
 extension ServerActivation {
     /// All that can be told: the type and the identifier first.
-    fileprivate var callbackContent: JSONObject {
+    var callbackContent: JSONObject {
         [
             "type": .string(Callback.Kind.activation.rawValue),
             "activationId": .string(self.id),

@@ -27,18 +27,7 @@ package struct PushMessage: Sendable, Equatable {
 }
 
 extension Backend {
-    /// Returns what a push server would send because of a change: to the devices of the user that are registered and may see
-    /// what changed.
-    package func pushMessages(of event: BackendEvent) -> [PushMessage] {
-        switch event.subject {
-        case .operation: self.state.operations[event.id].map { self.pushMessages(of: $0, event) } ?? []
-        case .message: self.state.inbox[event.id].map { self.pushMessages(of: $0, event) } ?? []
-        case .activation: self.statusPush(event).map { [$0] } ?? []
-        case .device: []
-        }
-    }
-
-    private func pushMessages(of operation: ServerOperation, _ event: BackendEvent) -> [PushMessage] {
+    func pushMessages(of operation: ServerOperation, _ event: BackendEvent) -> [PushMessage] {
         guard operation.isSilent != true, !self.state.devices.isEmpty, let userID = operation.userID else { return [] }
         let kind: PushMessage.Kind
         var payload: JSONObject = [
@@ -60,20 +49,13 @@ extension Backend {
         }
     }
 
-    private func pushMessages(of message: InboxMessage, _ event: BackendEvent) -> [PushMessage] {
+    func pushMessages(of message: InboxMessage, _ event: BackendEvent) -> [PushMessage] {
         guard event.isNew, !message.isSilent else { return [] }
         let payload: JSONObject = [
             "inboxId": .string(message.id), "aps": .alert(title: message.subject, body: message.summary),
         ]
         return self.devices(ofUser: message.userID) { _ in true }
             .map { $0.message(.inboxMessage, message.userID, payload) }
-    }
-
-    private func statusPush(_ event: BackendEvent) -> PushMessage? {
-        guard let device = self.state.devices[event.id] ?? event.lastDevice,
-            let activation = self.state.activations[event.id]
-        else { return nil }
-        return device.message(.statusChange, activation.userID, ["activationId": .string(activation.id)])
     }
 
     /// The devices that a user can be reached by.

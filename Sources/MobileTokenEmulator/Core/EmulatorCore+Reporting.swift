@@ -49,24 +49,6 @@ extension EmulatorCore {
 
     // MARK: Events
 
-    /// An event, and the messages that go out for it.
-    struct Announcement: Sendable {
-        let event: BackendEvent
-        let callbacks: [CallbackMessage]
-        let pushes: [PushMessage]
-    }
-
-    /// Returns what is to be told of events, in the words of the state as it is now; later it may be another.
-    func announcements(of events: [BackendEvent]) -> [Announcement] {
-        events.map { event in
-            Announcement(
-                event: event,
-                callbacks: event.isTold ? self.backend.callbackMessages(of: event) : [],
-                pushes: event.isTold ? self.backend.pushMessages(of: event) : []
-            )
-        }
-    }
-
     func tell(_ announcements: [Announcement]) {
         for announcement in announcements {
             let event = announcement.event

@@ -137,7 +137,7 @@ actor EmulatorCore {
         } else {
             reply = self.backend.reply(to: request, from: caller, at: now, clockSkew: effect.clockSkew ?? 0)
         }
-        let announcements = self.announcements(of: reply.events)
+        let announcements = reply.events.map(self.backend.announcement(of:))
         let userID = self.backend.userID(of: reply)
         let note: @Sendable (isolated EmulatorCore, Reply) -> Emulator.JournalEntry = { core, reply in
             core.journal.append(

@@ -42,7 +42,7 @@ extension EmulatorCore {
 
     /// Commits what events tell of, and tells of them.
     func commit(_ events: [BackendEvent]) async throws(EmulatorError) {
-        let announcements = self.announcements(of: events)
+        let announcements = events.map(self.backend.announcement(of:))
         if await self.commit({ $0.tell(announcements) }) != nil { throw .notWritten }
     }
 

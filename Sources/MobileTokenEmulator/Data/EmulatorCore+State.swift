@@ -100,7 +100,7 @@ extension EmulatorCore {
         let (result, events) = try body(&changed)
         (self.backend, self.time, self.faults) = (changed.backend, changed.time, changed.faults)
         self.changeCount += 1
-        let announcements = self.announcements(of: events)
+        let announcements = events.map(self.backend.announcement(of:))
         let failure = await self.commit { [changed] core in
             if changed.time != former.time { core.send(.clock, status: changed.time.mode.rawValue) }
             if changed.faults.rules != former.faults.rules { core.send(.faults) }

@@ -50,12 +50,6 @@ extension PushMessage {
         ]
         body["environment"] = self.environment.map { .string($0) }
         body["payload"] = self.payload
-        return CallbackMessage(
-            callbackID: nil,
-            url: url,
-            authorization: nil,
-            body: JSONValue.object(body).serialized(),
-            maximumAttempts: 1
-        )
+        return CallbackMessage(url: url, body: JSONValue.object(body).serialized())
     }
 }

@@ -24,7 +24,7 @@ private struct CloudClient {
     }
 
     func pushes(_ reply: Reply) -> [JSONValue] {
-        (reply.events.flatMap(self.fixture.backend.pushMessages(of:)) + reply.pushes).map(\.payload)
+        (reply.events.flatMap { self.fixture.backend.announcement(of: $0).pushes } + reply.pushes).map(\.payload)
     }
 
     /// A registration whose device is active, has a token and takes pushes.

@@ -148,7 +148,8 @@ import WireFacts
             BackendEvent(subject: .operation, id: operation.id),
             BackendEvent(subject: .activation, id: device.activationID),
         ]
-        let told = try events.flatMap(fixture.backend.callbackMessages(of:)).map { try JSONValue(parsing: $0.body) }
+        let messages = events.flatMap { fixture.backend.announcement(of: $0).callbacks }
+        let told = try messages.map { try JSONValue(parsing: $0.body) }
         #expect(told.map { $0["type"]?.string } == [type])
     }
 
@@ -162,17 +163,18 @@ import WireFacts
         )
         let operation = try fixture.operation("login_1FA")
         let device = try fixture.activeDevice()
-        let ofOperation = fixture.backend.callbackMessages(of: .init(subject: .operation, id: operation.id))
+        let ofOperation = fixture.backend.announcement(of: .init(subject: .operation, id: operation.id)).callbacks
         let told = try JSONValue(parsing: #require(ofOperation.first?.body))
         #expect(told["signatureType"] == ["POSSESSION"])
         #expect(told["timestampCreated"]?.int64 == 1_800_000_000_000)
         let all = JSONValue.strings(Callback.Kind.operation.attributes)
         _ = fixture.cloud("POST", "/v2/callbacks", Self.changed(("name", "all"), ("attributes", all)))
-        let messages = fixture.backend.callbackMessages(of: .init(subject: .operation, id: operation.id))
+        let messages = fixture.backend.announcement(of: .init(subject: .operation, id: operation.id)).callbacks
         let inFull = try #require(messages.last)
         let read = try #require(OperationCallback(parsing: inFull.body))
         #expect(read.operationID == operation.id && read.userID == "alice" && read.status == .pending)
-        let ofActivation = fixture.backend.callbackMessages(of: .init(subject: .activation, id: device.activationID))
+        let ofActivation = fixture.backend.announcement(of: .init(subject: .activation, id: device.activationID))
+            .callbacks
         #expect(try JSONValue(parsing: #require(ofActivation.first?.body))["protocol"] == "POWERAUTH")
     }
 
@@ -183,7 +185,7 @@ import WireFacts
         let attributes: JSONValue = ["status", "failureCount", "additionalData"]
         _ = fixture.cloud("POST", "/v2/callbacks", Self.changed(("attributes", attributes)))
         func told(_ reply: Reply) throws -> [String] {
-            try reply.events.filter(\.isTold).flatMap(fixture.backend.callbackMessages(of:)).map {
+            try reply.events.flatMap { fixture.backend.announcement(of: $0).callbacks }.map {
                 let content = try JSONValue(parsing: $0.body)
                 return "\(content["status"]?.string ?? "") \(content["failureCount"]?.int64 ?? -1)"
             }
@@ -227,7 +229,7 @@ import WireFacts
         _ = fixture.cloud("POST", "/v2/callbacks", .object(Self.callback))
         let operation = try fixture.operation()
         let event = BackendEvent(subject: .operation, id: operation.id, status: "PENDING")
-        let message = try #require(fixture.backend.callbackMessages(of: event).first)
+        let message = try #require(fixture.backend.announcement(of: event).callbacks.first)
         #expect(
             try JSONValue(parsing: message.body)
                 == ["type": "OPERATION", "operationId": .string(operation.id), "userId": "alice", "status": "PENDING"]
@@ -239,7 +241,7 @@ import WireFacts
         let request = Self.changed(("type", "ACTIVATION"), ("attributes", all), ("authentication", .null))
         _ = fixture.cloud("POST", "/v2/callbacks", request)
         let device = try fixture.activeDevice(flags: ["VIP"])
-        let told = fixture.backend.callbackMessages(of: .init(subject: .activation, id: device.activationID))
+        let told = fixture.backend.announcement(of: .init(subject: .activation, id: device.activationID)).callbacks
         let content = try JSONValue(parsing: #require(told.first?.body))
         #expect(content["activationStatus"] == "ACTIVE" && content["activationFlags"] == ["VIP"])
         #expect(content.object?.members.count == 2 + Callback.Kind.activation.attributes.count)
@@ -247,13 +249,13 @@ import WireFacts
         _ = fixture.cloud("POST", "/admin/applications", ["id": "other"])
         let other = fixture.cloud("POST", "/v2/registrations", ["userId": "a", "appId": "other"]).json
         let id = try #require(other["registrationId"]?.string)
-        #expect(fixture.backend.callbackMessages(of: .init(subject: .activation, id: id)).isEmpty)
+        #expect(fixture.backend.announcement(of: .init(subject: .activation, id: id)).callbacks.isEmpty)
     }
 
     @Test func anOperationBringsAnAddressOfItsOwn() throws {
         var fixture = try BackendFixture()
         let operation = try fixture.operation("login", user: "alice", ["callbackUrl": "https://bank.example/hook"])
-        let told = fixture.backend.callbackMessages(of: .init(subject: .operation, id: operation.id))
+        let told = fixture.backend.announcement(of: .init(subject: .operation, id: operation.id)).callbacks
         #expect(told.map(\.url) == ["https://bank.example/hook"])
         let content = try JSONValue(parsing: #require(told.first?.body))
         #expect(content["status"] == "PENDING" && content["operationType"] == "login")

@@ -18,7 +18,7 @@ import WireFacts
     }
 
     private static func pushes(_ reply: Reply, _ fixture: BackendFixture) -> [PushMessage] {
-        reply.events.flatMap(fixture.backend.pushMessages(of:))
+        reply.events.flatMap { fixture.backend.announcement(of: $0).pushes }
     }
 
     @Test(.wireFact("B32")) func anOperationIsPushedToTheDevicesOfItsUser() throws {
@@ -64,7 +64,7 @@ import WireFacts
         #expect(Self.pushes(reply, fixture).first?.payload["mtokenOperationResult"] == "operation.canceled")
         _ = try fixture.operation()
         fixture.advance(seconds: 1000)
-        let expired = fixture.backend.settle(at: fixture.now).flatMap(fixture.backend.pushMessages(of:))
+        let expired = fixture.backend.settle(at: fixture.now).flatMap { fixture.backend.announcement(of: $0).pushes }
         #expect(expired.map { $0.payload["mtokenOperationResult"] } == ["operation.timeout"])
     }
 
