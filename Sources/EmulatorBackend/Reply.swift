@@ -7,7 +7,7 @@ package struct Reply: Sendable {
     /// say more than the response does.
     package var verdict: Verdict = .accepted
     /// The activation that the request named, whether or not it proved to be it.
-    package var activationID: String?
+    package var activationID: String? { self.response.activationID }
     /// The activation's counter before the request, when the request was one that may move it.
     package var counterBefore: UInt64?
     /// The activation's counter after the request.
@@ -33,10 +33,12 @@ extension Reply {
     }
 
     init(_ response: ServerResponse, _ context: RequestContext) {
+        var response = response
+        response.activationID = context.activationID
+        response.warnings = context.inspection.warnings.map(\.message)
         self.init(
             response: response,
             verdict: context.refusal.map(Verdict.refused) ?? .accepted,
-            activationID: context.activationID,
             counterBefore: context.counterBefore,
             counterAfter: context.counterAfter,
             events: context.events,

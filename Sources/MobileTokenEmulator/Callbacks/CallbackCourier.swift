@@ -1,4 +1,3 @@
-import Basics
 import CloudCalls
 import EmulatorBackend
 import Foundation
@@ -31,10 +30,8 @@ struct CallbackCourier: Sendable {
     private func deliver(_ delivery: Outbox.Delivery, _ sender: CallbackSender?) async {
         let fault = await self.core.fault(forCallbackTo: delivery.message.url)
         let effect = fault?.effect ?? FaultRule.Effect()
-        if let delay = fault?.delay, delay > 0 {
-            // A server that stops forgets what it has not delivered.
-            do { try await self.core.clock.sleep(for: Duration(boundedSeconds: delay)) } catch { return }
-        }
+        // A server that stops forgets what it has not delivered.
+        do { try await fault?.wait(by: self.core.clock) } catch { return }
         var attempt = CallbackSender.Attempt.failed("a fault broke the connection")
         if let status = effect.status {
             attempt.outcome = .response(status: status)

@@ -5,6 +5,10 @@ import Foundation
 
 // The announcements of the core: to the readers of its events, the bank, the devices.
 extension EmulatorCore {
+    func tell(of entry: Emulator.JournalEntry) {
+        self.send(.request, id: String(entry.id), status: String(entry.status))
+    }
+
     // MARK: Callbacks
 
     /// Returns the fault that strikes a callback.
@@ -21,8 +25,9 @@ extension EmulatorCore {
         outcome: Outbox.Outcome
     ) {
         guard self.mailroom.outbox.awaits(delivery) else { return }
-        let entry = self.journal.append(request, reply: reply, fault: fault, deliveryID: delivery.id, at: self.now)
-        self.send(.request, id: String(entry.id), status: String(entry.status))
+        self.tell(
+            of: self.journal.append(request, reply: reply, fault: fault, deliveryID: delivery.id, at: self.now)
+        )
         self.mailroom.change { $0.finish(delivery.id, outcome, at: self.now.milliseconds) }
         self.reportDelivery(delivery.id)
     }
@@ -30,8 +35,7 @@ extension EmulatorCore {
     /// Notes that an access token was asked for, to make a delivery with.
     func noteTokenRequest(_ request: ReceivedRequest, _ reply: Reply, _ deliveryID: UInt64) {
         guard self.mailroom.outbox[deliveryID] != nil else { return }
-        let entry = self.journal.append(request, reply: reply, fault: nil, deliveryID: deliveryID, at: self.now)
-        self.send(.request, id: String(entry.id), status: String(entry.status))
+        self.tell(of: self.journal.append(request, reply: reply, fault: nil, deliveryID: deliveryID, at: self.now))
     }
 
     /// Sends a delivery once more that has ended.

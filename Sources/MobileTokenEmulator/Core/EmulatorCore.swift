@@ -116,69 +116,52 @@ actor EmulatorCore {
         from caller: Backend.Caller = .network,
         ofDevice device: DeviceCaller? = nil
     ) async -> ServerResponse {
-        let fault = self.fault(for: request, from: caller)
-        let effect = fault?.effect ?? FaultRule.Effect()
-        if let delay = fault?.delay, delay > 0 {
-            do { try await self.clock.sleep(for: Duration(boundedSeconds: delay)) } catch {
-                return ServerResponse(status: 503, body: .reset)
-            }
-        }
+        let fault = self.faults.fault(
+            method: request.method,
+            path: request.path,
+            activationID: self.activationID(of: request, from: caller),
+            using: &self.faultRandomness
+        )
+        do { try await fault?.wait(by: self.clock) } catch { return ServerResponse(status: 503, body: .reset) }
         // Keys and counters of before a restored state are another device's by now.
         if let device, device.epoch != self.devices.epoch { return ServerResponse(status: 503, body: .reset) }
-        let (now, deviceName) = (self.now, device?.name)
+        let (now, effect) = (self.now, fault?.effect ?? FaultRule.Effect())
         var reply: Reply
         if effect.status != nil || effect.reset == .before {
-            reply = .error(
-                effect.status ?? 503,
-                code: effect.code,
-                message: "A fault was asked for",
-                because: "fault"
-            )
+            reply = .error(effect.status ?? 503, code: effect.code, message: "A fault was asked for", because: "fault")
         } else {
             reply = self.backend.reply(to: request, from: caller, at: now, clockSkew: effect.clockSkew ?? 0)
         }
         let announcements = reply.events.map(self.backend.announcement(of:))
         let userID = self.backend.userID(of: reply)
-        let note: @Sendable (isolated EmulatorCore, Reply) -> Emulator.JournalEntry = { core, reply in
-            core.journal.append(
-                request,
-                reply: reply,
-                fault: fault?.name,
-                deviceName: deviceName,
-                userID: userID,
-                at: now
+        let note: @Sendable (isolated EmulatorCore, Reply) -> Void = { core, reply in
+            core.tell(
+                of: core.journal.append(
+                    request,
+                    reply: reply,
+                    fault: fault?.name,
+                    deviceName: device?.name,
+                    userID: userID,
+                    at: now
+                )
             )
         }
         let failure = await self.commit { [reply] core in
-            let entry = note(core, reply)
             core.tell(announcements)
             core.send(reply.pushes)
-            core.send(.request, id: String(entry.id), status: String(entry.status))
+            note(core, reply)
         }
         if let failure {
             reply = failure
-            let entry = note(self, reply)
-            self.send(.request, id: String(entry.id), status: String(entry.status))
+            note(self, reply)
         }
-        return effect.spoil(reply, self.clock)
+        return fault == nil ? reply.response : effect.spoil(reply.response, self.clock)
     }
 
-    private func fault(
-        for request: ReceivedRequest,
-        from caller: Backend.Caller
-    ) -> FaultInjector.Strike? {
-        var activationID: String?
-        if self.faults.asksForActivation {
-            // Only the backend knows whose a token is. It is a value: a copy can be asked and thrown away.
-            var trial = self.backend
-            activationID = trial.reply(to: request, from: caller, at: self.now).activationID
-        }
-        return self.faults.fault(
-            method: request.method,
-            path: request.path,
-            activationID: activationID,
-            using: &self.faultRandomness
-        )
+    /// Only the backend knows whose a token is. It is a value: a copy can be asked and thrown away.
+    private func activationID(of request: ReceivedRequest, from caller: Backend.Caller) -> String? {
+        var trial = self.backend
+        return trial.reply(to: request, from: caller, at: self.now).activationID
     }
 
     // MARK: Time

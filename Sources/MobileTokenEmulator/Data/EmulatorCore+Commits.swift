@@ -21,7 +21,9 @@ extension EmulatorCore {
     ///
     /// - Returns: The response when the change was taken back; `nil` when it is durable.
     func commit(_ effects: @escaping Effects = { _ in }) async -> Reply? {
-        self.noteChanges()
+        // For a request that changed nothing, nothing is written.
+        if self.dataFile != nil { self.keepDevices() }
+        self.unwritten.note(self.backend.state.takeChanges(), isKept: self.dataFile != nil)
         guard self.configuration.dataFile != nil else {
             effects(self)
             return nil

@@ -120,12 +120,6 @@ extension EmulatorCore {
 
     // MARK: Data file
 
-    /// Remembers what a change of the backend changed. For a request that changed nothing, nothing is written.
-    func noteChanges() {
-        if self.dataFile != nil { self.keepDevices() }
-        self.unwritten.note(self.backend.state.takeChanges(), isKept: self.dataFile != nil)
-    }
-
     /// Lets go of the data file, so that another server can have it. What changes from now on is refused.
     func closeDataFile() { self.dataFile = nil }
 

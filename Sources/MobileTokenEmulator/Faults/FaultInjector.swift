@@ -36,9 +36,6 @@ struct FaultInjector: Sendable {
         self.armed.map { FaultRule.Count(name: $0.name, matched: $0.matches, struck: $0.strikes) }
     }
 
-    /// Indicates whether some rule needs to know which activation a request names.
-    var asksForActivation: Bool { self.armed.contains { $0.rule.match.activation != nil } }
-
     /// Adds a rule at the end; the counts of the others go on.
     mutating func append(_ rule: FaultRule) {
         var name: String
@@ -60,16 +57,23 @@ struct FaultInjector: Sendable {
         let effect: FaultRule.Effect
         /// The seconds to wait before the request is looked at.
         let delay: Double
+
+        func wait(by clock: any Clock<Duration>) async throws {
+            if self.delay > 0 { try await clock.sleep(for: Duration(boundedSeconds: self.delay)) }
+        }
     }
 
     /// Counts the request, and returns what strikes it.
+    ///
+    /// - Parameter activationID: The activation that the request names; computed only for a rule that asks for one.
     mutating func fault(
         method: String,
         path: String,
-        activationID: String?,
+        activationID: @autoclosure () -> String?,
         using random: inout some RandomNumberGenerator
     ) -> Strike? {
         var struck: Int?
+        lazy var activationID = activationID()
         for index in self.armed.indices {
             let (match, pattern) = (self.armed[index].rule.match, self.armed[index].path)
             if let wanted = match.method, !wanted.equalsIgnoringASCIICase(method) { continue }

@@ -1,13 +1,11 @@
 import Basics
-import EmulatorBackend
 import EmulatorMessages
 
 extension FaultRule.Effect {
-    /// Returns the response that a reply becomes under the fault; what drips waits on `clock`.
-    func spoil(_ reply: Reply, _ clock: any Clock<Duration>) -> ServerResponse {
-        var response = reply.response
-        response.activationID = reply.activationID
-        response.warnings = reply.inspection.warnings.map(\.message)
+    /// Returns what a response becomes under the fault; what drips waits on `clock`.
+    func spoil(_ response: ServerResponse, _ clock: any Clock<Duration>) -> ServerResponse {
+        let bytes = response.bytes
+        var response = response
         guard self.reset == nil else {
             response.body = .reset
             return response
@@ -17,7 +15,7 @@ extension FaultRule.Effect {
             response.headers.removeAll { $0.name.equalsIgnoringASCIICase("Content-Type") }
             response.headers.append(("Content-Type", contentType))
         }
-        let body = self.body == .garbage ? Array(#"{"status":"OK","responseObject":[{"#.utf8) : reply.body
+        let body = self.body == .garbage ? Array(#"{"status":"OK","responseObject":[{"#.utf8) : bytes
         switch (self.body == .truncated, self.drip) {
         case (false, nil):
             response.body = .bytes(body)

@@ -12,7 +12,7 @@ import Testing
 @Suite struct OperationHistoryTests {
     private func append(_ kind: OperationNote.Kind, _ id: String, activation: String? = nil, _ journal: inout Journal) {
         var reply = Reply(status: 200)
-        reply.activationID = activation
+        reply.response.activationID = activation
         reply.inspection.note(kind, id)
         let time = Date(timeIntervalSince1970: Double(journal.lastID))
         _ = journal.append(ReceivedRequest(method: "POST", path: "/x"), reply: reply, fault: nil, at: time)
