@@ -110,26 +110,22 @@ struct Outbox: Sendable {
     @discardableResult
     mutating func add(_ message: CallbackMessage, at now: Milliseconds) -> Delivery {
         self.lastID += 1
-        var delivery = Delivery(id: self.lastID, message: message, created: now)
+        let delivery = Delivery(id: self.lastID, message: message, created: now)
         self.deliveries[delivery.id] = delivery
         self.bytes += message.size
         self.open += 1
-        self.schedule(delivery.id, at: now)
-        // One that is larger than all there is room for is not even kept as failed.
-        delivery.state = .failed
-        return self.deliveries[delivery.id] ?? delivery
+        return self.schedule(delivery.id, at: now) ?? delivery
     }
 
     /// Sends a delivery once more that has ended.
     ///
-    /// - Returns: `true` when there is one.
-    mutating func replay(_ id: UInt64, at now: Milliseconds) -> Bool {
-        guard let index = self.ended.firstIndex(of: id) else { return false }
+    /// - Returns: `nil` when there is none.
+    mutating func replay(_ id: UInt64, at now: Milliseconds) -> Delivery? {
+        guard let index = self.ended.firstIndex(of: id) else { return nil }
         self.ended.remove(at: index)
         self.open += 1
         self.deliveries[id]?.attemptsInARow = 0
-        self.schedule(id, at: now)
-        return true
+        return self.schedule(id, at: now)
     }
 
     /// Pauses a callback until it is resumed, or resumes it, also from a pause after many failures.
@@ -149,21 +145,23 @@ struct Outbox: Sendable {
         return "the callback is paused, after many failures in a row"
     }
 
-    private mutating func schedule(_ id: UInt64, at now: Milliseconds) {
-        guard let message = self.deliveries[id]?.message else { return }
+    private mutating func schedule(_ id: UInt64, at now: Milliseconds) -> Delivery? {
+        guard let message = self.deliveries[id]?.message else { return nil }
         if let reason = message.callbackID.flatMap({ self.pause(ofCallback: $0, at: now) }) {
-            self.end(id, .failed, .noResponse(reason: reason))
+            return self.end(id, .failed, .noResponse(reason: reason))
         } else if self.open > self.capacity.open || self.bytes > self.capacity.bytes {
-            self.end(id, .failed, .noResponse(reason: "too many deliveries wait"))
+            return self.end(id, .failed, .noResponse(reason: "too many deliveries wait"))
         } else {
-            self.wait(id, until: now)
+            return self.wait(id, until: now)
         }
     }
 
-    private mutating func wait(_ id: UInt64, until due: Milliseconds) {
+    @discardableResult
+    private mutating func wait(_ id: UInt64, until due: Milliseconds) -> Delivery? {
         self.deliveries[id]?.state = .waiting
         self.deliveries[id]?.due = due
         self.appointments.insert(Appointment(due: due, id: id))
+        return self.deliveries[id]
     }
 
     /// Returns the deliveries to send now, oldest first.
@@ -186,8 +184,9 @@ struct Outbox: Sendable {
     }
 
     /// Notes what became of a delivery that ``takeDue(at:)`` returned.
-    mutating func finish(_ id: UInt64, _ outcome: Outcome, at now: Milliseconds) {
-        guard var delivery = self.deliveries[id], delivery.state == .underWay else { return }
+    @discardableResult
+    mutating func finish(_ id: UInt64, _ outcome: Outcome, at now: Milliseconds) -> Delivery? {
+        guard var delivery = self.deliveries[id], delivery.state == .underWay else { return nil }
         self.underWay -= 1
         delivery.attempts += 1
         delivery.attemptsInARow += 1
@@ -195,11 +194,11 @@ struct Outbox: Sendable {
         self.deliveries[id] = delivery
         if let callbackID = delivery.message.callbackID { self.note(outcome, of: callbackID, at: now) }
         if outcome.isSuccess {
-            self.end(id, .delivered, outcome)
+            return self.end(id, .delivered, outcome)
         } else if delivery.attemptsInARow < delivery.message.maximumAttempts {
-            self.wait(id, until: now + RetrySchedule.pause(afterAttempt: delivery.attemptsInARow))
+            return self.wait(id, until: now + RetrySchedule.pause(afterAttempt: delivery.attemptsInARow))
         } else {
-            self.end(id, .failed, outcome)
+            return self.end(id, .failed, outcome)
         }
     }
 
@@ -211,12 +210,15 @@ struct Outbox: Sendable {
         }
     }
 
-    private mutating func end(_ id: UInt64, _ state: Delivery.State, _ outcome: Outcome) {
+    /// - Returns: The delivery as it ended, even if there is no room to keep it.
+    private mutating func end(_ id: UInt64, _ state: Delivery.State, _ outcome: Outcome) -> Delivery? {
         self.open -= 1
         self.deliveries[id]?.state = state
         self.deliveries[id]?.outcome = outcome
+        let ended = self.deliveries[id]
         self.ended.append(id)
         self.forgetOldest()
+        return ended
     }
 
     private mutating func forgetOldest() {

@@ -28,8 +28,8 @@ extension EmulatorCore {
         self.tell(
             of: self.journal.append(request, reply: reply, fault: fault, deliveryID: delivery.id, at: self.now)
         )
-        self.mailroom.change { $0.finish(delivery.id, outcome, at: self.now.milliseconds) }
-        self.reportDelivery(delivery.id)
+        let now = self.now.milliseconds
+        if let delivery = self.mailroom.change({ $0.finish(delivery.id, outcome, at: now) }) { self.tell(of: delivery) }
     }
 
     /// Notes that an access token was asked for, to make a delivery with.
@@ -40,13 +40,14 @@ extension EmulatorCore {
 
     /// Sends a delivery once more that has ended.
     func replayDelivery(_ id: UInt64) throws(EmulatorError) {
-        let isThere = self.mailroom.change { $0.replay(id, at: self.now.milliseconds) }
-        guard isThere else { throw EmulatorError(.notFound, "There is no such delivery that has ended") }
-        self.reportDelivery(id)
+        guard let delivery = self.mailroom.change({ $0.replay(id, at: self.now.milliseconds) }) else {
+            throw EmulatorError(.noSuch("delivery that has ended"))
+        }
+        self.tell(of: delivery)
     }
 
-    private func reportDelivery(_ id: UInt64) {
-        self.send(.delivery, id: String(id), status: self.mailroom.outbox[id]?.state.rawValue)
+    private func tell(of delivery: Outbox.Delivery) {
+        self.send(.delivery, id: String(delivery.id), status: delivery.state.rawValue)
     }
 
     func reportDevice(_ id: String) { self.send(.virtualDevice, id: id) }
@@ -80,7 +81,7 @@ extension EmulatorCore {
 
     private func deliver(_ message: CallbackMessage) {
         let now = self.now.milliseconds
-        self.reportDelivery(self.mailroom.change { $0.add(message, at: now).id })
+        self.tell(of: self.mailroom.change { $0.add(message, at: now) })
     }
 
     func send(_ kind: Emulator.Event.Kind, id: String? = nil, status: String? = nil) {

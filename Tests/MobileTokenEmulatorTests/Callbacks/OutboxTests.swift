@@ -181,7 +181,7 @@ private final class Post {
     }
 
     func takeDue(at now: Milliseconds) -> [Outbox.Delivery] { self.outbox.takeDue(at: now) }
-    func replay(_ id: UInt64, at now: Milliseconds) -> Bool { self.outbox.replay(id, at: now) }
+    func replay(_ id: UInt64, at now: Milliseconds) -> Bool { self.outbox.replay(id, at: now) != nil }
     func setPaused(_ isPaused: Bool, callback id: String) { self.outbox.setPaused(isPaused, callback: id) }
     func finish(_ id: UInt64, _ outcome: Outbox.Outcome, at now: Milliseconds) {
         self.outbox.finish(id, outcome, at: now)
