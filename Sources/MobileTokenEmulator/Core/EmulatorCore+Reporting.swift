@@ -73,7 +73,8 @@ extension EmulatorCore {
     /// Keeps what a push server would send, and delivers it to the address that takes its place.
     func send(_ messages: [PushMessage]) {
         for message in messages {
-            let push = self.pushes.append(message, at: self.now)
+            let push = Emulator.PushSummary(message, id: self.pushes.nextID, at: self.now)
+            self.pushes.append(push, size: push.payload.utf8.count)
             self.send(.push, id: String(push.id), status: push.type)
             if let url = self.configuration.pushURL { self.deliver(message.delivery(to: url)) }
         }

@@ -39,7 +39,7 @@ actor EmulatorCore {
     nonisolated let mailroom: Mailroom
     nonisolated let devices: DeviceRoom
     /// The messages that a push server would have sent.
-    var pushes: PushLog
+    var pushes: RecentLog<Emulator.PushSummary>
     /// The status of each activation, as the bank and the device were last told of it.
     var toldStatuses: [String: String] = [:]
     nonisolated let publishedApplication: Mutex<ApplicationDescription>
@@ -60,7 +60,7 @@ actor EmulatorCore {
         self.configuration = configuration
         self.clock = clock
         self.journal = Journal(capacity: retention.journalEntries, totalCapacity: retention.journalBytes)
-        self.pushes = PushLog(capacity: retention.pushes, totalCapacity: retention.pushBytes)
+        self.pushes = RecentLog(capacity: retention.pushes, totalCapacity: retention.pushBytes)
         self.mailroom = Mailroom(capacity: retention.deliveries)
         self.devices = DeviceRoom(capacity: configuration.capacity.devices)
         var dataFile: (file: DataFile, saved: DataFile.Saved?)?

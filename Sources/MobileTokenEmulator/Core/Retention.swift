@@ -2,8 +2,9 @@
 struct Retention: Sendable {
     var journalEntries = Journal.capacity
     var journalBytes = Journal.totalCapacity
-    var pushes = PushLog.capacity
-    var pushBytes = PushLog.totalCapacity
+    var pushes = 1_000
+    /// Of payloads.
+    var pushBytes = 8 << 20
     var deliveries = Outbox.Capacity()
 
     static let ofServer = Self()

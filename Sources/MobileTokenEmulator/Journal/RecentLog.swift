@@ -20,6 +20,9 @@ struct RecentLog<Element: Sendable>: Sendable {
 
     subscript(id: UInt64) -> Element? { self.kept[id]?.element }
 
+    /// All that is kept.
+    var newestFirst: some Sequence<Element> { self.elements(self.ids.reversed()) }
+
     /// Returns the kept elements of some numbers, in their order.
     func elements(_ ids: some Collection<UInt64>) -> some Sequence<Element> {
         ids.lazy.compactMap { self.kept[$0]?.element }

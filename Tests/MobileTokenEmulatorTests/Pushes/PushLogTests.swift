@@ -12,33 +12,6 @@ import Testing
 
 /// Push messages as they are kept, shown and sent on.
 @Suite(.timeLimit(.minutes(1))) struct PushLogTests {
-    @Test func theLastOnesAreKept() throws {
-        var log = PushLog()
-        func append(size: Int) {
-            let message = PushMessage(
-                kind: .inboxMessage,
-                activationID: "a",
-                userID: "u",
-                platform: "fcm",
-                token: "t",
-                environment: nil,
-                payload: .string(String(repeating: "x", count: size))
-            )
-            _ = log.append(message, at: Date(timeIntervalSince1970: 0))
-        }
-        for _ in 0..<(3 * PushLog.capacity) { append(size: 1) }
-        var kept = Array(log.newestFirst)
-        #expect(kept.count == PushLog.capacity && kept.first?.id == UInt64(3 * PushLog.capacity))
-        #expect(log[1] == nil && log[UInt64(3 * PushLog.capacity)] != nil)
-        for _ in 0..<20 { append(size: 1 << 20) }
-        kept = Array(log.newestFirst)
-        #expect((1...8).contains(kept.count))
-        log.removeAll()
-        #expect(Array(log.newestFirst).isEmpty)
-        append(size: 1)
-        #expect(log.newestFirst.first { _ in true }?.id == UInt64(3 * PushLog.capacity + 21))
-    }
-
     @Test func theyAreReadOverHTTPUntilAReset() async throws {
         try await withEmulator { emulator async throws in
             let activation = try await emulator.makeActivation(user: "alice", password: "1234")
