@@ -42,7 +42,7 @@ struct CallbackCourier: Sendable {
         guard !Task.isCancelled else { return }
         await self.core.noteAttempt(
             delivery,
-            delivery.message.request(authorization: attempt.authorization ?? delivery.message.authorization),
+            attempt.request ?? delivery.message.request(),
             attempt.outcome.reply(attempt.body),
             fault: fault?.name,
             outcome: attempt.outcome

@@ -19,8 +19,8 @@ struct CallbackSender: Sendable {
         var outcome: Outbox.Outcome
         /// Of the response.
         var body: [UInt8] = []
-        /// The value of the `Authorization` field that was sent.
-        var authorization: String?
+        /// The request that was sent.
+        var request: ReceivedRequest?
 
         /// An attempt that brought no response.
         static func failed(_ reason: String) -> Self { Self(outcome: .noResponse(reason: reason)) }
@@ -29,7 +29,7 @@ struct CallbackSender: Sendable {
     /// Sends a delivery once. One that its access token does not authorize is sent once more, with a new token.
     func send(_ delivery: Outbox.Delivery) async -> Attempt {
         guard let client = delivery.message.oauth else {
-            return await self.send(delivery.message, authorization: delivery.message.authorization)
+            return await self.send(delivery.message)
         }
         do {
             let token = try await self.token(of: client, for: delivery.id)
@@ -43,16 +43,14 @@ struct CallbackSender: Sendable {
         }
     }
 
-    private func send(_ message: CallbackMessage, authorization: String?) async -> Attempt {
-        var attempt = Attempt(outcome: .noResponse(reason: ""), authorization: authorization)
+    private func send(_ message: CallbackMessage, authorization: String? = nil) async -> Attempt {
+        let request = message.request(authorization: authorization)
         do {
-            let request = message.request(authorization: authorization).outgoing
-            let response = try await self.send(request, as: message.identity)
-            (attempt.outcome, attempt.body) = (.response(status: response.status), response.body)
+            let response = try await self.send(request.outgoing, as: message.identity)
+            return Attempt(outcome: .response(status: response.status), body: response.body, request: request)
         } catch {
-            attempt.outcome = .noResponse(reason: "\(error)")
+            return Attempt(outcome: .noResponse(reason: "\(error)"), request: request)
         }
-        return attempt
     }
 
     /// - Parameter identity: The certificate to show. Such connections serve one request: they are rare, and libcurl has one
@@ -129,11 +127,12 @@ extension Result<AccessTokens.Token, EmulatorError> {
 }
 
 extension CallbackMessage {
-    /// As the journal shows it.
-    func request(authorization: String?) -> ReceivedRequest {
-        let headers =
-            [(name: "Content-Type", value: "application/json")]
-            + (authorization.map { [(name: "Authorization", value: $0)] } ?? [])
+    /// The request as it is sent, and as the journal shows it.
+    ///
+    /// - Parameter authorization: The field in the place of the message's own.
+    func request(authorization: String? = nil) -> ReceivedRequest {
+        var headers = [(name: "Content-Type", value: "application/json")]
+        if let value = authorization ?? self.authorization { headers.append((name: "Authorization", value: value)) }
         return ReceivedRequest(method: "POST", path: self.url, headers: headers, body: self.body)
     }
 }
