@@ -42,7 +42,7 @@ package final class HTTPServer: Sendable {
     /// Indicates whether it speaks TLS.
     package let isSecure: Bool
     private let context: ServerContext
-    private let requests: AsyncStream<ServerExchange>
+    private let requests: AsyncStream<(ServerExchange, ReceivedRequest)>
     private let daemon: ServerDaemon
 
     /// Listens. Requests wait for ``run(_:)``.
@@ -58,7 +58,7 @@ package final class HTTPServer: Sendable {
         clock: any Clock<Duration> = ContinuousClock()
     ) throws(ListeningError) {
         let socket = try ListeningSocket(host: host, port: port)
-        let (requests, sink) = AsyncStream.makeStream(of: ServerExchange.self)
+        let (requests, sink) = AsyncStream.makeStream(of: (ServerExchange, ReceivedRequest).self)
         let context = ServerContext(limits: limits, isSecure: certificate != nil, received: sink, clock: clock)
         self.daemon = try ServerDaemon(socket: socket, certificate: certificate, context: context)
         self.context = context
@@ -76,8 +76,8 @@ package final class HTTPServer: Sendable {
     package func run(_ respond: @escaping @Sendable (ReceivedRequest) async -> ServerResponse) async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.context.endOverdue() }
-            for await exchange in self.requests {
-                group.addTask { await Self.serve(exchange, with: respond) }
+            for await (exchange, request) in self.requests {
+                group.addTask { await Self.serve(request, of: exchange, with: respond) }
             }
             group.cancelAll()
             self.context.endAll()
@@ -86,10 +86,11 @@ package final class HTTPServer: Sendable {
     }
 
     private static func serve(
-        _ exchange: ServerExchange,
+        _ request: ReceivedRequest,
+        of exchange: ServerExchange,
         with respond: @Sendable (ReceivedRequest) async -> ServerResponse
     ) async {
-        let response = await respond(exchange.takeRequest())
+        let response = await respond(request)
         guard case .produced(_, let produce) = response.body else { return exchange.respond(with: response) }
         let stream = BodyStream(connection: exchange.connection)
         exchange.respond(with: response, stream: stream)

@@ -46,21 +46,23 @@ final class ServerConnection: Sendable {
         }
     }
 
-    /// The request is whole; the client must have read the response by then, if there is a time.
-    func respond(by deadline: Duration?) {
+    /// The response is whole; the client must have read it by then.
+    func respond(by deadline: Duration) {
         self.state.withLock { state in
             state.deadline = deadline
             state.isReceiving = false
         }
     }
 
-    /// Called on the server's thread, in a callback.
+    /// The client need not get on until the connection is resumed. Called on the server's thread, in a callback.
     ///
     /// - Returns: `true` when it is suspended now; `false` when the connection has ended.
     func suspend() -> Bool {
         self.state.withLock { state in
             guard !state.isEnded else { return false }
             state.isSuspended = true
+            state.deadline = nil
+            state.isReceiving = false
             MHD_suspend_connection(self.handle)
             return true
         }

@@ -12,7 +12,7 @@ final class ServerContext: Sendable {
     let limits: HTTPServer.Limits
     /// The library encrypts all that it writes to a socket (TLS).
     let isSecure: Bool
-    let received: AsyncStream<ServerExchange>.Continuation
+    let received: AsyncStream<(ServerExchange, ReceivedRequest)>.Continuation
     private let state = Mutex(State())
     private let bodyBytes = Atomic(0)
     private let clock: ServiceClock
@@ -20,7 +20,7 @@ final class ServerContext: Sendable {
     init(
         limits: HTTPServer.Limits,
         isSecure: Bool,
-        received: AsyncStream<ServerExchange>.Continuation,
+        received: AsyncStream<(ServerExchange, ReceivedRequest)>.Continuation,
         clock: any Clock<Duration>
     ) {
         self.clock = ServiceClock(clock)

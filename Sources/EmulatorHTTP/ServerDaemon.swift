@@ -194,10 +194,9 @@ extension ServerDaemon {
             return .YES
         case .refuse(let status):
             return ServerResponse.refusal(status).queue(on: handle, stream: nil)
-        case .handOut:
-            exchange.connection.respond(by: nil)
+        case .handOut(let request):
             guard exchange.connection.suspend() else { return .NO }
-            context.received.yield(exchange)
+            context.received.yield((exchange, request))
             return .YES
         case .respond(let response, let stream):
             if case .reset = response.body {

@@ -20,7 +20,7 @@ final class ServerExchange: Sendable {
     /// The next step of the server's thread.
     enum Step {
         case readOn
-        case handOut
+        case handOut(ReceivedRequest)
         case refuse(status: Int)
         case respond(ServerResponse, BodyStream?)
         case close
@@ -52,15 +52,6 @@ final class ServerExchange: Sendable {
 
     /// The memory that was reserved for the body.
     var reservedBytes: Int { self.state.withLock { $0.reserved } }
-
-    /// The complete request. It moves out: call this once.
-    func takeRequest() -> ReceivedRequest {
-        self.state.withLock { state in
-            var request = ReceivedRequest(method: "", path: "")
-            swap(&request, &state.request)
-            return request
-        }
-    }
 
     /// - Parameter stream: The stream that the body is written to, when the response produces its body piece by piece.
     func respond(with response: ServerResponse, stream: BodyStream? = nil) {
@@ -102,7 +93,9 @@ final class ServerExchange: Sendable {
                 return .readOn
             case .receiving where piece.isEmpty:
                 state.phase = .awaitingResponse
-                return .handOut
+                var request = ReceivedRequest(method: "", path: "")
+                swap(&request, &state.request)
+                return .handOut(request)
             case .receiving:
                 state.received += piece.count
                 if state.received > context.limits.bodyBytes(of: state.request) {
