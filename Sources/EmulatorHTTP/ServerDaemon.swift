@@ -173,7 +173,7 @@ extension ServerDaemon {
         guard !exchange.connection.isEnded else { return .NO }
         let piece = UnsafeRawBufferPointer(start: upload, count: upload == nil ? 0 : uploadSize.pointee)
         uploadSize.pointee = 0
-        switch exchange.advance(
+        let step = exchange.advance(
             receiving: piece,
             method: method,
             headers: { Self.headers(of: handle) },
@@ -189,7 +189,16 @@ extension ServerDaemon {
             },
             context: context
         )
-        {
+        return Self.take(step, of: exchange, on: handle, context)
+    }
+
+    private static func take(
+        _ step: ServerExchange.Step,
+        of exchange: ServerExchange,
+        on handle: OpaquePointer,
+        _ context: ServerContext
+    ) -> MHD_Result {
+        switch step {
         case .readOn:
             return .YES
         case .refuse(let status):

@@ -83,14 +83,7 @@ final class ServerExchange: Sendable {
                     state.phase = .responding
                     return .refuse(status: 400)
                 }
-                state.phase = .receiving
-                let length = state.request.header("Content-Length").flatMap(Int.init) ?? 0
-                guard length > context.limits.bodyBytes(of: state.request) else { return .readOn }
-                // Nothing of the body is there yet: a client that asks first, or sends far too much, learns it at once.
-                let asksFirst = state.request.header("Expect")?.equalsIgnoringASCIICase("100-continue") == true
-                if asksFirst || length > context.limits.droppedBytes { return .refuse(status: 413) }
-                state.phase = .refusing(status: 413)
-                return .readOn
+                return Self.beginBody(&state, context.limits)
             case .receiving where piece.isEmpty:
                 state.phase = .awaitingResponse
                 var request = ReceivedRequest(method: "", path: "")
@@ -120,6 +113,17 @@ final class ServerExchange: Sendable {
                 return .close
             }
         }
+    }
+
+    /// Nothing of the body is there yet: a client that asks first, or sends far too much, learns at once that it is too long.
+    private static func beginBody(_ state: inout State, _ limits: HTTPServer.Limits) -> Step {
+        state.phase = .receiving
+        let length = state.request.header("Content-Length").flatMap(Int.init) ?? 0
+        guard length > limits.bodyBytes(of: state.request) else { return .readOn }
+        let asksFirst = state.request.header("Expect")?.equalsIgnoringASCIICase("100-continue") == true
+        if asksFirst || length > limits.droppedBytes { return .refuse(status: 413) }
+        state.phase = .refusing(status: 413)
+        return .readOn
     }
 
     private static func refuse(_ status: Int, _ state: inout State) {
