@@ -76,7 +76,7 @@ package struct Backend: Sendable {
         do {
             return Reply(try self.respond(&context), context)
         } catch {
-            return Reply(self.inWordsOfProfile(error, context), context)
+            return Reply(self.worded(error, context), context)
         }
     }
 
@@ -87,17 +87,7 @@ package struct Backend: Sendable {
         case .wrongMethod(let allowed): throw .wrongMethod(allowed: allowed)
         case .none: throw .notFound
         }
-        do {
-            return try self.respond(as: route, &context)
-        } catch {
-            throw route.description.origin == .powerAuthCloud ? error.inWordsOfCloud : error
-        }
-    }
-
-    private mutating func respond(
-        as route: Route,
-        _ context: inout RequestContext
-    ) throws(Refusal) -> ServerResponse {
+        context.route = route
         if route.caller == .cloud, context.caller == .network, !self.admits(context.request) {
             throw .wrongCloudCredentials
         }
@@ -133,16 +123,13 @@ package struct Backend: Sendable {
         guard request.isJSON else { throw .wrongContentType }
     }
 
-    /// Returns a refusal in the words of the profile: real servers of the Mobile Token API answer 500 to what they cannot read,
-    /// whoever sent it.
-    private func inWordsOfProfile(_ refusal: Refusal, _ context: RequestContext) -> Refusal {
-        let request = context.request
-        guard self.profile.isStrict, request.path.utf8.starts(with: "/api/".utf8) else { return refusal }
+    /// Returns a refusal in the words of the API and the profile: PowerAuth Cloud has codes of its own, and real servers of the
+    /// Mobile Token API answer 500 to what they cannot read, whoever sent it.
+    private func worded(_ refusal: Refusal, _ context: RequestContext) -> Refusal {
+        if context.route?.description.origin == .powerAuthCloud { return refusal.inWordsOfCloud }
+        guard self.profile.isStrict, context.request.path.utf8.starts(with: "/api/".utf8) else { return refusal }
         if refusal.isUnreadable { return .unexpected(refusal.reason) }
-        guard refusal.status == 401,
-            case .route(let route, _) = self.routes.match(method: request.method, path: request.path),
-            route.description.request?.isRead == true
-        else { return refusal }
+        guard refusal.status == 401, context.route?.description.request?.isRead == true else { return refusal }
         do {
             _ = try context.json()
             return refusal

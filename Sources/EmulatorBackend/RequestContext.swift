@@ -10,6 +10,8 @@ struct RequestContext {
     var request: ReceivedRequest
     let caller: Backend.Caller
     let now: Milliseconds
+    /// The endpoint, once it is found.
+    var route: Backend.Route?
     /// The identifiers in the path, for routes that have some.
     var pathArguments: [String] = []
     /// The body of a call of the cloud API, without members that a real server ignores; `nil` where none was sent or taken.
