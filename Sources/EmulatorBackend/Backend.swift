@@ -21,7 +21,7 @@ package struct Backend: Sendable {
     package var protocolRules: EmulatorProtocolRules
     /// The generation of real servers that the backend behaves as.
     package let profile: EmulatorServerProfile
-    /// Dispatch, access and capacity follow from this table.
+    /// Dispatch and access follow from this table.
     let routes: RouteTable<Route>
     let applicationName: String
     /// The time by which the last request settled the state; a request with a skewed clock forgets nothing by its own.
@@ -88,24 +88,17 @@ package struct Backend: Sendable {
         case .none: throw .notFound
         }
         context.route = route
-        if route.caller == .cloud, context.caller == .network, !self.admits(context.request) {
-            throw .wrongCloudCredentials
-        }
+        let isOfBank = route.description.access == .credentials
+        if isOfBank, context.caller == .network, !self.admits(context.request) { throw .wrongCloudCredentials }
         let isStrict = self.profile.isStrict || context.caller == .controlAPI
-        if route.description.origin == .emulator || route.caller == .cloud && isStrict {
+        if route.description.origin == .emulator || isOfBank && isStrict {
             try context.request.checkQuery(route.description.query)
-        } else if route.caller == .cloud {
+        } else if isOfBank {
             context.inspection.noteIgnored(context.request.unknownParameters(beside: route.description.query))
         }
         try Self.checkContentType(of: context.request, taking: route.description.request)
-        if route.caller == .cloud, let body = route.description.request {
-            try context.take(body, isStrict: isStrict)
-        }
-        let perform = try route.read(context)
-        let added = try self.reserveCapacity(for: route.addition, context)
-        let response = try perform(&self, &context)
-        self.state.storedBytes += added
-        return response
+        if isOfBank, let body = route.description.request { try context.take(body, isStrict: isStrict) }
+        return try route.handle(&self, &context)
     }
 
     /// Returns whether a request shows the credentials of a user of the cloud API.

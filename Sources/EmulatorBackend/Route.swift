@@ -2,32 +2,20 @@ package import APIDescriptions
 import EmulatorMessages
 
 extension Backend {
-    /// One endpoint: how it is called, who may call it, what it may add to the state, what callers are told of it, and what
-    /// it does.
+    /// One endpoint: how it is called, what callers are told of it, and what it does.
     package struct Route: DescribedRoute {
         typealias Handler =
             @Sendable (_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse
-        typealias Reader = @Sendable (_ context: RequestContext) throws(Refusal) -> Handler
-
-        /// The callers of an endpoint.
-        enum Caller {
-            /// Anyone: the handler verifies the signature, the token or the envelope that the endpoint asks for.
-            case device
-            /// The bank, with the user and the password of the cloud API.
-            case cloud
-        }
 
         package let method: String
         package let path: String
-        let caller: Caller
-        let addition: Addition
         package let description: RouteDescription
-        /// Reads what a call gives, and returns what the endpoint then does. A mistake in it is refused before anything else.
-        let read: Reader
+        let handle: Handler
 
-        /// An endpoint that devices call.
+        /// An endpoint that devices call: the handler verifies the signature, the token or the envelope that it asks for.
         ///
         /// - Parameters:
+        ///   - addition: The thing that a granted request may add to the state.
         ///   - access: The proof that a request must show.
         ///   - body: The body of a request. Devices may send members that are not described, as real servers let them.
         ///   - response: The form of the response.
@@ -48,14 +36,12 @@ extension Backend {
                 response: .json(response),
                 refusals: Self.refusals(of: method, path, [401], addition)
             )
-            return Self(
-                method: method,
-                path: path,
-                caller: .device,
-                addition: addition,
-                description: description,
-                read: { _ in perform }
-            )
+            return Self(method: method, path: path, description: description) { (bank, context) throws(Refusal) in
+                let added = try bank.reserveCapacity(for: addition, context)
+                let response = try perform(&bank, &context)
+                bank.state.storedBytes += added
+                return response
+            }
         }
 
         private static func refusals(

@@ -1,7 +1,7 @@
 package import EmulatorMessages
 
 extension Backend {
-    /// Every endpoint of the backend: dispatch, access and capacity follow from this table.
+    /// Every endpoint of the backend: dispatch and access follow from this table.
     package static let routes = RouteTable(Self.powerAuthRoutes + Self.mobileTokenRoutes + Self.cloudRoutes)
 
     /// Those that a generation of servers has.

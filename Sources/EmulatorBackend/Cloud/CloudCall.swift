@@ -5,27 +5,23 @@ import EmulatorMessages
 import ExactJSON
 
 extension Backend.Route {
-    /// An endpoint that the bank calls, which is described once. Its bytes are known here and nowhere else.
+    /// An endpoint that the bank calls, which is described once. Its bytes are known here and nowhere else. A mistake in them is
+    /// refused before anything else.
     static func cloud<Input, Output>(
         _ endpoint: Endpoint<Input, Output>,
         adds addition: Backend.Addition = .nothing,
         _ answer:
             @escaping @Sendable (inout Backend, Input, inout RequestContext) throws(Refusal) -> Output
     ) -> Self {
-        Self(
-            method: endpoint.method,
-            path: endpoint.path,
-            caller: .cloud,
-            addition: addition,
-            description: endpoint.description
-        ) { (context) throws(Refusal) in
+        Self(method: endpoint.method, path: endpoint.path, description: endpoint.description) {
+            (bank, context) throws(Refusal) in
             let input = try context.input(of: endpoint)
-            return { (bank, context) throws(Refusal) in
-                let content = endpoint.output.json(try answer(&bank, input, &context))
-                return .json(
-                    bank.protocolRules.documentedAnswersOnly ? endpoint.output.schema.documented(content) : content
-                )
-            }
+            let added = try bank.reserveCapacity(for: addition, context)
+            let content = endpoint.output.json(try answer(&bank, input, &context))
+            bank.state.storedBytes += added
+            return .json(
+                bank.protocolRules.documentedAnswersOnly ? endpoint.output.schema.documented(content) : content
+            )
         }
     }
 }

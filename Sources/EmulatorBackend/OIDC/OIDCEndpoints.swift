@@ -19,8 +19,6 @@ enum OIDCEndpoints {
         Backend.Route(
             method: "GET",
             path: "/oidc/{provider}/authorize",
-            caller: .device,
-            addition: .nothing,
             description: RouteDescription(
                 "Signs in the user that 'login_hint' names, and leads back to the client.",
                 access: .open,
@@ -28,7 +26,7 @@ enum OIDCEndpoints {
                 status: 303,
                 refusals: [400, 404, 413, 500, 503]
             ),
-            read: { _ in Self.authorize }
+            handle: Self.authorize
         ),
     ]
 

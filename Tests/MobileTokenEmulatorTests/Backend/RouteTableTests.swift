@@ -93,7 +93,7 @@ import Testing
             let code = route.description.origin == .powerAuthCloud ? "HTTP_401" : "ERROR_UNAUTHORIZED"
             #expect((reply.code == code) == isBanks, "\(route.method) \(route.path)")
             #expect((route.description.origin != nil) == isBanks)
-            #expect((route.caller == .cloud) == isBanks)
+            #expect((route.description.access == .credentials) == isBanks)
         }
     }
 }
