@@ -30,7 +30,7 @@ public final class Emulator: Sendable {
     private init(core: EmulatorCore, server: HTTPServer, certificateFile: CertificateFile?) {
         let address = ServerAddress(server)
         let spaces = SpaceDirectory(of: core)
-        let router = Router(core: core, address: address, certificate: certificateFile?.certificate, spaces: spaces)
+        let door = ControlAPI(core: core, address: address, certificate: certificateFile?.certificate, spaces: spaces)
         self.core = core
         self.address = address
         let service = Task {
@@ -38,7 +38,11 @@ public final class Emulator: Sendable {
                 group.addTask { await core.run() }
                 group.addTask {
                     await server.run { request in
-                        await core.configuration.logging(request) { await router.respond(to: $0) }
+                        let start = ContinuousClock.now
+                        let response = await door.respond(to: request)
+                        let duration = ContinuousClock.now - start
+                        core.configuration.requestLog?(LoggedRequest(request, response, duration: duration))
+                        return response
                     }
                 }
             }

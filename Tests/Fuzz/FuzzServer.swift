@@ -68,7 +68,7 @@ enum FuzzServer {
         return
             (try? Self.waiting {
                 if isFirst { try? await Self.core.reset() }
-                let response = await Router(core: Self.core, address: address).respond(to: sent)
+                let response = await ControlAPI(core: Self.core, address: address).respond(to: sent)
                 // A delay that was asked for would only be waited for.
                 await Self.core.setFaults([])
                 return response.status

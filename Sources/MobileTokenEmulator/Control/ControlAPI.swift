@@ -1,18 +1,18 @@
+import APIDescriptions
 import Coordination
 import EmulatorBackend
 import EmulatorHTTP
 import EmulatorMessages
 import Foundation
 
-/// The control API, `/_emulator/…`: what ``Emulator`` offers, over HTTP.
+/// The door of a server: its pages, and the control API, `/_emulator/…`, which is what ``Emulator`` offers, over HTTP. The APIs of real
+/// servers are behind it, in the core.
 struct ControlAPI: Sendable {
     let core: EmulatorCore
     let address: ServerAddress
-    let certificate: Emulator.Certificate?
-    /// Indicates whether the request showed the credentials.
-    let isAuthenticated: Bool
+    var certificate: Emulator.Certificate?
     /// Those of the server; `nil` within a space.
-    let spaces: SpaceDirectory?
+    var spaces: SpaceDirectory?
 
     /// Returns whether a path is one of the control API's, existing or not.
     static func serves(_ path: String) -> Bool {
@@ -28,20 +28,34 @@ struct ControlAPI: Sendable {
         return request.method == "POST" && (path == "/_emulator/import" || request.path == "/_emulator/spaces")
     }
 
-    /// Responds to a request of the control API.
-    ///
-    /// - Parameter access: Asks for the credentials where the route needs them, also on loopback.
-    func respond(to request: ReceivedRequest, _ access: ControlAccess) async -> ServerResponse {
-        let method = request.method == "HEAD" ? "GET" : request.method
+    /// Responds to a request. In pages and in the control API, `HEAD` is treated as `GET`.
+    func respond(to request: ReceivedRequest) async -> ServerResponse {
+        if let spaces = self.spaces, let path = SpacePath(request.path) {
+            guard let space = spaces[path.id] else { return Refusal.noSuch("space").response }
+            guard !path.inner.isEmpty else { return .redirection(to: path.id + "/") }
+            var inner = request
+            inner.path = path.inner
+            let address = self.address.below(SpacePath.prefix(of: path.id))
+            return await Self(core: space.core, address: address, certificate: self.certificate).respond(to: inner)
+        }
+        var request = request
+        request.origin = self.address.origin
+        let match = Self.routes.match(method: request.method == "HEAD" ? "GET" : request.method, path: request.path)
         do {
-            switch Self.routes.match(method: method, path: request.path) {
+            switch match {
             case .route(let route, let arguments):
-                if route.needsCredentials, let refusal = access.refusalWithoutCredentials(of: request) {
-                    return refusal
-                }
+                try self.access.check(request, route.description.access)
                 return try await route.handler(self, request, arguments)
-            case .wrongMethod(let allowed): throw Refusal.wrongMethod(allowed: allowed)
-            case .none: throw Refusal.unknownControlPath
+            case .wrongMethod(let allowed) where !Self.serves(request.path):
+                throw Refusal.wrongMethod(allowed: allowed + ["HEAD"])
+            case .none where !Self.serves(request.path):
+                return await self.core.respond(to: request)
+            case .wrongMethod(let allowed):
+                try self.access.check(request, .credentialsBeyondLoopback)
+                throw Refusal.wrongMethod(allowed: allowed)
+            case .none:
+                try self.access.check(request, .credentialsBeyondLoopback)
+                throw Refusal.unknownControlPath
             }
         } catch let refusal as Refusal {
             return refusal.response
@@ -50,6 +64,10 @@ struct ControlAPI: Sendable {
         } catch {
             return EmulatorError.notWritten.response
         }
+    }
+
+    var access: ControlAccess {
+        ControlAccess(isLoopback: self.address.isLoopback, credentials: self.core.configuration.cloudCredentials)
     }
 
     var capacity: Emulator.Capacity { self.core.configuration.capacity }

@@ -1,3 +1,4 @@
+import APIDescriptions
 import Basics
 import EmulatorBackend
 import EmulatorMessages
@@ -12,30 +13,27 @@ struct ControlAccess: Sendable {
     var isLoopback: Bool
     var credentials: BasicCredentials?
 
-    /// The refusal of a request, or `nil` for one that may pass.
-    func refusal(of request: ReceivedRequest) -> ServerResponse? {
+    /// Refuses a request that may not pass.
+    ///
+    /// - Parameter access: The access that its route asks for.
+    func check(_ request: ReceivedRequest, _ access: RouteDescription.Access) throws(Refusal) {
+        guard access != .open else { return }
         let hosts = request.headers.filter { $0.name.equalsIgnoringASCIICase("Host") }.map(\.value)
         let host = hosts.first ?? ""
         guard hosts.count <= 1, !Self.isFromElsewhere(request, host: host) else {
-            return .error(403, code: "ACCESS_DENIED", message: "Pages of other sites may not use the control API")
+            throw Refusal(403, "ACCESS_DENIED", "Pages of other sites may not use the control API")
         }
-        if self.isLoopback {
-            guard !Self.isLoopbackName(host) else { return nil }
-            return .error(403, code: "ACCESS_DENIED", message: "Use the address of the loopback interface")
+        guard !self.isLoopback || Self.isLoopbackName(host) else {
+            throw Refusal(403, "ACCESS_DENIED", "Use the address of the loopback interface")
         }
-        return self.refusalWithoutCredentials(of: request)
-    }
-
-    /// The refusal of a request that does not show the credentials, or `nil`.
-    func refusalWithoutCredentials(of request: ReceivedRequest) -> ServerResponse? {
-        guard !self.isAuthenticated(request) else { return nil }
-        var response = ServerResponse.error(401, code: "ERROR_UNAUTHORIZED", message: "Credentials are needed")
+        if self.isLoopback && access != .credentials || self.isAuthenticated(request) { return }
+        var refusal = Refusal(401, "ERROR_UNAUTHORIZED", "Credentials are needed")
         // On loopback the console asks for them itself: a browser would interrupt its user as soon as the page is opened.
         let isScript = request.header("Sec-Fetch-Mode").map { $0 != "navigate" } ?? false
         if !self.isLoopback || !isScript {
-            response.headers.append(("WWW-Authenticate", #"Basic realm="Mobile Token Emulator", charset="UTF-8""#))
+            refusal.headers.append(("WWW-Authenticate", #"Basic realm="Mobile Token Emulator", charset="UTF-8""#))
         }
-        return response
+        throw refusal
     }
 
     /// Indicates whether a browser says that a page of another site, or of another port, has sent it.

@@ -46,7 +46,6 @@ extension ControlAPI.Route {
     ) {
         self.method = endpoint.method
         self.path = endpoint.path
-        self.needsCredentials = endpoint.description.access == .credentials
         self.description = endpoint.description
         self.handler = { control, request, arguments in
             let input = try request.input(of: endpoint, arguments)

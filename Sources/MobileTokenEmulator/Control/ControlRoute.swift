@@ -5,19 +5,18 @@ import EmulatorMessages
 import ExactJSON
 
 extension ControlAPI {
-    /// One endpoint of the control API.
+    /// One endpoint of the control API, or one page.
     struct Route: DescribedRoute {
         typealias Handler =
             @Sendable (ControlAPI, ReceivedRequest, _ arguments: [String]) async throws -> ServerResponse
 
         let method: String
         let path: String
-        /// Indicates whether it asks for the credentials on loopback too: what is read there holds keys or passwords.
-        let needsCredentials: Bool
         let description: RouteDescription
         let handler: Handler
 
         /// - Parameters:
+        ///   - needsCredentials: `true` if it asks for the credentials on loopback too: the answer holds keys or passwords.
         ///   - status: That of a response that is no refusal; `nil` for a route that refuses all.
         ///   - refusals: Statuses beside those that every route of its kind may have.
         init(
@@ -35,7 +34,6 @@ extension ControlAPI {
         ) {
             self.method = method
             self.path = "/_emulator" + path
-            self.needsCredentials = needsCredentials
             self.description = RouteDescription(
                 summary,
                 access: needsCredentials ? .credentials : .credentialsBeyondLoopback,
@@ -72,9 +70,9 @@ extension ControlAPI {
             let rest = String(Substring(route.path.utf8.dropFirst(prefix.count)))
             self.method = route.method
             self.path = "/_emulator/cloud/" + rest
-            self.needsCredentials = rest.utf8.starts(with: "applications".utf8)
             var description = route.description
-            description.access = self.needsCredentials ? .credentials : .credentialsBeyondLoopback
+            description.access =
+                rest.utf8.starts(with: "applications".utf8) ? .credentials : .credentialsBeyondLoopback
             description.refusals = Set(description.refusals + [401, 403]).sorted()
             description.origin = .emulator
             self.description = description

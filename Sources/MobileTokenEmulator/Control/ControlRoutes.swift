@@ -4,9 +4,9 @@ import EmulatorMessages
 import Foundation
 
 extension ControlAPI {
-    /// Every endpoint of the control API; `HEAD` is treated as `GET`.
+    /// Every page, and every endpoint of the control API.
     static let routes = RouteTable(
-        Self.serverRoutes + Self.protocolRoutes + Self.faultRoutes + Self.stateRoutes
+        Self.pageRoutes + Self.serverRoutes + Self.protocolRoutes + Self.faultRoutes + Self.stateRoutes
             + Self.activationRoutes + Self.operationRoutes + Self.messageRoutes + Self.inspectionRoutes
             + Self.deliveryRoutes + Self.callbackRoutes + Self.pushRoutes
             + Self.spaceRoutes + Self.snapshotRoutes + Self.deviceRoutes + Self.scriptRoutes + Self.signInRoutes
@@ -41,14 +41,14 @@ extension ControlAPI {
             return try control.eventStream()
         },
         Route(
-            .control(
-                "GET",
-                "/access",
-                named: "checkAccess",
-                "Tells whether the request showed the credentials.",
-                gives: ShownAccess.form
-            )
-        ) { control, _ in ShownAccess(isAuthenticated: control.isAuthenticated) },
+            "GET",
+            "/access",
+            named: "checkAccess",
+            "Tells whether the request showed the credentials.",
+            gives: .json(ShownAccess.schema)
+        ) { control, request, _ in
+            .json(ShownAccess(isAuthenticated: control.access.isAuthenticated(request)).json)
+        },
         Route(
             .control(
                 "GET",

@@ -23,7 +23,7 @@ enum RequestPattern {
         if path.utf8.starts(with: "/_emulator".utf8) {
             return .init(member: "path", hint: "is one of the control API, which \(ofControlAPI)")
         }
-        if case .route = Site.routes.match(method: "GET", path: path) {
+        if case .route = ControlAPI.routes.match(method: "GET", path: path) {
             return .init(member: "path", hint: "is one of the server's pages, which \(ofControlAPI)")
         }
         guard let space = SpacePath(path) else { return nil }

@@ -56,17 +56,3 @@ extension Emulator.LoggedRequest {
         )
     }
 }
-
-extension Emulator.Configuration {
-    /// Responds to a request, and tells the log of it.
-    func logging(
-        _ request: ReceivedRequest,
-        _ respond: (ReceivedRequest) async -> ServerResponse
-    ) async -> ServerResponse {
-        guard let log = self.requestLog else { return await respond(request) }
-        let start = ContinuousClock.now
-        let response = await respond(request)
-        log(Emulator.LoggedRequest(request, response, duration: ContinuousClock.now - start))
-        return response
-    }
-}

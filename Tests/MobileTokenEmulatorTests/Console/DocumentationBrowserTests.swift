@@ -16,7 +16,7 @@ struct DocumentationBrowserTests {
                 try await page.open(emulator.cloudURL + prefix + "/docs")
                 try await page.wait(until: "document.body.dataset.state === 'ready'")
                 let count = "String(document.querySelectorAll('details.route:not(.shape):not([hidden])').length)"
-                #expect(try await page.evaluate(count) == String(Site.allRoutes.count))
+                #expect(try await page.evaluate(count) == String(ControlAPI.allRoutes.count))
 
                 // By words and by keyboard.
                 try await page.press("/")
@@ -58,7 +58,7 @@ struct DocumentationBrowserTests {
     @Test func itIsReadWithoutScripts() async throws {
         try await withEmulator { emulator async throws in
             let page = try await emulator.send("GET", "/docs").text
-            for route in Site.allRoutes {
+            for route in ControlAPI.allRoutes {
                 #expect(page.contains("data-method=\"\(route.method)\" data-path=\"\(route.path)\""), "\(route.path)")
             }
             for text in [

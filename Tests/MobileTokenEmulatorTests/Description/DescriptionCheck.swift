@@ -6,7 +6,7 @@ import Testing
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-extension Site {
+extension ControlAPI {
     /// Every route of a server of the default profile.
     static let allRoutes = Self.allRoutes(of: EmulatorServerProfile())
 }

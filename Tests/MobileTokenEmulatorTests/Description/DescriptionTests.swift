@@ -14,7 +14,7 @@ import WireFacts
 /// The server's description of itself. Its truth is tested wherever a request is answered; see ``DescribedRoute``.
 @Suite(.timeLimit(.minutes(1))) struct DescriptionTests {
     private static let document = OpenAPIDocument(
-        routes: Site.allRoutes,
+        routes: ControlAPI.allRoutes,
         server: "http://127.0.0.1:1",
         profile: EmulatorServerProfile()
     ).json
@@ -27,13 +27,13 @@ import WireFacts
     }
 
     @Test func everyRouteIsDescribedAndNothingElse() {
-        let routes = Site.allRoutes.map { "\($0.method) \($0.path)" }
+        let routes = ControlAPI.allRoutes.map { "\($0.method) \($0.path)" }
         #expect(routes.count > 110)
         #expect(Self.operations.map(\.name).sorted() == routes.sorted())
     }
 
     @Test func everyRouteSaysWhatItTakesAndGives() {
-        for route in Site.allRoutes {
+        for route in ControlAPI.allRoutes {
             let (place, description) = ("\(route.method) \(route.path)", route.description)
             #expect(description.summary.utf8.last == UInt8(ascii: "."), "\(place)")
             #expect(!description.refusals.isEmpty, "\(place)")
@@ -65,7 +65,7 @@ import WireFacts
     /// A name stands for one form: two forms of one name would hide one another.
     @Test func aNameStandsForOneForm() {
         var forms: [String: JSONObject] = [:]
-        for route in Site.allRoutes {
+        for route in ControlAPI.allRoutes {
             var used = [route.description.request?.schema].compactMap(\.self)
             if case .json(let schema) = route.description.response { used.append(schema) }
             for (name, schema) in used.flatMap(\.namedForms) {
@@ -123,7 +123,7 @@ import WireFacts
 
     /// Every body, every parameter and every response of every call.
     @Test func everythingHasAnExampleOfItsForm() throws {
-        for route in Site.allRoutes {
+        for route in ControlAPI.allRoutes {
             let description = route.description
             for member in description.query + (description.request?.schema.allMembers ?? []) {
                 let objection = member.schema.objection(to: member.shownExample)
@@ -147,7 +147,7 @@ import WireFacts
 
     /// A number without a unit is a riddle.
     @Test func everyNumberAndDateHasAUnit() throws {
-        for route in Site.allRoutes {
+        for route in ControlAPI.allRoutes {
             let description = route.description
             var members = description.query + (description.request?.schema.allMembers ?? [])
             switch description.response {
@@ -276,7 +276,7 @@ import WireFacts
                 ]
             )
             let index = try JSONValue(parsing: Array(try await emulator.send("GET", prefix + "/").body))
-            #expect(index["routes"]?.array?.count == Site.allRoutes.count)
+            #expect(index["routes"]?.array?.count == ControlAPI.allRoutes.count)
             for page in ["console", "documentation", "openAPI", "health"] {
                 let path = try #require(index[page]?.string)
                 #expect(try await emulator.send("GET", "\(prefix)/\(path)").status == 200, "\(path)")
@@ -305,7 +305,8 @@ import WireFacts
             let phone = try await emulator.makeDevice(userID: "carol", rule: .init(.never))
             try await emulator.decide("none", .approve, byDevice: phone.id)
             let space = try #require(try await emulator.makeSpace(named: "a").spaceID)
-            for route in Site.allRoutes where route.method == "GET" && !route.path.utf8.starts(with: "/pa/".utf8) {
+            for route in ControlAPI.allRoutes where route.method == "GET" && !route.path.utf8.starts(with: "/pa/".utf8)
+            {
                 if route.path == "/_emulator/events" { continue }
                 if route.path.contains("/offline/") { continue }  // there is none for what is canceled
                 if route.path.hasSuffix("/authorize") { continue }  // a page, for those who ask as they must
