@@ -78,7 +78,21 @@ extension Call {
         )
     }
 
-    private func queryObject(_ members: [Schema.Member]) -> JSONObject {
+    /// Leaves out what a call is not described to take, as far as its reader may ignore it.
+    ///
+    /// - Returns: The parameters and the members that were left out.
+    package mutating func dropUnknown(beside description: RouteDescription) -> [UnknownMember] {
+        let query = Schema.tolerant(.object(description.query, others: nil))
+            .withoutUnknown(.object(self.queryObject(description.query)))
+        self.query.removeAll { pair in !description.query.contains { $0.name.isExactly(pair.name) } }
+        guard let schema = description.request?.schema, let given = self.body else { return query.unknown }
+        let body = schema.withoutUnknown(given)
+        self.body = body.known
+        return query.unknown + body.unknown
+    }
+
+    /// The query as an object of some members, for their schema to look at.
+    package func queryObject(_ members: [Schema.Member]) -> JSONObject {
         JSONObject(
             self.query.map { pair in
                 let schema = members.first { $0.name.isExactly(pair.name) }?.schema

@@ -88,16 +88,10 @@ package struct Backend: Sendable {
         case .none: throw .notFound
         }
         context.route = route
-        let isOfBank = route.description.access == .credentials
-        if isOfBank, context.caller == .network, !self.admits(context.request) { throw .wrongCloudCredentials }
-        let isStrict = self.profile.isStrict || context.caller == .controlAPI
-        if route.description.origin == .emulator || isOfBank && isStrict {
-            try context.request.checkQuery(route.description.query)
-        } else if isOfBank {
-            context.inspection.noteIgnored(context.request.unknownParameters(beside: route.description.query))
+        if route.description.access == .credentials, context.caller == .network, !self.admits(context.request) {
+            throw .wrongCloudCredentials
         }
         try Self.checkContentType(of: context.request, taking: route.description.request)
-        if isOfBank, let body = route.description.request { try context.take(body, isStrict: isStrict) }
         return try route.handle(&self, &context)
     }
 

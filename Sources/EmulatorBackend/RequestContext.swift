@@ -14,8 +14,6 @@ struct RequestContext {
     var route: Backend.Route?
     /// The identifiers in the path, for routes that have some.
     var pathArguments: [String] = []
-    /// The body of a call of the cloud API, without members that a real server ignores; `nil` where none was sent or taken.
-    private(set) var content: JSONValue?
     var activationID: String?
     var counterBefore: UInt64?
     var counterAfter: UInt64?
@@ -62,18 +60,6 @@ struct RequestContext {
         } catch {
             throw .unreadable("The body cannot be read")
         }
-    }
-
-    /// Takes the body of a call of the cloud API, which the call then reads.
-    ///
-    /// - Parameter isStrict: `true` if members that a real server would ignore stay, to be refused.
-    mutating func take(_ body: RouteDescription.Body, isStrict: Bool) throws(Refusal) {
-        guard body.isRequired || !self.request.body.isEmpty else { return }
-        let content = JSONValue.object(try self.json())
-        guard !isStrict else { return self.content = content }
-        let (known, unknown) = body.schema.withoutUnknown(content)
-        self.content = known
-        self.inspection.noteIgnored(unknown)
     }
 
     /// The `requestObject` of the body; `nil` when it is missing or null.

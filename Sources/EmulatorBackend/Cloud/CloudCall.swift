@@ -15,7 +15,9 @@ extension Backend.Route {
     ) -> Self {
         Self(method: endpoint.method, path: endpoint.path, description: endpoint.description) {
             (bank, context) throws(Refusal) in
-            let input = try context.input(of: endpoint)
+            let isStrict =
+                bank.profile.isStrict || context.caller == .controlAPI || endpoint.description.origin == .emulator
+            let input = try context.input(of: endpoint, isStrict: isStrict)
             let added = try bank.reserveCapacity(for: addition, context)
             let content = endpoint.output.json(try answer(&bank, input, &context))
             bank.state.storedBytes += added
@@ -27,15 +29,18 @@ extension Backend.Route {
 }
 
 extension RequestContext {
-    /// Reads what a request gives to a call; what a real server would ignore was left out of the body before.
-    fileprivate func input<Input, Output>(of endpoint: Endpoint<Input, Output>) throws(Refusal) -> Input {
-        let call = Call(
-            arguments: endpoint.arguments(self.pathArguments),
-            query: self.request.query.filter { pair in
-                endpoint.description.query.contains { $0.name.isExactly(pair.name) }
-            },
-            body: self.content
-        )
+    /// Reads what a request gives to a call.
+    ///
+    /// - Parameter isStrict: `true` if what a real server would ignore is refused, too.
+    fileprivate mutating func input<Input, Output>(
+        of endpoint: Endpoint<Input, Output>,
+        isStrict: Bool
+    ) throws(Refusal) -> Input {
+        var call = Call(arguments: endpoint.arguments(self.pathArguments), query: self.request.query)
+        if let body = endpoint.description.request, body.isRequired || !self.request.body.isEmpty {
+            call.body = .object(try self.json())
+        }
+        if !isStrict { self.inspection.noteIgnored(call.dropUnknown(beside: endpoint.description)) }
         do {
             return try endpoint.input(call)
         } catch {

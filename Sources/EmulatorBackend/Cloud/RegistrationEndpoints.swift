@@ -188,7 +188,7 @@ enum RegistrationEndpoints {
         let (id, list) = input
         var activation = try bank.registration(id, &context)
         // A DELETE may come without a body: then all go.
-        let removed = context.content == nil ? activation.flags : list.flags ?? []
+        let removed = context.request.body.isEmpty ? activation.flags : list.flags ?? []
         activation.flags.removeAll(where: removed.contains)
         Self.keep(&bank, activation, &context)
         return CloudAPI.RegistrationFlags(activation)

@@ -88,12 +88,9 @@ extension ControlAPI {
 extension ReceivedRequest {
     /// Refuses a query or a body of another form than a route takes.
     func check(_ description: RouteDescription) throws(Refusal) {
-        try self.checkQuery(description.query)
-        if let body = description.request { try self.check(body) }
-    }
-
-    private func check(_ body: RouteDescription.Body) throws(Refusal) {
-        guard body.isRequired || !self.body.isEmpty else { return }
+        let query = Call(query: self.query).queryObject(description.query)
+        if let mistake = Schema.object(description.query).mistake(in: .object(query)) { throw .invalid(mistake) }
+        guard let body = description.request, body.isRequired || !self.body.isEmpty else { return }
         try self.requireJSON()
         // A whole state, and what a person wrote, is read once: by what takes it over.
         if body.isWritten { return }
@@ -101,5 +98,10 @@ extension ReceivedRequest {
             throw .invalidRequest("The body is not JSON")
         }
         if let objection = body.schema.objection(to: value) { throw .invalidRequest(objection) }
+    }
+
+    /// Refuses a body that is not declared as JSON: it is also what a foreign page cannot send unasked.
+    func requireJSON() throws(Refusal) {
+        guard self.isJSON else { throw .wrongContentType }
     }
 }

@@ -24,8 +24,8 @@ extension ControlAPI.Route {
             response: response,
             refusals: [400] + (access == .open ? [] : [401, 403]) + refusals + [413, 503]
         )
-        self.handler = { control, request, _ in
-            if case .json = response { try request.checkQuery([]) }
+        self.handler = { [description = self.description] control, request, _ in
+            if case .json = response { try request.check(description) }
             return respond(control, request)
         }
     }
