@@ -11,11 +11,11 @@ public struct HTTPTransportError: Error, Hashable, CustomStringConvertible {
         public static let invalidConfiguration = Self("invalidConfiguration")
         /// The URL or a header cannot be used. Nothing was sent.
         public static let invalidRequest = Self("invalidRequest")
-        /// The host name could not be resolved, or the connection was not accepted. Nothing was sent.
+        /// The host name could not be resolved, or there was no connection in the time for it. Nothing was sent.
         public static let connectionFailed = Self("connectionFailed")
         /// The connection ended before the response was complete. The server may have received the request.
         public static let connectionLost = Self("connectionLost")
-        /// Connecting, or the whole exchange, took longer than allowed. The server may have received the request.
+        /// The exchange took longer than allowed. The server may have received the request.
         public static let timeout = Self("timeout")
         /// The server's certificate or key was not accepted, or TLS failed in another way. Nothing was sent.
         public static let tlsFailed = Self("tlsFailed")
@@ -49,6 +49,11 @@ public struct HTTPTransportError: Error, Hashable, CustomStringConvertible {
 }
 
 extension HTTPTransportError {
+    /// The same failure of a request of which nothing had left: a time that is over then says that nothing was sent.
+    var beforeFirstByte: Self {
+        self.code == .timeout ? Self(.connectionFailed, detail: "no connection was made in time") : self
+    }
+
     /// The same failure of a request of which some had left: none of the codes that say "nothing was sent" is true then, whatever
     /// the reason was, such as the end of the transport, or memory that ran out while the response was received.
     var afterFirstByte: Self {

@@ -152,6 +152,13 @@ package final class PostgresDriver: JournalDriver {
         try await self.mappingErrors { try await self.pool.withConnection(isCancelable: isCancelable, body) }
     }
 
+    /// Runs `body` with the connection for heartbeats: it waits for nothing else, and gives up in time for another one.
+    func withKeeperConnection<Result: Sendable>(
+        _ body: @Sendable (PostgresConnection) throws -> Result
+    ) async throws -> Result {
+        try await self.mappingErrors { try await self.keeperPool.withConnection(body) }
+    }
+
     /// Runs statements one after the other as a transaction, which others that are asked for at the same time may share.
     ///
     /// - Parameter slot: The activation whose row they lock: all nodes lock rows in the order of slots.

@@ -47,6 +47,40 @@ struct PostgresLedgerTests {
         }
     }
 
+    /// Otherwise another desk would call what is being done unknown.
+    @Test func aClaimIsRenewedWhileNoConnectionIsFree() async throws {
+        try await withNodes { nodes in
+            let clock = ManualClock()
+            let ledger = Self.ledger(nodes) {
+                $0.poolSize = 1
+                $0.clock = clock
+                $0.lifetimes = NodeLifetimes(heartbeat: .seconds(60), death: .seconds(3_600))
+            }
+            let driver = try #require(ledger.driver as? PostgresLedger)
+            _ = try await driver.open(audience: [1])
+            try await driver.hold(7)
+            let (isBusy, end) = (Shared(false), DispatchSemaphore(value: 0))
+            let busy = Task {
+                try await driver.database.withConnection { _ in
+                    isBusy.value = true
+                    end.wait()
+                }
+            }
+            await until { isBusy.value }
+            let database = try nodes.connect()
+            func expiry() throws -> String {
+                try #require(try database.run("SELECT expires_at::text FROM claim", [], .none).first).text(0)
+            }
+            let before = try expiry()
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(60))
+            try await until { try expiry() != before }
+            end.signal()
+            try await busy.value
+            await driver.close()
+        }
+    }
+
     @Test func eachAudienceHasALedgerOfItsOwn() async throws {
         try await withNodes { nodes in
             let ledger = Self.ledger(nodes)

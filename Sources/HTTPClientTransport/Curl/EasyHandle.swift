@@ -111,7 +111,7 @@ extension EasyHandle {
         }
         guard code == CURLE_OK else {
             let error = HTTPTransportError(code, httpStatus: self.collector.receivedStatus)
-            return .failure(self.mayHaveSent ? error.afterFirstByte : error)
+            return .failure(self.mayHaveSent ? error.afterFirstByte : error.beforeFirstByte)
         }
         guard let response = self.collector.response() else {
             return .failure(HTTPTransportError(.connectionLost, detail: "the connection ended within the head"))

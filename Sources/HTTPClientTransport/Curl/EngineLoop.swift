@@ -198,7 +198,7 @@ extension EngineLoop {
 }
 
 extension HTTPTransportError {
-    fileprivate static let timeoutWhileWaiting = Self(.timeout, detail: "no connection became free in time")
+    fileprivate static let timeoutWhileWaiting = Self(.connectionFailed, detail: "no connection became free in time")
 }
 
 // MARK: - Waiting

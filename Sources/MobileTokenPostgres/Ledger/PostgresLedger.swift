@@ -25,7 +25,7 @@ package final class PostgresLedger: LedgerDriver {
         var keeper: Task<Void, Never>?
     }
 
-    private let database: PostgresDriver
+    let database: PostgresDriver
     private let state = Mutex(State())
 
     package init(_ configuration: PostgresConfiguration) {
@@ -367,7 +367,7 @@ package final class PostgresLedger: LedgerDriver {
                 return Array(state.held)
             }
             guard !held.isEmpty, !Task.isCancelled else { return }
-            _ = try? await self.database.withConnection { connection in
+            _ = try? await self.database.withKeeperConnection { connection in
                 try connection.run(
                     """
                     UPDATE claim SET expires_at = clock_timestamp() + $2 * interval '1 millisecond'

@@ -81,3 +81,33 @@ import WireFacts
         }
     }
 }
+
+/// The codes and messages of refusals, as the integration library publishes them.
+@Suite(.wireFact("4.1")) struct RefusalMessageTests {
+    @Test(
+        arguments: [
+            (Refusal.activation, 400, "ERR_ACTIVATION", "POWER_AUTH_ACTIVATION_INVALID"),
+            (Refusal.encryption, 400, "ERR_ENCRYPTION", "POWER_AUTH_ENCRYPTION_FAILED"),
+            (Refusal.vault, 400, "ERR_SECURE_VAULT", "POWER_AUTH_SECURE_VAULT_INVALID"),
+            (Refusal.upgrade, 400, "ERR_UPGRADE", "POWER_AUTH_UPGRADE_FAILED"),
+            (Refusal.temporaryKey, 400, "ERR_TEMPORARY_KEY", "POWER_AUTH_TEMPORARY_KEY_FAILURE"),
+            (Refusal.passwordChange, 400, "ERR_PASSWORD_CHANGE", "POWER_AUTH_PASSWORD_CHANGE_FAILURE"),
+            (Refusal.biometry, 400, "ERR_BIOMETRY", "POWER_AUTH_BIOMETRY_FAILURE"),
+            (Refusal.configuration, 400, "ERR_CONFIG", "POWER_AUTH_CONFIG_ERROR"),
+            (Refusal.serverStatus, 400, "ERR_STATUS", "POWER_AUTH_STATUS_ERROR"),
+            (Refusal.recovery, 400, "INVALID_RECOVERY_CODE", "POWER_AUTH_RECOVERY_INVALID"),
+            (Refusal.recoveryConfirmation, 401, "ERR_AUTHENTICATION", "POWER_AUTH_RECOVERY_CONFIRM_ERROR"),
+            (Refusal.tokenError, 401, "ERR_AUTHENTICATION", "POWER_AUTH_TOKEN_ERROR"),
+            (Refusal.requestInvalid, 401, "ERR_AUTHENTICATION", "POWER_AUTH_REQUEST_INVALID"),
+        ] as [(@Sendable (String) -> Refusal, Int, String, String)]
+    )
+    func whatIsRefusedIsToldInTheWordsOfRealServers(
+        refusal: @Sendable (String) -> Refusal,
+        status: Int,
+        code: String,
+        message: String
+    ) {
+        let refusal = refusal("the reason is for the journal")
+        #expect(refusal.status == status && refusal.code == code && refusal.message == message)
+    }
+}
