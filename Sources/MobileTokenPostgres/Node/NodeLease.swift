@@ -1,7 +1,3 @@
-import Basics
-import PostgresDatabase
-import PowerAuth
-
 /// A node's lease: the number under which it owns buckets and holds rights to sign, and how long it may rely on it.
 ///
 /// The number is the fence: each swap names it. A lease that was not renewed for too long is deleted, and its node comes back
@@ -31,27 +27,4 @@ package struct NodeLease: Sendable, Equatable {
             self.handoverRequests = handoverRequests
         }
     }
-}
-
-extension NodeLease {
-    /// Takes away the leases of nodes that were silent for too long.
-    ///
-    /// A lease that lasts for longer than any heartbeat makes it last is of a time before the database's clock was put back. From
-    /// now on it has one lifetime, in which its node, if that is alive, renews it.
-    static func sweep(_ lifetimes: NodeLifetimes) -> PostgresStatement {
-        PostgresStatement(
-            """
-            WITH bounded AS (
-                UPDATE node SET expires_at = clock_timestamp() + $1 * interval '1 millisecond'
-                WHERE expires_at > clock_timestamp() + 2 * $1 * interval '1 millisecond'
-            )
-            DELETE FROM node WHERE expires_at <= clock_timestamp()
-            """,
-            [.integer(lifetimes.death.wholeMilliseconds)]
-        )
-    }
-}
-
-extension Duration {
-    var wholeMilliseconds: Int64 { Int64(saturating: self / .milliseconds(1)) }
 }

@@ -1,3 +1,4 @@
+import Basics
 import PostgresDatabase
 import PowerAuth
 
@@ -171,4 +172,27 @@ struct PostgresNodeDatabase: NodeDatabase {
             )
         }
     }
+}
+
+extension NodeLease {
+    /// Takes away the leases of nodes that were silent for too long.
+    ///
+    /// A lease that lasts for longer than any heartbeat makes it last is of a time before the database's clock was put back. From
+    /// now on it has one lifetime, in which its node, if that is alive, renews it.
+    static func sweep(_ lifetimes: NodeLifetimes) -> PostgresStatement {
+        PostgresStatement(
+            """
+            WITH bounded AS (
+                UPDATE node SET expires_at = clock_timestamp() + $1 * interval '1 millisecond'
+                WHERE expires_at > clock_timestamp() + 2 * $1 * interval '1 millisecond'
+            )
+            DELETE FROM node WHERE expires_at <= clock_timestamp()
+            """,
+            [.integer(lifetimes.death.wholeMilliseconds)]
+        )
+    }
+}
+
+extension Duration {
+    var wholeMilliseconds: Int64 { Int64(saturating: self / .milliseconds(1)) }
 }
