@@ -9,7 +9,8 @@ extension ApprovalAgent {
         public var policyVersion = ""
         /// The most operations that are worked on at once: 16 by default. Of one activation it is never more than one.
         public var maximumConcurrency = 16
-        /// The deadline of the policy: 30 s by default. Then the operation is left to people, and the policy's task canceled.
+        /// The deadline of the policy: 30 s by default. Then the operation is left to people, and the policy's task canceled. Factors that
+        /// are not unlocked within the same time are asked for again later.
         public var policyDeadline: Duration = .seconds(30)
         /// Asks the policy about operations that are not complete as well, which it is not by default. Look at
         /// ``OperationReview/doubts`` then.
