@@ -4,6 +4,7 @@ import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
+import PowerAuthCrypto
 import Testing
 import TestSupport
 
@@ -162,11 +163,10 @@ extension ErrorCodeTests {
             _ = try await device.activation.userInfo()
         },
         Way(to: .vaultUnlockFailed) { device in
-            _ = try await device.activation.deriveDataKey(
-                index: 1,
-                with: .twoFactors,
-                reason: .init(rawValue: "no blanks here")
-            )
+            // Servers of version 3 do not take biometry for it, unless they are set up so.
+            let key = SecretBytes(copying: Array(0..<16))
+            try await device.activation.addBiometryFactor(key: key, password: SecretBytes(utf8: password))
+            _ = try await device.activation.deriveDataKey(index: 1, with: .possessionAndBiometry(key: key))
         },
         Way(to: .serverError) { device in
             await device.emulator.faults.set([FaultRule(effect: .init(status: 500))])
