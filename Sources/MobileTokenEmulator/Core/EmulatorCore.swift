@@ -30,7 +30,8 @@ actor EmulatorCore {
     var commits: [Commit] = []
     /// The version of the state that the data file holds.
     var durableVersion: UInt64 = 0
-    var isWriting = false
+    /// Writes to the data file; `nil` while there is nothing to write.
+    var writing: Task<Void, Never>?
     let configuration: Emulator.Configuration
     /// The clock of delays and dripping bodies.
     nonisolated let clock: any Clock<Duration>

@@ -35,9 +35,7 @@ extension EmulatorCore {
         }
         let isWritten = await withCheckedContinuation { isWritten in
             self.commits.append(Commit(version: self.unwritten.version, effects: effects, isWritten: isWritten))
-            guard !self.isWriting else { return }
-            self.isWriting = true
-            Task { await self.writeCommits() }
+            self.writing = self.writing ?? Task { await self.writeCommits() }
         }
         return isWritten ? nil : .error(500, message: EmulatorError.notWritten.message)
     }
@@ -60,7 +58,7 @@ extension EmulatorCore {
                 await self.takeBack(file)
             }
         }
-        self.isWriting = false
+        self.writing = nil
         // The server has stopped meanwhile.
         if self.dataFile == nil { self.finishCommits(until: .max, isWritten: false) }
     }

@@ -121,7 +121,11 @@ extension EmulatorCore {
     // MARK: Data file
 
     /// Lets go of the data file, so that another server can have it. What changes from now on is refused.
-    func closeDataFile() { self.dataFile = nil }
+    func closeDataFile() async {
+        let writing = self.writing
+        self.dataFile = nil
+        await writing?.value
+    }
 
     /// The statistics of the data file since the start; `nil` without one.
     var dataFileStatistics: DataFile.Statistics? {

@@ -25,12 +25,15 @@ struct DeviceOperator: Sendable {
                 let now = await self.core.now.milliseconds
                 self.core.devices.finish(work) { $0.finishLook(id, found: operations, at: now) }
             } catch {
+                guard !Task.isCancelled else { return }
                 let now = await self.core.now.milliseconds
                 self.core.devices.finish(work) { $0.failLook(id, error, at: now) }
             }
         case .decide(_, let task):
             var failure: DeviceFailure?
             do { try await work.session.decide(task) } catch { failure = error }
+            // That the server stops is no failure: the next one begins anew.
+            guard failure == nil || !Task.isCancelled else { return }
             let now = await self.core.now.milliseconds
             self.core.devices.finish(work) { $0.finish(task.operationID, of: id, failure, at: now) }
         }
