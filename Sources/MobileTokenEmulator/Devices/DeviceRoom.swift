@@ -131,7 +131,7 @@ final class DeviceRoom: Sendable {
     func replace(with contents: Contents, at now: Milliseconds) {
         self.state.withLock { state in
             (state.roster, state.keys, state.sessions) = (contents.roster, contents.keys, [:])
-            state.roster.interrupt(at: now)
+            state.roster.resume(at: now)
             state.roster.markAllChanged()
             state.epoch += 1
         }

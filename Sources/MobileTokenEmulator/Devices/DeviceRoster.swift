@@ -108,12 +108,15 @@ struct DeviceRoster: Sendable {
         self.order.removeAll { $0 == id }
     }
 
-    /// Lets devices begin anew what they were doing, whose outcome nobody will note.
-    mutating func interrupt(at now: Milliseconds) {
-        for id in self.order where self.devices[id]?.isBusy == true {
+    /// Lets devices go on where they were: what they were doing begins anew, since nobody will note its outcome, and those that decide by
+    /// rule look, since the news of an operation may have been lost.
+    mutating func resume(at now: Milliseconds) {
+        for id in self.order {
             self.change(id) { device in
+                if device.isBusy || device.rule.decision != .never {
+                    device.nextLook = min(device.nextLook ?? now, now)
+                }
                 device.isBusy = false
-                device.nextLook = min(device.nextLook ?? now, now)
                 for index in device.tasks.indices where device.tasks[index].state == .underWay {
                     device.tasks[index].state = .waiting
                 }

@@ -172,11 +172,24 @@ import Testing
         #expect(self.decisions(&roster, at: 0) == ["a looks", "b looks"])
         roster.finishLook("a", found: ["1"], at: 0)
         #expect(self.decisions(&roster, at: 0) == ["a approve 1"])
-        roster.interrupt(at: 1)
+        roster.resume(at: 1)
         #expect(roster["a"]?.tasks.map(\.state) == [.waiting])
         #expect(self.decisions(&roster, at: 1) == ["a looks", "b looks"])
         roster.finishLook("a", found: ["1"], at: 1)
         #expect(self.decisions(&roster, at: 1) == ["a approve 1"])
+    }
+
+    @Test func whoDecidesByRuleLooksAfterARestart() {
+        var roster = self.roster(.init(), ids: ["a", "b"])
+        for id in ["a", "b"] {
+            _ = roster.takeJobs(at: 0)
+            roster.finishLook(id, found: [], at: 0)
+        }
+        roster.setRule(.init(.never), of: "b", at: 0)
+        _ = roster.takeJobs(at: 0)
+        roster.finishLook("b", found: [], at: 0)
+        roster.resume(at: 1)
+        #expect(self.decisions(&roster, at: 1) == ["a looks"])
     }
 
     @Test func whatIsKeptIsBounded() {

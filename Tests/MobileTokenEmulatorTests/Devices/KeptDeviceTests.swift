@@ -97,6 +97,28 @@ import Testing
         }
     }
 
+    /// As after `kill -9` between the bank's answer and the news of it to the device.
+    @Test func anOperationThatTheyWereNotToldOfIsDecidedAfterARestart() async throws {
+        try await self.withDataFile { configuration in
+            var configuration = configuration
+            configuration.cloudPassword = "secret"
+            let core = try EmulatorCore(configuration: configuration)
+            _ = await core.commit()
+            let id = try await core.makeDevice(.init(origin: .user("alice"))).id
+            let now = await core.now.milliseconds
+            for work in core.devices.takeWork(at: now, core.deviceSite(of:)) {
+                core.devices.finish(work) { $0.finishLook(id, found: [], at: now) }
+            }
+            try await core.commitDevice(id)
+            let operation = try await core.cloud.createOperation("login", userID: "alice").id
+            await core.closeDataFile()
+            try await withEmulator(configuration) { emulator in
+                let decided = try await emulator.operation(operation, until: .final, within: .seconds(60))
+                #expect(decided.status == .approved)
+            }
+        }
+    }
+
     @Test(arguments: Self.versions) func theyAreExportedAndImported(version: ProtocolVersion) async throws {
         try await withEmulator { emulator in
             let device = try await self.prepare(emulator, version)
