@@ -128,6 +128,9 @@ package struct ServerOperation: Sendable, Codable, Equatable {
     /// The reason its user rejected it, in the device's words.
     package var rejectReason: String? { self.additionalData["rejectReason"]?.value.string }
 
+    /// The activation that was the last to try to decide it, and the one that did, if it is decided.
+    package var decidingActivationID: String? { self.additionalData["activationId"]?.value.string }
+
     /// Indicates whether an activation of the user may see it in a list.
     func isVisible(to activation: ServerActivation) -> Bool {
         (self.userID?.isExactly(activation.userID) ?? true)

@@ -22,8 +22,9 @@ struct DeviceOperator: Sendable {
         case .look:
             do {
                 let operations = try await work.session.look()
+                let taken = await self.core.takenDecisions(of: id)
                 let now = await self.core.now.milliseconds
-                self.core.devices.finish(work) { $0.finishLook(id, found: operations, at: now) }
+                self.core.devices.finish(work) { $0.finishLook(id, found: operations, taken: taken, at: now) }
             } catch {
                 guard !Task.isCancelled else { return }
                 let now = await self.core.now.milliseconds
@@ -34,6 +35,10 @@ struct DeviceOperator: Sendable {
             do { try await work.session.decide(task) } catch { failure = error }
             // That the server stops is no failure: the next one begins anew.
             guard failure == nil || !Task.isCancelled else { return }
+            // An operation that an earlier attempt decided is not found by a later one.
+            if case .refused = failure, await self.core.takenDecisions(of: id).contains(task.operationID) {
+                failure = nil
+            }
             let now = await self.core.now.milliseconds
             self.core.devices.finish(work) { $0.finish(task.operationID, of: id, failure, at: now) }
         }

@@ -23,6 +23,9 @@ struct DeviceRoster: Sendable {
         fileprivate(set) var failure: String?
         fileprivate var attempts = 0
 
+        /// Indicates whether the server may have got the decision already, of an attempt whose answer nobody noted.
+        var mayBeTaken: Bool { self.isOpen && self.attempts > 0 }
+
         var isOpen: Bool { self.state == .waiting || self.state == .underWay }
     }
 
@@ -119,6 +122,7 @@ struct DeviceRoster: Sendable {
                 device.isBusy = false
                 for index in device.tasks.indices where device.tasks[index].state == .underWay {
                     device.tasks[index].state = .waiting
+                    device.tasks[index].attempts += 1
                 }
             }
         }
@@ -216,11 +220,21 @@ struct DeviceRoster: Sendable {
     }
 
     /// Notes what a device found when it looked: the operations that wait for its user, newest first.
-    mutating func finishLook(_ id: String, found operations: [String], at now: Milliseconds) {
+    ///
+    /// - Parameter taken: The operations of which the server has the device's decision, though the device got no answer.
+    mutating func finishLook(
+        _ id: String,
+        found operations: [String],
+        taken: Set<String> = [],
+        at now: Milliseconds
+    ) {
         self.change(id) { device in
             device.isBusy = false
             device.failure = nil
             let rule = device.rule
+            for operation in taken {
+                device.change(operation) { ($0.state, $0.failure) = (.done, nil) }
+            }
             device.tasks.removeAll { !$0.isByHand && $0.state == .waiting && !operations.contains($0.operationID) }
             guard rule.decision != .never else { return }
             let due = now + rule.after.inMilliseconds

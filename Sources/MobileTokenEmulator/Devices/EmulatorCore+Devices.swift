@@ -1,3 +1,4 @@
+import CloudCalls
 import Coordination
 import EmulatorBackend
 import Foundation
@@ -196,6 +197,12 @@ extension EmulatorCore {
         }
     }
 
+    /// Returns the operations of which the server has the decision that a device got no answer to.
+    func takenDecisions(of id: String) -> Set<String> {
+        let tasks = self.devices.roster[id]?.tasks.filter(\.mayBeTaken) ?? []
+        return Set(tasks.filter { self.backend.hasTaken($0, of: id) }.map(\.operationID))
+    }
+
     /// Removes a device, and its activation.
     func removeDevice(_ id: String) async throws(EmulatorError) {
         guard self.devices.remove(id) else { throw .unknownDevice }
@@ -229,6 +236,13 @@ extension EmulatorCore {
 
 extension Backend {
     fileprivate func operationUser(_ id: String) -> String? { self.state.operations[id]?.userID }
+
+    fileprivate func hasTaken(_ task: DeviceRoster.Task, of activationID: String) -> Bool {
+        guard let operation = self.state.operations[task.operationID], operation.decidingActivationID == activationID
+        else { return false }
+        return operation.status == .approved && task.decision.base == .approve
+            || operation.status == .rejected && task.decision.base == .reject
+    }
 }
 
 extension EmulatorError {

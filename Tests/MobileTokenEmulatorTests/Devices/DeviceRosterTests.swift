@@ -179,6 +179,25 @@ import Testing
         #expect(self.decisions(&roster, at: 1) == ["a approve 1"])
     }
 
+    @Test func whatTheServerHasTakenIsDoneAndNotForgotten() {
+        for isRestart in [true, false] {
+            var roster = self.roster(.init())
+            self.look(&roster, found: ["2", "1"], at: 0)
+            #expect(self.decisions(&roster, at: 0) == ["a approve 1"])
+            if isRestart {
+                roster.resume(at: 1)
+            } else {
+                roster.finish("1", of: "a", .unanswered(reason: "garbage"), at: 0)
+                roster.look(at: 1) { _ in true }
+            }
+            #expect(roster["a"]?.tasks.map(\.mayBeTaken) == [true, false])
+            #expect(roster.takeJobs(at: 1) == [.look(deviceID: "a")])
+            roster.finishLook("a", found: ["2"], taken: ["1"], at: 1)
+            #expect(roster["a"]?.tasks.map(\.state) == [.done, .waiting])
+            #expect(roster["a"]?.tasks.map(\.failure) == [nil, nil])
+        }
+    }
+
     @Test func whoDecidesByRuleLooksAfterARestart() {
         var roster = self.roster(.init(), ids: ["a", "b"])
         for id in ["a", "b"] {

@@ -313,6 +313,30 @@ import Testing
         }
     }
 
+    /// The operation is decided by then, and no longer listed: the device must not take its own approval for a refusal.
+    @Test func whatItHasDecidedIsDoneWhenTheAnswerWasLost() async throws {
+        try await withEmulator { emulator in
+            await emulator.clock.freeze()
+            let device = try await emulator.makeDevice(userID: "alice")
+            for isSeenAgain in [false, true] {
+                let events = emulator.events()
+                await emulator.faults.set([
+                    FaultRule(match: .init(path: "/api/**/authorize", first: 1), effect: .init(body: .garbage))
+                ])
+                let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
+                _ = try await self.task(of: device.id, emulator, events) { task in
+                    task.operationID == operation && task.state == .waiting && task.failure != nil
+                }
+                #expect(try await emulator.cloud.operation(operation).status == .approved)
+                if isSeenAgain { try await emulator.cloud.createOperation("login", userID: "alice") }
+                await emulator.clock.advance(by: .seconds(10))
+                try await emulator.settle(within: .seconds(60))
+                let task = try await emulator.device(device.id).tasks.first { $0.operationID == operation }
+                #expect(task?.state == .done && task?.failure == nil)
+            }
+        }
+    }
+
     @Test func oneThatCannotActivateLeavesNothingBehind() async throws {
         try await withEmulator { emulator in
             await emulator.faults.add(FaultRule(match: .init(path: "/pa/**"), effect: .init(reset: .before)))
