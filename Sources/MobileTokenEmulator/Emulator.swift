@@ -89,6 +89,9 @@ public final class Emulator: Sendable {
         configuration.cloudPassword = configuration.cloudPassword ?? password
         let certificate = try Self.certificate(for: configuration, &randomness)
         let core = try EmulatorCore(configuration: configuration)
+        if let scenario = configuration.scenario, !core.isContinued {
+            try await core.begin(with: Scenario.reading(scenario))
+        }
         if await core.commit() != nil { throw EmulatorError(.storage, "The data file cannot be written") }
         let server = try Self.listen(configuration, certificate, core.clock)
         let file: CertificateFile?
@@ -196,9 +199,14 @@ public final class Emulator: Sendable {
 
     // MARK: State
 
+    /// Indicates that the server goes on with what its data file held, and not with what its configuration begins with.
+    package var isContinued: Bool { self.core.isContinued }
+    /// The objects that the scenario of the configuration has made, as the cloud API shows them.
+    package var played: JSONValue? { get async { await self.core.played } }
+
     /// Back to the state at the start, or that of the last import; the clock runs with the machine's, there are no
-    /// faults, and the journal is empty. The application's keys stay. A space goes back to what it began with, the clock,
-    /// faults and virtual devices of that included. Snapshots stay.
+    /// faults, and the journal is empty. The application's keys stay. A space, and a server that began with a scenario, goes back
+    /// to what it began with, the clock, faults and virtual devices of that included. Snapshots stay.
     ///
     /// - Throws: ``EmulatorError`` when the data file cannot be written.
     public func reset() async throws(EmulatorError) { try await self.core.reset() }

@@ -63,6 +63,8 @@ extension Emulator {
         public var seed: UInt64?
         /// An exported state to start with, and to go back to at a reset.
         public var initialState: Data?
+        /// The scenario that a new state begins with, also after a reset.
+        package var scenario: Data?
         /// The path of an SQLite file that keeps the state over a restart; what it holds goes before ``initialState``.
         /// Every response waits until the state behind it is on the disk. `nil`, the default, keeps it in memory.
         ///

@@ -24,12 +24,12 @@ enum EmulatorCommands {
         .init("suites", "NAMES", "the suites of version 4 to accept, with commas between (default: all)"),
         .init("offer-upgrade", nil, "offer activations of version 3 the upgrade to version 4"),
         .init("data", "FILE", "keep the state in this file, of mode 0600"),
-        .init("seed", "FILE", "start from an exported state"),
+        .init("seed", "FILE", "start from an exported state, unless --data has one"),
         .init("export-on-exit", "FILE", "write the state to this file, of mode 0600, at the end"),
         .init("push-url", "URL", "send what would be pushed to devices to this address"),
         .init("random-seed", "NUMBER", "fix identifiers, keys and nonces; on loopback the password too"),
         .init("templates", "PATH", "operation templates: a file, or a folder of files that end in .json"),
-        .init("scenario", "FILE", "start with what this scenario asks for, as 'play' makes it"),
+        .init("scenario", "FILE", "start with what 'play' makes of this scenario, unless --data has a state"),
         .init("look-ahead", "NUMBER", "how far a device's counter may be ahead, 1 to 64 (default: 20)"),
         .init("log", nil, "write a line for each request to standard error"),
     ]
@@ -231,21 +231,18 @@ enum EmulatorCommands {
         }
         try change(&configuration)
         // With --per-test it is what each space begins with.
-        let file = configuration.spaceOrigin == nil ? invocation["scenario"] : nil
-        let scenario = try file.map { try DriverCommands.contents(of: $0, invocation) }
+        if configuration.spaceOrigin == nil, let file = invocation["scenario"] {
+            configuration.scenario = Data(try DriverCommands.contents(of: file, invocation))
+        }
         raiseDescriptorLimit()
         let emulator = try await Emulator.start(configuration: configuration)
         // A signal ends it in its own time: a command that 'exec' runs ends first, and the state is exported, also on a machine that has
         // no second for it. By force it would end in the middle.
         TerminationSignals.mustFinish.store(true, ordering: .releasing)
-        guard let scenario else { return (emulator, nil) }
-        do {
-            let made = try await emulator.play(scenario: Data(scenario))
-            return (emulator, try JSONValue(parsing: Array(made)))
-        } catch {
-            await emulator.stop()
-            throw error
+        if emulator.isContinued, configuration.initialState != nil || configuration.scenario != nil {
+            Output.note("The data file holds a state already: --seed and --scenario change nothing.")
         }
+        return (emulator, await emulator.played)
     }
 
     private static func profile(_ invocation: Invocation) throws -> EmulatorServerProfile {

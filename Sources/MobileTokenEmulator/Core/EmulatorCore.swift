@@ -2,6 +2,7 @@ import Basics
 import Coordination
 import EmulatorBackend
 import EmulatorMessages
+import ExactJSON
 import Foundation
 import PowerAuthProtocol
 import Synchronization
@@ -26,6 +27,12 @@ actor EmulatorCore {
     var changeCount: UInt64 = 0
     var unwritten: UnwrittenChanges
     var dataFile: DataFile?
+    /// Indicates that the state is the one that the data file held at the start.
+    nonisolated let isContinued: Bool
+    /// The objects that the scenario of the start has made, as the cloud API shows them.
+    var played: JSONValue?
+    /// Indicates that the state is not complete, and is kept from the data file until it is.
+    var isBeginning = false
     /// The changes that the data file lacks, oldest first.
     var commits: [Commit] = []
     /// The version of the state that the data file holds.
@@ -88,6 +95,7 @@ actor EmulatorCore {
         self.backend = backend
         self.publishedApplication = Mutex(backend.defaultApplication)
         self.dataFile = dataFile?.file
+        self.isContinued = dataFile?.saved != nil
         let initial = self.initial
         self.publishedTime = Mutex(initial.time)
         (self.time, self.faults, self.faultRandomness) = (initial.time, initial.faults, initial.faultRandomness)

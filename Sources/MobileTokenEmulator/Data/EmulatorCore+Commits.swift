@@ -24,7 +24,7 @@ extension EmulatorCore {
         // For a request that changed nothing, nothing is written.
         if self.dataFile != nil { self.keepDevices() }
         self.unwritten.note(self.backend.state.takeChanges(), isKept: self.dataFile != nil)
-        guard self.configuration.dataFile != nil else {
+        guard self.configuration.dataFile != nil, !self.isBeginning else {
             effects(self)
             return nil
         }
@@ -50,7 +50,7 @@ extension EmulatorCore {
     private func writeCommits() async {
         while let file = self.dataFile, self.durableVersion < self.unwritten.version {
             do {
-                let (version, changes) = try self.unwritten.take(from: self.backend, initial: self.initial.backend)
+                let (version, changes) = try self.unwritten.take(from: self.backend, initial: self.initial)
                 try await file.write(changes)
                 self.durableVersion = version
                 self.finishCommits(until: version, isWritten: true)

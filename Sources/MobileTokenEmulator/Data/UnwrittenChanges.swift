@@ -45,7 +45,7 @@ struct UnwrittenChanges: Sendable {
     /// Hands over what is to be written; from now on the file lacks nothing.
     mutating func take(
         from backend: Backend,
-        initial: Backend
+        initial: WholeState
     ) throws -> (version: UInt64, changes: DataFile.Changes) {
         var changes = DataFile.Changes()
         let keys: any Sequence<StateKey>

@@ -28,6 +28,13 @@ struct WholeState: Sendable {
         self.backend.state.virtualDevices.removeAll { _ in true }
     }
 
+    /// Returns the document of the state and the devices.
+    func exported() throws -> [UInt8] {
+        var backend = self.backend
+        for record in self.devices.records { backend.state.virtualDevices[record.device.id] = record.document }
+        return try backend.exported()
+    }
+
     /// Returns the same for a server of another configuration.
     func copied(for configuration: Emulator.Configuration) throws(EmulatorError) -> Self {
         var copy = self

@@ -23,6 +23,13 @@ final class DeviceRoom: Sendable {
             (self.roster, self.keys) = (roster, keys)
         }
 
+        /// In the order in which the devices were made.
+        var records: [DeviceRecord] {
+            self.roster.newestFirst.reversed().compactMap { device in
+                self.keys[device.id].map { DeviceRecord(device: device, keys: $0) }
+            }
+        }
+
         /// Reads the devices that a state holds.
         ///
         /// - Throws: `invalidDocument`, or `capacityExceeded` for more than there is room for.

@@ -20,6 +20,10 @@ struct Scenario: Sendable {
         }
     }
 
+    static func reading(_ document: Data) -> Result<Self, Refusal> {
+        Result { () throws(Refusal) in try Self(parsing: Array(document)) }
+    }
+
     /// - Parameters:
     ///   - value: A scenario within a request.
     ///   - member: The member of the request that holds it.

@@ -163,6 +163,7 @@ extension Emulator.Configuration {
         configuration.seed = seed
         configuration.initialState = nil
         configuration.dataFile = nil
+        configuration.scenario = nil
         configuration.spaceOrigin = nil
         configuration.capacity = self.capacity.ofSpace
         return configuration

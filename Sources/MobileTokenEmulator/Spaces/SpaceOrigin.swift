@@ -18,9 +18,7 @@ extension Emulator {
         init(_ base: Base) { self.base = base }
 
         /// The content of a scenario, made as by ``Emulator/play(scenario:)``: with identifiers and keys of its own.
-        public static func scenario(_ document: Data) -> Self {
-            Self(.scenario(Result { () throws(Refusal) in try Scenario(parsing: Array(document)) }))
-        }
+        public static func scenario(_ document: Data) -> Self { Self(.scenario(Scenario.reading(document))) }
 
         /// An exported state, with its keys.
         public static func state(_ document: Data) -> Self { Self(.state(Array(document))) }
@@ -60,9 +58,11 @@ extension EmulatorCore {
     /// Plays a scenario that a reset goes back to.
     ///
     /// A function of its own, with both errors turned into one here: the optimizer of Swift 6.3.1 crashes on `ofSpace` otherwise.
-    private func begin(with scenario: Result<Scenario, Refusal>) async throws(EmulatorError) {
+    func begin(with scenario: Result<Scenario, Refusal>) async throws(EmulatorError) {
+        self.isBeginning = true
+        defer { self.isBeginning = false }
         do {
-            _ = try await self.play(scenario.get())
+            self.played = try await self.play(scenario.get())
             self.initial = try await self.wholeState()
         } catch {
             throw EmulatorError(any: error)

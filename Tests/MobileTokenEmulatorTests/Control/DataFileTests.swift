@@ -37,6 +37,46 @@ import Testing
         }
     }
 
+    /// The state at the start is that after the scenario, and a file that has a state gets no second one.
+    @Test(arguments: [true, false]) func aScenarioIsPlayedOnceAndAResetGoesBackToIt(isKept: Bool) async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        var configuration = try self.configuration()
+        if !isKept { configuration.dataFile = nil }
+        configuration.scenario = Data(
+            #"{"registrations": [{"userId": "alice"}], "devices": [{"userId": "bob", "rule": {"decision": "never"}}]}"#
+                .utf8
+        )
+        var started: [String]?
+        for start in 0..<3 {
+            try await withEmulator(configuration) { emulator async throws in
+                #expect(emulator.isContinued == (isKept && start > 0))
+                #expect((await emulator.played != nil) == !emulator.isContinued)
+                let ids = await emulator.activations().map(\.id)
+                #expect(ids.count == 2)
+                if isKept { #expect(ids == started ?? ids) }
+                started = ids
+                try await emulator.register(user: "carol")
+                try await emulator.removeDevice(try #require(await emulator.devices().first?.id))
+                try await emulator.reset()
+                #expect(await emulator.activations().map(\.id) == ids)
+                let device = try #require(await emulator.devices().first?.id)
+                let operation = try await emulator.cloud.createOperation("login", userID: "bob").id
+                try await emulator.decide(operation, .approve, byDevice: device)
+                #expect(try await emulator.cloud.operation(operation).status == .approved)
+            }
+        }
+    }
+
+    @Test func aScenarioThatCannotBePlayedLeavesNothingBehind() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        var configuration = try self.configuration()
+        configuration.scenario = Data(#"{"registrations": [{"usrId": "alice"}]}"#.utf8)
+        let error = await #expect(throws: EmulatorError.self) { try await Emulator.start(configuration: configuration) }
+        #expect(error?.message.contains("did you mean 'userId'?") == true)
+        configuration.scenario = Data(#"{"registrations": [{"userId": "alice"}]}"#.utf8)
+        try await withEmulator(configuration) { #expect(await $0.activations().count == 1) }
+    }
+
     @Test func whatWasAnsweredIsInTheFileWithoutStopping() async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         let configuration = try self.configuration()
