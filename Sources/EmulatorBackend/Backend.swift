@@ -15,6 +15,8 @@ import PowerAuthProtocol
 package struct Backend: Sendable {
     package var state: BackendState
     package private(set) var operationTemplates: OperationTemplates
+    /// Those that every state has.
+    private let configuredTemplates: OperationTemplates
     package let limits: EmulatorLimits
     let capacity: EmulatorCapacity
     /// The versions of the protocol that are accepted, until they are set otherwise.
@@ -48,7 +50,8 @@ package struct Backend: Sendable {
         self.profile = configuration.profile
         self.applicationName = configuration.applicationName
         self.cloudCredentials = configuration.cloudCredentials
-        self.operationTemplates = try OperationTemplates(parsing: configuration.templates)
+        self.configuredTemplates = try OperationTemplates(parsing: configuration.templates)
+        self.operationTemplates = try self.configuredTemplates.changed(by: state.templates)
     }
 
     /// The origin of a request.
@@ -142,9 +145,8 @@ package struct Backend: Sendable {
         return deadlines.min().map(Date.init(milliseconds:))
     }
 
-    /// Takes over what is set by the control API and in no data file: templates and rules.
+    /// Takes over what is set by the control API and in no data file: the rules of the protocol.
     package mutating func adoptRules(of other: Self) {
-        self.operationTemplates = other.operationTemplates
         self.protocolRules = other.protocolRules
     }
 
@@ -164,6 +166,7 @@ package struct Backend: Sendable {
             }
         }
         self.operationTemplates.insert(template)
+        self.state.templates[template.name] = ExportableJSON(template.document)
     }
 
     /// Removes a template, until the state is replaced.
@@ -175,6 +178,7 @@ package struct Backend: Sendable {
             throw Refusal(409, "INVALID_STATE", "The operation \(operation.id) waits and is made from it")
         }
         self.operationTemplates.remove(name)
+        self.state.templates[name] = self.configuredTemplates[name].map { _ in ExportableJSON(.null) }
     }
 
     private func pendingOperations(from template: String) -> some Sequence<ServerOperation> {

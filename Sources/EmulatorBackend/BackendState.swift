@@ -23,6 +23,8 @@ package struct BackendState: Sendable, Codable {
     var oidcGrants = Table<OIDCGrant>()
     /// The users of the cloud API that were added to that of the configuration.
     var cloudUsers = Table<CloudUser>()
+    /// The templates that were added to those of the configuration, by name; `null` for those that were removed.
+    var templates = Table<ExportableJSON>()
     /// All that the server's virtual devices keep, in the words of those who operate them.
     package var virtualDevices = Table<ExportableJSON>()
     var replays = ReplayCache()
@@ -39,7 +41,7 @@ package struct BackendState: Sendable, Codable {
     /// All but the four above, which follow from the rest.
     private enum CodingKeys: String, CodingKey {
         case defaultApplicationID, applications, activations, offers, tokens, temporaryKeys, recoveryCodes, operations
-        case inbox, callbacks, devices, virtualDevices, oidcProviders, oidcGrants, cloudUsers, replays
+        case inbox, callbacks, devices, virtualDevices, oidcProviders, oidcGrants, cloudUsers, templates, replays
         case randomness
     }
 

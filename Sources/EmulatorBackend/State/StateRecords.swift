@@ -11,7 +11,7 @@ package struct StateKey: Sendable, Hashable {
     /// The table that it stands in. The raw values are stored: do not change them.
     package enum Kind: String, Sendable, CaseIterable {
         case root, application, activation, offer, token, temporaryKey, recoveryCode, operation, claim, message, device
-        case replay, callback, oidcProvider, oidcGrant, cloudUser, virtualDevice
+        case replay, callback, oidcProvider, oidcGrant, cloudUser, virtualDevice, template
     }
 
     package let kind: Kind
@@ -76,6 +76,7 @@ extension BackendState {
             case .oidcProvider: take(&self.oidcProviders)
             case .oidcGrant: take(&self.oidcGrants)
             case .cloudUser: take(&self.cloudUsers)
+            case .template: take(&self.templates)
             case .replay: take(&self.replays.expirations)
             }
         }
@@ -162,6 +163,7 @@ extension BackendState {
         .oidcProvider: TableAccess(\.oidcProviders),
         .oidcGrant: TableAccess(\.oidcGrants),
         .cloudUser: TableAccess(\.cloudUsers),
+        .template: TableAccess(\.templates),
         .replay: TableAccess(\.replays.expirations),
     ]
 }

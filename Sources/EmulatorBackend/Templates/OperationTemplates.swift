@@ -1,3 +1,4 @@
+import APIDescriptions
 import CloudCalls
 import EmulatorMessages
 package import ExactJSON
@@ -26,6 +27,21 @@ package struct OperationTemplates: Sendable {
     private static let builtIn = Result { () throws(DocumentMistake) -> Self in
         var templates = Self()
         for document in OperationTemplate.builtIn { templates.insert(try OperationTemplate(parsing: document.utf8)) }
+        return templates
+    }
+
+    /// Returns these with the changes that a state holds.
+    func changed(by changes: Table<ExportableJSON>) throws(DocumentMistake) -> Self {
+        var templates = self
+        for name in changes.keysInOrder {
+            guard let document = changes[name]?.value, !document.isNull else {
+                templates.remove(name)
+                continue
+            }
+            do { templates.insert(try OperationTemplate(parsing: document.serialized())) } catch {
+                throw DocumentMistake("The template '\(name.beginning)' of the state: \(error.message)")
+            }
+        }
         return templates
     }
 

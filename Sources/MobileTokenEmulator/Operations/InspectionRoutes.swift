@@ -27,13 +27,15 @@ extension ControlAPI {
                 "Shows an operation as a device would.",
                 takes: Call.segment("id"),
                 Call.query(PreviewLanguage.fields),
-                gives: OperationPreview.form
+                gives: OperationPreview.form,
+                refuses: [409]
             )
         ) { control, input in
             let (id, wanted) = input
             let backend = await control.core.snapshot.backend
+            guard let operation = backend.state.operations[id] else { throw Refusal.noSuch("operation") }
             guard let preview = backend.preview(ofOperation: id, language: wanted.language) else {
-                throw Refusal.noSuch("operation")
+                throw Refusal.notShown(operation)
             }
             return preview
         },
@@ -62,6 +64,14 @@ private struct PreviewLanguage: Described {
         Self.init(language:),
         .optional("language", \.language, .string, "The language wanted, such as cs.")
     )
+}
+
+extension Refusal {
+    /// The state came from a server with other templates.
+    fileprivate static func notShown(_ operation: ServerOperation) -> Self {
+        let name = if case .template(let name) = operation.content { name } else { operation.type }
+        return Self(409, "ERROR_TEMPLATE", "The operation cannot be shown: there is no template '\(name)' that it fits")
+    }
 }
 
 // The findings about requests and operations, for people.

@@ -58,6 +58,55 @@ import Testing
 
     static func code(of error: any Error) -> EmulatorError.Code? { (error as? EmulatorError)?.code }
 
+    /// An operation that waits needs its template wherever the state goes.
+    @Test func templatesGoWhereTheStateGoes() async throws {
+        let folder = try TemporaryFolder()
+        var configuration = Emulator.Configuration()
+        configuration.dataFile = folder.file("state.sqlite")
+        let document = try await withEmulator(configuration) { emulator in
+            try await emulator.addTemplate(Self.template())
+            try await emulator.removeTemplate("showcase")
+            try await emulator.cloud.createOperation("order", userID: "alice", parameters: ["what": "tea"])
+            return try await emulator.exported()
+        }
+        func expectTemplates(_ emulator: Emulator) async throws {
+            #expect(await emulator.operations().first?.title == "Order tea")
+            #expect(await emulator.templates().contains { $0.name == "showcase" } == false)
+            let id = try #require(await emulator.operations().first?.id)
+            #expect(try await emulator.send("GET", "/_emulator/operations/\(id)/preview").status == 200)
+        }
+        try await withEmulator(configuration) { emulator in
+            try await expectTemplates(emulator)
+            try await emulator.reset()
+            #expect(await emulator.templates().contains { $0.name == "order" } == false)
+            #expect(await emulator.templates().contains { $0.name == "showcase" })
+            try await emulator.importState(document)
+            try await expectTemplates(emulator)
+            try await emulator.reset()
+            try await expectTemplates(emulator)
+            let space = try await emulator.makeSpace(from: .state(document))
+            #expect(await space.operations().first?.title == "Order tea")
+            #expect(try await space.exported() == document)
+        }
+    }
+
+    /// The state of a server that was started with a template, at one that was not.
+    @Test func aMissingTemplateIsToldByName() async throws {
+        var configuration = Emulator.Configuration()
+        configuration.templates = [Self.template()]
+        let document = try await withEmulator(configuration) { emulator in
+            try await emulator.cloud.createOperation("order", userID: "alice", parameters: ["what": "tea"])
+            return try await emulator.exported()
+        }
+        try await withEmulator { emulator in
+            try await emulator.importState(document)
+            let id = try #require(await emulator.operations().first?.id)
+            let refused = try await emulator.send("GET", "/_emulator/operations/\(id)/preview")
+            #expect(refused.status == 409 && refused.text.contains("there is no template 'order'"), "\(refused.text)")
+            #expect(try await emulator.send("GET", "/_emulator/operations/none/preview").status == 404)
+        }
+    }
+
     @Test func thereIsRoomForSoMany() async throws {
         var configuration = Emulator.Configuration()
         configuration.capacity.templates = 11
