@@ -12,6 +12,13 @@ import Testing
         _ emulator: Emulator,
         _ words: String...,
         expecting exitCode: Int32 = 0
+    ) async throws -> ChildProcess.Outcome { try await Self.drive(emulator, words, expecting: exitCode) }
+
+    @discardableResult
+    static func drive(
+        _ emulator: Emulator,
+        _ words: [String],
+        expecting exitCode: Int32 = 0
     ) async throws -> ChildProcess.Outcome {
         let home = try TemporaryFolder()
         let program = try Program.start(["emulator"] + words, home: home.url, environment: Self.environment(emulator))

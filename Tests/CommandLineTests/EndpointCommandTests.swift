@@ -144,6 +144,32 @@ import Testing
         }
     }
 
+    /// A list that is empty, or not the one that is asked for, is no reason to say that there is nothing.
+    @Test func whatIsShownIsWhatThereIs() async throws {
+        try await withEmulator { emulator in
+            func lines(_ words: String...) async throws -> [String] {
+                try await DriverCommandTests.drive(emulator, words).output.split(separator: "\n").map(String.init)
+            }
+            #expect(try await lines("protocol", "show").contains("minimumVersion  3"))
+            #expect(try await lines("protocol", "set", "--minimum-version", "3").contains("minimumVersion  3"))
+            #expect(try await lines("callback", "list") == ["There are none."])
+            let url = "http://127.0.0.1:1/"
+            let words = ["callback", "create", "--name", "bank", "--type", "OPERATION", "--callback-url", url]
+            let created = try await DriverCommandTests.drive(emulator, words).output
+            #expect(created.contains("callbackUrl  \(url)") && created.contains("maxAttempts  1"), "\(created)")
+            let listed = try await lines("callback", "list")
+            #expect(listed.count == 1 && listed.first?.contains("  bank  ") == true, "\(listed)")
+            // A device of version 3 has no suite, and its user stands in the same column.
+            for version in ["3.3", "4.0"] { try await emulator.makeDevice(userID: "alice", version: version) }
+            let columns = try await lines("device", "list").map { $0.components(separatedBy: "  ") }
+            #expect(
+                columns.map { $0.dropFirst(3).prefix(3).joined(separator: " ") } == [
+                    "EC_P384 alice ACTIVE", "- alice ACTIVE",
+                ]
+            )
+        }
+    }
+
     @Test func theProtocolIsSetAndAUserSignsIn() async throws {
         try await withEmulator { emulator in
             let client = try emulator.makeClient()

@@ -107,7 +107,7 @@ private struct EndpointCommand: Sendable {
             timeout: .seconds(80),
             naming: invocation.operand(0).map { "\(self.words.group) \($0)" }
         )
-        return DriverCommands.show(invocation, response) { $0.shownLines }
+        return DriverCommands.show(invocation, response) { $0.shownLines(self.route.description.response) }
     }
 }
 
@@ -182,13 +182,25 @@ private struct Parameter: Sendable {
 }
 
 extension Schema {
-    /// Indicates whether a word can stand for a value of it.
-    fileprivate var isSimple: Bool {
+    fileprivate var members: [Member] { if case .object(let members, _) = self.strict { members } else { [] } }
+
+    /// The members of the objects that it lists; `nil` when it is no list of objects.
+    fileprivate var elementMembers: [Member]? {
+        guard case .list(let element) = self.strict, case .object(let members, _) = element.strict else { return nil }
+        return members
+    }
+
+    /// Indicates whether it is neither an object nor a list.
+    fileprivate var isWord: Bool {
         switch self.strict {
         case .string, .integer, .number, .boolean, .timestamp: true
-        case .list(let element): element.isSimple
         default: false
         }
+    }
+
+    /// Indicates whether a word can stand for a value of it.
+    fileprivate var isSimple: Bool {
+        if case .list(let element) = self.strict { element.isSimple } else { self.isWord }
     }
 }
 
@@ -197,24 +209,34 @@ extension JSONValue {
     fileprivate var wordsOfQuery: String { self.string ?? String(decoding: self.serialized(), as: UTF8.self) }
 
     /// A list line by line, an object member by member.
-    fileprivate var shownLines: String {
-        let lists = self.object?.members.compactMap { member in
-            member.value.array.flatMap { $0.allSatisfy { $0.object != nil } ? $0 : nil }
+    ///
+    /// - Parameter content: The description of it, which tells a list of objects from an empty list of something else.
+    fileprivate func shownLines(_ content: RouteDescription.Content) -> String {
+        let members = if case .json(let schema) = content { schema.members } else { [Schema.Member]() }
+        let isOne = members.contains { $0.name == "id" }
+        if !isOne, let list = members.first(where: { $0.schema.elementMembers != nil }) {
+            let columns = list.schema.elementMembers ?? []
+            let rows = self[list.name]?.array ?? []
+            return rows.isEmpty ? "There are none." : rows.map { $0.shownRow(columns) }.joined(separator: "\n")
         }
-        if let list = lists?.first, self["id"] == nil {
-            return list.isEmpty ? "There are none." : list.map(\.shownRow).joined(separator: "\n")
-        }
-        let members = self.object?.members.filter { !$0.value.isNull } ?? []
-        return members.map { "\($0.key)  \($0.value.shownWord)" }.joined(separator: "\n")
+        let shown = self.object?.members.filter { !$0.value.isNull } ?? []
+        return shown.map { "\($0.key)  \($0.value.shownWord)" }.joined(separator: "\n")
     }
 
-    private var shownRow: String {
-        let words = self.object?.members.filter { $0.value.object == nil && $0.value.array == nil && !$0.value.isNull }
-        return (words ?? []).prefix(7).map(\.value.shownWord).joined(separator: "  ")
+    /// The first members, and those of objects within; one that is not there keeps its place.
+    private func shownRow(_ columns: [Schema.Member]) -> String {
+        let words = columns.flatMap { column -> [String] in
+            let value = self[column.name]
+            guard column.schema.members.isEmpty else {
+                return column.schema.members.filter(\.schema.isWord).map { value?[$0.name]?.shownWord ?? "-" }
+            }
+            return column.schema.isWord ? [value?.shownWord ?? "-"] : []
+        }
+        return words.prefix(7).joined(separator: "  ")
     }
 
     private var shownWord: String {
-        TextTable.printable(self.string ?? String(decoding: self.serialized(), as: UTF8.self))
+        self.isNull ? "-" : TextTable.printable(self.string ?? String(decoding: self.serialized(), as: UTF8.self))
     }
 }
 
