@@ -6,6 +6,7 @@ extension EmulatorCore {
     /// Looks, and looks again whenever something of some kinds has happened, until there is news or the wait is over.
     ///
     /// - Parameters:
+    ///   - kinds: Without `reset`, another state ends the wait.
     ///   - duration: The longest wait, by the clock that delays wait on.
     ///   - limit: The number of clients that may follow the server at a time.
     /// - Returns: The last finding of `look`, news or not.
@@ -26,8 +27,11 @@ extension EmulatorCore {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 while let event = await events.next() {
-                    if event.kind == .reset { return }
-                    if kinds.contains(event.kind), try await look().isNews { return }
+                    if kinds.contains(event.kind) {
+                        if try await look().isNews { return }
+                    } else if event.kind == .reset {
+                        return
+                    }
                 }
             }
             group.addTask { try? await self.clock.sleep(for: duration) }

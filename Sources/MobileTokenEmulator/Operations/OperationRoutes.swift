@@ -128,7 +128,7 @@ extension EmulatorCore {
     ) async throws -> Emulator.OperationSummary {
         let former = try await self.operation(id).status
         let pending = CloudClient.OperationStatus.pending
-        return try await self.waiting(duration, for: [.operation], unlessThereAre: limit) {
+        return try await self.waiting(duration, for: [.operation, .reset], unlessThereAre: limit) {
             let operation = try await self.operation(id)
             return (operation, operation.status != (milestone == .final ? pending : former))
         }

@@ -81,6 +81,19 @@ import Testing
         }
     }
 
+    @Test func aWaitGoesOnWithAnotherStateThatHasTheOperation() async throws {
+        try await withEmulator { emulator in
+            let id = try await emulator.cloud.createOperation("login", userID: "alice").id
+            let snapshot = try await emulator.snapshot()
+            async let answer = Self.ask(emulator, id + "?wait=60")
+            while emulator.core.events.subscriberCount < 1 { await Task.yield() }
+            try await emulator.restore(snapshot.id)
+            try await emulator.importState(try await emulator.exported())
+            try await emulator.cloud.cancelOperation(id)
+            #expect(try await answer.body["status"] == "CANCELED")
+        }
+    }
+
     @Test(arguments: [
         ("wait=61", "'wait' is not 0.0 to 60.0"), ("wait=soon", "'wait' is not a number"),
         ("wait=1&until=decided", "'until' is none of final, changed"), ("until=final", "'until' needs a 'wait'"),
