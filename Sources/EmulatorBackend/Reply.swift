@@ -8,6 +8,8 @@ package struct Reply: Sendable {
     package var verdict: Verdict = .accepted
     /// The activation that the request named, whether or not it proved to be it.
     package var activationID: String? { self.response.activationID }
+    /// The user that the request named, for calls that are about a user's operations.
+    package var userID: String?
     /// The activation's counter before the request, when the request was one that may move it.
     package var counterBefore: UInt64?
     /// The activation's counter after the request.
@@ -39,6 +41,7 @@ extension Reply {
         self.init(
             response: response,
             verdict: context.refusal.map(Verdict.refused) ?? .accepted,
+            userID: context.userID,
             counterBefore: context.counterBefore,
             counterAfter: context.counterAfter,
             events: context.events,

@@ -15,6 +15,8 @@ struct RequestContext {
     /// The identifiers in the path, for routes that have some.
     var pathArguments: [String] = []
     var activationID: String?
+    /// The user that the request named, for calls that are about a user's operations.
+    var userID: String?
     var counterBefore: UInt64?
     var counterAfter: UInt64?
     var events: [BackendEvent] = []

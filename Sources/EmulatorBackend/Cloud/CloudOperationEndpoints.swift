@@ -12,7 +12,7 @@ enum CloudOperationEndpoints {
         .cloud(CloudAPI.createOperation, adds: .operation, Self.create),
         .cloud(CloudAPI.cancelOperation, adds: .contents, Self.cancel),
         .cloud(CloudAPI.showOperation) { (bank, id, context) throws(Refusal) in
-            CloudOperation(bank, try bank.operation(id), at: context.now)
+            CloudOperation(bank, try bank.operation(id, &context), at: context.now)
         },
     ]
 
@@ -21,6 +21,7 @@ enum CloudOperationEndpoints {
         _ request: NewCloudOperation,
         _ context: inout RequestContext
     ) throws(Refusal) -> CloudOperation {
+        context.userID = request.userID
         let draft = try OperationDraft(bank, of: request)
         if request.template != nil, request.operationType != nil {
             context.inspection.noteIgnored("operationType", because: "the template says it")
@@ -79,6 +80,8 @@ enum CloudOperationEndpoints {
         let listed = bank.state.operations.newestFirst.lazy
             .filter { operation in filter.userID.map { operation.userID?.isExactly($0) == true } ?? true }
             .prefix(1_000)
+        context.userID = filter.userID
+        for operation in listed.prefix(100) { context.inspection.mention(operation.id) }
         return CloudOperations(operations: listed.map { [bank] in CloudOperation(bank, $0, at: now) })
     }
 
@@ -88,12 +91,12 @@ enum CloudOperationEndpoints {
         _ context: inout RequestContext
     ) throws(Refusal) -> CloudOperation {
         let (id, cancellation) = input
-        let operation = try bank.operation(id)
+        let operation = try bank.operation(id, &context)
         guard operation.status == .pending else { throw .operationStateChange(operation.status) }
         let reason = cancellation.reason
         bank.update(operation.id, &context) { $0.cancel(reason: reason, at: $1) }
         context.inspection.note(.canceled, operation.id, because: reason)
-        return CloudOperation(bank, try bank.operation(id), at: context.now)
+        return CloudOperation(bank, try bank.operation(id, &context), at: context.now)
     }
 
     private static func expiration(
@@ -109,9 +112,10 @@ enum CloudOperationEndpoints {
 }
 
 extension Backend {
-    /// The operation of a call.
-    func operation(_ id: String) throws(Refusal) -> ServerOperation {
+    /// The operation of a call, which the journal then names.
+    func operation(_ id: String, _ context: inout RequestContext) throws(Refusal) -> ServerOperation {
         guard let operation = self.state.operations[id] else { throw .unknownOperation }
+        context.inspection.mention(operation.id)
         return operation
     }
 }

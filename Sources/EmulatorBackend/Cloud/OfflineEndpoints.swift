@@ -17,7 +17,7 @@ enum OfflineEndpoints {
         _ context: inout RequestContext
     ) throws(Refusal) -> CloudAPI.OfflineQRCode {
         let (id, signer) = input
-        let operation = try bank.operation(id)
+        let operation = try bank.operation(id, &context)
         guard operation.status == .pending else { throw .operationStateChange(operation.status) }
         _ = try Self.offlineTypes(of: operation)
         if let objection = OfflineText.objection(toData: operation.data) {
@@ -102,7 +102,7 @@ enum OfflineEndpoints {
         _ context: inout RequestContext
     ) throws(Refusal) -> CloudAPI.OfflineVerdict {
         let (id, offline) = input
-        let operation = try bank.operation(id)
+        let operation = try bank.operation(id, &context)
         let code = offline.code
         let activation = try Self.offlineActivation(bank, offline.registrationID, operation, &context)
         guard Self.isOfflineCode(code) else { throw .malformedOfflineCode }

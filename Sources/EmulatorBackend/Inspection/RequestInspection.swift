@@ -12,6 +12,8 @@ package struct RequestInspection: Sendable {
     package var code: CodeInspection?
     /// The notes about operations.
     package private(set) var notes: [OperationNote] = []
+    /// The operations that the request named or listed, whatever became of it.
+    package private(set) var mentioned: [String] = []
     /// The ignored members of the request.
     package private(set) var warnings: [RequestWarning] = []
 
@@ -55,6 +57,14 @@ package struct RequestInspection: Sendable {
     /// Layers are sealed from the inside.
     mutating func noteSealed(_ content: JSONValue) {
         self.decryptedResponse.insert(content.maskingSecrets(), at: 0)
+    }
+
+    package mutating func mention(_ operationID: String) { self.mentioned.append(operationID) }
+
+    /// The operations that the request was about, each once.
+    package var operationIDs: [String] {
+        var seen: Set<String> = []
+        return (self.notes.map(\.operationID) + self.mentioned).filter { seen.insert($0).inserted }
     }
 
     mutating func note(_ kind: OperationNote.Kind, _ operationID: String, because reason: String? = nil) {

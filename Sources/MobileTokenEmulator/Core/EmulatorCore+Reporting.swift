@@ -1,6 +1,7 @@
 import Coordination
 import EmulatorBackend
 import EmulatorMessages
+import ExactJSON
 import Foundation
 
 // The announcements of the core: to the readers of its events, the bank, the devices.
@@ -25,17 +26,33 @@ extension EmulatorCore {
         outcome: Outbox.Outcome
     ) {
         guard self.mailroom.outbox.awaits(delivery) else { return }
-        self.tell(
-            of: self.journal.append(request, reply: reply, fault: fault, deliveryID: delivery.id, at: self.now)
-        )
+        self.note(request, reply, delivery, fault: fault)
         let now = self.now.milliseconds
         if let delivery = self.mailroom.change({ $0.finish(delivery.id, outcome, at: now) }) { self.tell(of: delivery) }
     }
 
-    /// Notes that an access token was asked for, to make a delivery with.
-    func noteTokenRequest(_ request: ReceivedRequest, _ reply: Reply, _ deliveryID: UInt64) {
-        guard self.mailroom.outbox[deliveryID] != nil else { return }
-        self.tell(of: self.journal.append(request, reply: reply, fault: nil, deliveryID: deliveryID, at: self.now))
+    /// Notes a request on the way to a delivery that is not its last: for an access token, or with one that was refused.
+    func noteRequest(_ request: ReceivedRequest, _ reply: Reply, _ deliveryID: UInt64) {
+        guard let delivery = self.mailroom.outbox[deliveryID] else { return }
+        self.note(request, reply, delivery, fault: nil)
+    }
+
+    /// Adds a request to the journal, under what the delivery tells of.
+    private func note(_ request: ReceivedRequest, _ reply: Reply, _ delivery: Outbox.Delivery, fault: String?) {
+        var reply = reply
+        let told = try? JSONValue(parsing: delivery.message.body)
+        told?["operationId"]?.string.map { reply.inspection.mention($0) }
+        reply.response.activationID = told?["activationId"]?.string
+        self.tell(
+            of: self.journal.append(
+                request,
+                reply: reply,
+                fault: fault,
+                deliveryID: delivery.id,
+                userID: self.backend.userID(of: reply),
+                at: self.now
+            )
+        )
     }
 
     /// Sends a delivery once more that has ended.

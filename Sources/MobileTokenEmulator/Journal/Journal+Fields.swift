@@ -14,7 +14,7 @@ extension Emulator.JournalEntry: Described {
         .required("headers", \.headers, .list(of: .described)),
         .required("body", \.body, .string),
         .optional("activationID", \.activationID, .string),
-        .optional("userID", \.userID, .string, "Of that activation, or else of the operation that it was about."),
+        .optional("userID", \.userID, .string, "Of that activation, or else the one whose operations it was about."),
         .required("status", \.status, .count, unit: .status),
         .required("responseBody", \.responseBody, .string),
         .required("isAccepted", \.isAccepted, .boolean),

@@ -32,7 +32,7 @@ extension Emulator {
         public var body: String
         /// The activation that the request named.
         public var activationID: String?
-        /// The user of that activation, or else of the operation that the request was about.
+        /// The user of that activation, or else the one whose operations the request was about.
         public var userID: String?
         /// The HTTP status of the response; 0 for a delivery without one.
         public var status: Int
@@ -128,7 +128,7 @@ struct Journal: Sendable {
             code: reply.inspection.code.map {
                 .init($0, counterAfter: reply.counterAfter, bodyCapacity: Self.bodyCapacity)
             },
-            operationIDs: Self.identifiers(of: reply.inspection.notes),
+            operationIDs: Self.identifiers(of: reply.inspection),
             warnings: Self.warnings(reply.inspection.warnings)
         )
         let notes = reply.inspection.notes
@@ -195,8 +195,9 @@ struct Journal: Sendable {
         layers.isEmpty ? nil : layers.map { Self.excerpt($0.serialized()) }
     }
 
-    private static func identifiers(of notes: [OperationNote]) -> [String]? {
-        notes.isEmpty ? nil : notes.prefix(100).map(\.operationID)
+    private static func identifiers(of inspection: RequestInspection) -> [String]? {
+        let ids = inspection.operationIDs
+        return ids.isEmpty ? nil : Array(ids.prefix(100))
     }
 
     private static func warnings(_ warnings: [RequestWarning]) -> [Emulator.JournalEntry.Warning]? {

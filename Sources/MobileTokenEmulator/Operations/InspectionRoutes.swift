@@ -126,10 +126,11 @@ extension EmulatorCore {
 }
 
 extension Backend {
-    /// The user whose activation a request named, or else of the one operation that it was about.
+    /// The user whose activation a request named, or else the user that it named, or else of the one operation that it was about.
     func userID(of reply: Reply) -> String? {
         if let user = reply.activationID.flatMap({ self.state.activations[$0]?.userID }) { return user }
-        let users = Set(reply.inspection.notes.map { self.state.operations[$0.operationID]?.userID })
+        if let user = reply.userID { return user }
+        let users = Set(reply.inspection.operationIDs.map { self.state.operations[$0]?.userID })
         return users.count == 1 ? users.first ?? nil : nil
     }
 }

@@ -120,6 +120,9 @@ extension Emulator {
             try await emulator.tell()
             #expect(bank.shown.value == ["Bearer token-1", "Bearer token-1", "Bearer token-2"])
             #expect(emulator.deliveries().map(\.attempts) == [1, 1])
+            let journal = await emulator.journal().filter { $0.deliveryID == 2 }
+            #expect(journal.map(\.status) == [401, 200, 200])
+            #expect(journal.first?.path.hasSuffix("/hook") == true && journal.first?.isAccepted == false)
         }
     }
 

@@ -60,6 +60,39 @@ import Testing
         }
     }
 
+    /// The questions of the bank, and the callbacks to it, are about an operation and a user, too.
+    @Test func theBanksRequestsAndItsCallbacksAreFound() async throws {
+        try await withEmulator { emulator in
+            try await withCallbackReceiver({ _ in 200 }) { url in
+                let refused = try await emulator.send(
+                    "POST",
+                    "/v2/operations",
+                    headers: [emulator.authorization],
+                    body: #"{"userId": "alice", "template": "none"}"#
+                )
+                #expect(refused.status == 400)
+                try await emulator.cloud.createCallback(.init(name: "bank", url: url))
+                let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
+                for (method, path) in [
+                    ("GET", "/v2/operations/\(operation)"), ("GET", "/v2/operations?userId=alice"),
+                    ("DELETE", "/v2/operations/\(operation)"), ("DELETE", "/v2/operations/\(operation)"),
+                    ("GET", "/v2/operations?userId=bob"),
+                ] {
+                    try await emulator.send(method, path, headers: [emulator.authorization])
+                }
+                try await emulator.settle(within: .seconds(30))
+                func found(_ filter: Emulator.JournalFilter) async throws -> [String] {
+                    try await emulator.journal(matching: filter).map { "\($0.method) \($0.status)" }.sorted()
+                }
+                let aboutIt = ["DELETE 200", "DELETE 400", "GET 200", "GET 200", "POST 200", "POST 200", "POST 200"]
+                #expect(try await found(.init(operationID: operation)) == aboutIt)
+                #expect(try await found(.init(userID: "alice")) == aboutIt + ["POST 400"])
+                #expect(try await found(.init(userID: "bob")) == ["GET 200"])
+                #expect(await emulator.history(ofOperation: operation).map(\.kind) == [.created, .canceled])
+            }
+        }
+    }
+
     @Test func theSameFilterIsAValue() async throws {
         try await withEmulator { emulator in
             let (activation, _) = try await self.fill(emulator)

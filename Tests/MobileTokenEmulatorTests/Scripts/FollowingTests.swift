@@ -72,7 +72,7 @@ import Testing
             let request = ReceivedRequest(method: "POST", path: "x")
             let (reply, failed) = (Reply(status: 0), Outbox.Outcome.noResponse(reason: "x"))
             await emulator.core.noteAttempt(delivery, request, reply, fault: nil, outcome: failed)
-            await emulator.core.noteTokenRequest(request, reply, delivery.id)
+            await emulator.core.noteRequest(request, reply, delivery.id)
             #expect(await emulator.journal().isEmpty)
         }
     }
