@@ -181,6 +181,7 @@ import Testing
             let outside = try await Self.drive(emulator, "fault", "--status", "700", expecting: 1)
             #expect(outside.errors.contains("'effect.status' is not 200 to 599"))
             #expect(await emulator.faults.rules == [rule])
+            try await Self.drive(emulator, "fault", "--clear", "--name", "none", expecting: 4)
             try await Self.drive(emulator, "fault", "--clear")
             #expect(await emulator.faults.rules.isEmpty)
             try await Self.drive(emulator, "fault", "--latency", "3g")

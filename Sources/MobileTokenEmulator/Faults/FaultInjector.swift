@@ -122,8 +122,14 @@ package struct PathPattern: Sendable, Hashable {
     /// The path of requests, which may name the context path that they are known without.
     init(ofRequests pattern: String) { self.init(String(withoutContextPath(pattern[...]))) }
 
-    /// In time proportional to the lengths' product, whatever the pattern is.
-    package func matches(_ path: String) -> Bool {
+    package func matches(_ path: String) -> Bool { self.reached(by: path).last == true }
+
+    /// Indicates whether it matches something that begins like this.
+    func canBegin(with beginning: String) -> Bool { self.reached(by: beginning).contains(true) }
+
+    /// Returns for each number of tokens whether so many match the text, in time proportional to the lengths' product, whatever the
+    /// pattern is.
+    private func reached(by path: String) -> [Bool] {
         // `reached[i]`: whether the first i tokens match what was read so far.
         var reached = [true] + self.tokens.map { _ in false }
         self.skipEmpty(&reached)
@@ -140,7 +146,7 @@ package struct PathPattern: Sendable, Hashable {
             reached = next
             self.skipEmpty(&reached)
         }
-        return reached[self.tokens.count]
+        return reached
     }
 
     private func skipEmpty(_ reached: inout [Bool]) {

@@ -21,6 +21,17 @@ struct FaultRules: Described {
     )
 }
 
+/// The fault rules of a name, as the journal has it; all without one.
+private struct NamedFaults: Described {
+    var name: String?
+
+    static let fields = FieldTable(
+        "NamedFaults",
+        Self.init(name:),
+        .optional("name", \.name, .word, "Removes those of this name only; the counts of the others go on.")
+    )
+}
+
 extension ControlAPI {
     static let faultRoutes = [
         Route(.control("GET", "/faults", "Lists the fault rules.", gives: FaultRules.form)) { control, _ in
@@ -54,8 +65,24 @@ extension ControlAPI {
             guard isAdded else { throw control.capacity.tooManyFaultRules }
             return await control.faults
         },
-        Route(.control("DELETE", "/faults", "Removes the fault rules.", gives: FaultRules.form)) { control, _ in
-            await control.core.setFaults([])
+        Route(
+            .control(
+                "DELETE",
+                "/faults",
+                "Removes the fault rules, or those of a name.",
+                takes: Call.query(NamedFaults.fields),
+                gives: FaultRules.form,
+                refuses: [404]
+            )
+        ) { control, named in
+            if let name = named.name {
+                guard await control.faults.counts.contains(where: { $0.name == name }) else {
+                    throw Refusal(404, "ERROR_NOT_FOUND", "There is no such fault rule")
+                }
+                await control.core.removeFaults(named: name)
+            } else {
+                await control.core.setFaults([])
+            }
             return await control.faults
         },
     ]

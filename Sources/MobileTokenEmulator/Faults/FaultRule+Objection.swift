@@ -17,8 +17,15 @@ enum RequestPattern {
     /// - Parameter ofControlAPI: The end of the objection to a path of the control API or of a page, such as
     ///   `is never struck`.
     static func objection(toPath path: String, _ ofControlAPI: String) -> Schema.Objection? {
-        guard ["/", "*", "?", "http://", "https://"].contains(where: { path.utf8.starts(with: $0.utf8) }) else {
+        guard ["/", "*", "http://", "https://"].contains(where: { path.utf8.starts(with: $0.utf8) }) else {
             return .init(member: "path", hint: "begins with neither a slash nor * nor **, as '\(path)' does not")
+        }
+        let pattern = PathPattern(ofRequests: path)
+        guard pattern.isOfCallbacks || pattern.canBegin(with: "/") else {
+            return .init(member: "path", hint: "fits no path: * is anything but a slash, ** is anything")
+        }
+        if !pattern.isOfCallbacks, path.utf8.contains(UInt8(ascii: "?")) {
+            return .init(member: "path", hint: "has a query, which is no part of the path")
         }
         if path.utf8.starts(with: "/_emulator".utf8) {
             return .init(member: "path", hint: "is one of the control API, which \(ofControlAPI)")
@@ -28,6 +35,34 @@ enum RequestPattern {
         }
         guard let space = SpacePath(path) else { return nil }
         return .init(member: "path", hint: "leads into a space, whose own paths begin after '\(space.id)'")
+    }
+}
+
+extension PathPattern {
+    /// Indicates whether it fits addresses that callbacks go to, and no path of a request.
+    fileprivate var isOfCallbacks: Bool {
+        !self.canBegin(with: "/") && ["http://", "https://"].contains(where: self.canBegin)
+    }
+}
+
+extension FaultRule {
+    /// The reason why a rule for callbacks alone strikes none, or a part of it does nothing: the server sends them, and reads of the
+    /// response no more than its status.
+    var objection: Schema.Objection? {
+        guard let path = self.match.path, PathPattern(ofRequests: path).isOfCallbacks else { return nil }
+        if let method = self.match.method, !method.equalsIgnoringASCIICase("POST") {
+            return .init(member: "match.method", hint: "is not that of callbacks, which is POST")
+        }
+        if self.match.activation != nil {
+            return .init(member: "match.activation", hint: "is of no callback: those name none")
+        }
+        let effect = self.effect
+        let lost = [
+            ("code", effect.code != nil), ("retryAfter", effect.retryAfter != nil), ("body", effect.body != nil),
+            ("contentType", effect.contentType != nil), ("drip", effect.drip != nil),
+            ("clockSkew", effect.clockSkew != nil),
+        ].first { $0.1 }?.0
+        return lost.map { .init(member: "effect.\($0)", hint: "does nothing to a callback") }
     }
 }
 

@@ -142,7 +142,7 @@ extension FaultRule: Described {
         .optional("name", \.name, .string(upTo: 1024), "The name in the journal.", example: "outage"),
         .preset("match", \.match, .described, or: Match(), "The requests that it strikes; all by default."),
         .required("effect", \.effect, .described)
-    )
+    ).refusing(\.objection)
 }
 
 extension FaultRule.Count: Described {

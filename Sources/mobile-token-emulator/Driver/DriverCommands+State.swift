@@ -63,7 +63,7 @@ extension DriverCommands {
             first that strikes is applied. Without any option the rules are shown, and how many requests each has met.
             """,
         options: RemoteServer.options + [
-            .init("clear", nil, "remove all rules"),
+            .init("clear", nil, "remove all rules, or those of --name"),
             .init("name", "TEXT", "what the journal calls the rule"),
             .init("method", "NAME", "match this method"),
             .init("path", "PATTERN", "match this path; * is anything but a slash, ** anything"),
@@ -98,18 +98,21 @@ extension DriverCommands {
             ("body", invocation.text("body")), ("contentType", invocation.text("content-type")),
             ("drip", try invocation.number("drip")), ("clockSkew", try invocation.number("clock-skew")),
         ]
-        let isNamed = invocation["name"] != nil || match.contains { $0.1 != nil }
+        let name = invocation["name"]
+        let hasMatch = match.contains { $0.1 != nil }
         let hasEffect = effect.contains { $0.1 != nil }
         let rules: JSONValue
-        switch (invocation.has("clear"), isNamed, hasEffect) {
-        case (true, false, false): rules = try await server.send(.delete, "/faults")
+        switch (invocation.has("clear"), hasMatch, hasEffect) {
+        case (true, false, false):
+            let query = name.map { [("name", $0)] } ?? []
+            rules = try await server.send(.delete, "/faults", query: query, naming: name.map { "fault rule \($0)" })
         case (false, _, true):
             rules = try await server.send(
                 .post,
                 "/faults",
                 [("name", invocation.text("name")), ("match", .present(match)), ("effect", .present(effect))]
             )
-        case (false, false, false): rules = try await server.send(.get, "/faults")
+        case (false, false, false) where name == nil: rules = try await server.send(.get, "/faults")
         default:
             throw UsageError(message: "a rule needs an effect, and --clear stands alone", command: invocation.command)
         }

@@ -118,6 +118,18 @@ import WireFacts
             #"{"match":{"path":"/spaces/*/v2/**"},"effect":{"status":500}}"#,
             "'match.path' leads into a space, whose own paths begin after '*'"
         ),
+        (#"{"match":{"path":"*"},"effect":{"status":500}}"#, "'match.path' fits no path: * is anything but a slash"),
+        (#"{"match":{"path":"/v2/operations?userId=a"},"effect":{"status":500}}"#, "'match.path' has a query"),
+        (#"{"match":{"path":"http://b/**"},"effect":{"body":"garbage"}}"#, "'effect.body' does nothing to a callback"),
+        (#"{"match":{"path":"*://b/**"},"effect":{"drip":1}}"#, "'effect.drip' does nothing to a callback"),
+        (
+            #"{"match":{"path":"https://b/"},"effect":{"status":500,"retryAfter":1}}"#,
+            "'effect.retryAfter' does nothing to a callback"
+        ),
+        (#"{"match":{"path":"http://b/"},"effect":{"contentType":"a"}}"#, "'effect.contentType' does nothing to a"),
+        (#"{"match":{"path":"http://b/"},"effect":{"clockSkew":1}}"#, "'effect.clockSkew' does nothing to a callback"),
+        (#"{"match":{"path":"http://b/","method":"GET"},"effect":{"delay":1}}"#, "'match.method' is not that of"),
+        (#"{"match":{"path":"http://b/","activation":"a"},"effect":{"delay":1}}"#, "'match.activation' is of no"),
         (#"{"effect":{"delay":0}}"#, "'effect.delay' is 0, which does nothing"),
         (#"{"effect":{"status":500,"delay":0}}"#, "'effect.delay' is 0, which does nothing"),
         (#"{"effect":{"clockSkew":0}}"#, "'effect.clockSkew' is 0, which does nothing"),
@@ -140,6 +152,17 @@ import WireFacts
             let response = try await emulator.send("POST", "/_emulator/faults", body: rule)
             #expect(response.status == 400)
             #expect(response.text.contains(reason), "\(response.text)")
+            #expect(await emulator.faults.rules.isEmpty)
+        }
+    }
+
+    @Test func oneRuleIsRemovedByItsName() async throws {
+        try await withEmulator { emulator async throws in
+            for name in ["a", "b"] { await emulator.faults.add(FaultRule(name: name, effect: .init(status: 503))) }
+            #expect(try await emulator.send("DELETE", "/_emulator/faults?name=c").status == 404)
+            #expect(try await emulator.send("DELETE", "/_emulator/faults?name=a").status == 200)
+            #expect(await emulator.faults.rules.map(\.name) == ["b"])
+            #expect(try await emulator.send("DELETE", "/_emulator/faults").status == 200)
             #expect(await emulator.faults.rules.isEmpty)
         }
     }

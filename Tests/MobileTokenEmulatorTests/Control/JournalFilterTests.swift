@@ -111,6 +111,8 @@ import Testing
         ("status=", "'status' is empty"), ("status=-", "'status' is no status"),
         ("method=PSOT", "'method' is none of HTTP's; did you mean 'POST'?"),
         ("path=pa/v3", "'path' begins with neither a slash nor * nor **, as 'pa/v3' does not"),
+        ("path=*", "'path' fits no path: * is anything but a slash, ** is anything"),
+        ("path=/v2/operations%3FuserId=a", "'path' has a query, which is no part of the path"),
         ("path=/_emulator/clock", "'path' is one of the control API, which is not in the journal"),
         ("verdict=rejected", "'verdict' is none of accepted, refused"), ("user=", "'user' is empty"),
         ("delivery=x", "'delivery' is not a whole number"), ("user=a&user=b", "'user' is given twice"),
