@@ -36,8 +36,9 @@ extension Field: FieldReader {
         guard index == object.members.lastIndex(where: { $0.key.isExactly(name) }) else {
             throw place.member(name, index).objection("is given twice", nil)
         }
-        guard !object.members[index].value.isNull else { return try self.read(nil, place.member(name, index)) }
-        return try self.read(object.members[index].value, place.member(name, index))
+        let given = object.members[index].value
+        guard !given.isNull || self.member.takesNull else { return try self.read(nil, place.member(name, index)) }
+        return try self.read(given, place.member(name, index))
     }
 
     fileprivate var writer: @Sendable (Root) -> JSONObject.Member? {

@@ -66,7 +66,7 @@ extension Schema {
         guard let object = value.object else { return nil }
         for rule in rules {
             guard let (member, hint) = rule.objection(to: object) else { continue }
-            return place.objection(Objection(member: member, hint: hint))
+            return place.objection(Objection(member: member, hint: hint, value: object[member]))
         }
         return nil
     }

@@ -57,6 +57,9 @@ package indirect enum Schema: Sendable {
             return member
         }
 
+        /// Indicates whether `null` is a value of it, and not the absence of one.
+        var takesNull: Bool { if case .anything = self.schema { self.isRequired } else { false } }
+
         package init(
             _ name: String,
             _ schema: Schema,

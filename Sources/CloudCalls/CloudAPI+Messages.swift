@@ -32,7 +32,7 @@ extension CloudAPI {
         package static let fields = FieldTable(
             "NewPush",
             Self.init,
-            .required("userId", \.userID, .word, "The user whose devices get it."),
+            .required("userId", \.userID, .word(upTo: 255), "The user whose devices get it."),
             .optional("registrationId", \.registrationID, .string, "The only registration whose device gets it."),
             .optional("silent", \.isSilent, .boolean, "Shows nothing to the user; `false` by default."),
             .optional("title", \.title, .string, "Needed, unless it is silent."),
@@ -73,7 +73,7 @@ package struct NewCloudMessage: Described {
     package static let fields = FieldTable(
         "NewMessage",
         Self.init(userID:subject:summary:body:format:isSilent:),
-        .required("userId", \.userID, .word, "The user into whose inbox it is put."),
+        .required("userId", \.userID, .word(upTo: 255), "The user into whose inbox it is put."),
         .required("subject", \.subject, .word),
         .required("summary", \.summary, .word),
         .required("body", \.body, .word),

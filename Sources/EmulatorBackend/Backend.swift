@@ -28,7 +28,7 @@ package struct Backend: Sendable {
     let applicationName: String
     /// The time by which the last request settled the state; a request with a skewed clock forgets nothing by its own.
     private(set) var settledUntil = Milliseconds.max
-    private let cloudCredentials: BasicCredentials?
+    let cloudCredentials: BasicCredentials?
 
     /// - Throws: ``DocumentMistake`` when a template of the configuration cannot be used.
     package init(configuration: BackendConfiguration, randomness: Randomness) throws {

@@ -13,6 +13,9 @@ package struct BasicCredentials: Sendable {
     /// The value of an `Authorization` field that shows them.
     package var authorization: String { "Basic " + Base64.encode(self.expected) }
 
+    /// Returns whether they are those of a user, whose name has no colon.
+    func areOf(user: String) -> Bool { self.expected.starts(with: "\(user):".utf8) }
+
     /// Returns whether a request shows them. Takes the same time wherever they differ.
     package func areShown(by request: ReceivedRequest) -> Bool {
         let parts = (request.header("Authorization") ?? "").utf8.split(separator: UInt8(ascii: " "))

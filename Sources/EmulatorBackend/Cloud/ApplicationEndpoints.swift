@@ -66,7 +66,7 @@ enum ApplicationEndpoints {
         guard name.utf8.count <= 255, !name.utf8.contains(UInt8(ascii: ":")) else {
             throw .invalid("username", "is longer than 255 bytes, or has a colon", value: .string(name))
         }
-        guard bank.state.cloudUsers[name] == nil else {
+        guard bank.state.cloudUsers[name] == nil, bank.cloudCredentials?.areOf(user: name) != true else {
             throw .invalid("username", "is taken", value: .string(name))
         }
         let user = CloudUser(name: name, password: Base64.encode(bank.state.randomness.bytes(18)))

@@ -18,7 +18,7 @@ enum RegistrationEndpoints {
         .cloud(CloudAPI.commitRegistration, adds: .contents, Self.commit),
         .cloud(CloudAPI.removeFlags, Self.removeFlags),
         .cloud(CloudAPI.showFlags) { (bank, id, context) throws(Refusal) in
-            CloudAPI.RegistrationFlags(try bank.registration(id, &context))
+            CloudAPI.RegistrationFlags(try Self.flagged(bank, id, &context))
         },
         .cloud(CloudAPI.addFlags, Self.addFlags),
     ]
@@ -34,7 +34,7 @@ enum RegistrationEndpoints {
         let application = try bank.application(named: request.applicationID)
         let otp = try Self.activationOTP(in: request)
         guard request.commitPhase != .onKeyExchange || otp?.stage != .commit else {
-            throw .invalid("otpValidation", "asks for a code at a commit that there will not be")
+            throw .invalid("otpValidation", "asks for a code at a commit that there will not be", value: "ON_COMMIT")
         }
         let version = try bank.majorVersion(named: request.protocolVersion)
         let expires =
@@ -97,7 +97,9 @@ enum RegistrationEndpoints {
         case .onCommit: stage = .commit
         case nil where value != nil: stage = .commit
         case nil, .some(.none):
-            guard value == nil else { throw .invalid("otpValidation", "is NONE, and a code was given") }
+            guard value == nil else {
+                throw .invalid("otpValidation", "is NONE, and a code was given", value: "NONE")
+            }
             return nil
         }
         guard let value, !value.isEmpty else { throw .invalid("otp", "is missing") }
@@ -173,7 +175,7 @@ enum RegistrationEndpoints {
         _ context: inout RequestContext
     ) throws(Refusal) -> CloudAPI.RegistrationFlags {
         let (id, list) = input
-        var activation = try bank.registration(id, &context)
+        var activation = try Self.flagged(bank, id, &context)
         for flag in list.flags ?? [] where !activation.flags.contains(flag) { activation.flags.append(flag) }
         try bank.requireRoom(forFlags: activation.flags)
         Self.keep(&bank, activation, &context)
@@ -186,12 +188,23 @@ enum RegistrationEndpoints {
         _ context: inout RequestContext
     ) throws(Refusal) -> CloudAPI.RegistrationFlags {
         let (id, list) = input
-        var activation = try bank.registration(id, &context)
+        var activation = try Self.flagged(bank, id, &context)
         // A DELETE may come without a body: then all go.
         let removed = context.request.body.isEmpty ? activation.flags : list.flags ?? []
         activation.flags.removeAll(where: removed.contains)
         Self.keep(&bank, activation, &context)
         return CloudAPI.RegistrationFlags(activation)
+    }
+
+    /// The registration of a call that no real server has, which like all of these says 404.
+    private static func flagged(
+        _ bank: Backend,
+        _ id: String,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> ServerActivation {
+        do { return try bank.registration(id, &context) } catch {
+            throw Refusal(404, "ERROR_NOT_FOUND", error.message)
+        }
     }
 
     private static func keep(_ bank: inout Backend, _ activation: ServerActivation, _ context: inout RequestContext) {
