@@ -35,8 +35,8 @@ extension CloudAPI {
             .required("userId", \.userID, .word(upTo: 255), "The user whose devices get it."),
             .optional("registrationId", \.registrationID, .string, "The only registration whose device gets it."),
             .optional("silent", \.isSilent, .boolean, "Shows nothing to the user; `false` by default."),
-            .optional("title", \.title, .string, "Needed, unless it is silent."),
-            .optional("message", \.message, .string, "Needed, unless it is silent."),
+            .optional("title", \.title, .string, "Needed, unless it is silent.", example: "News"),
+            .optional("message", \.message, .string, "Needed, unless it is silent.", example: "What is new"),
             .optional("sound", \.sound, .string),
             .optional("extras", \.extras, .json(.open()), "Further members of what the device gets.")
         ).tolerant

@@ -45,7 +45,18 @@ extension CloudAPI {
             Self.init(method:uriID:header:body:query:),
             .required("method", \.method, .cases(), "The method of the device's request."),
             .required("uriId", \.uriID, .word, "The name of the endpoint for the bank and the device."),
-            .required("authHeader", \.header, .word, "The value of X-PowerAuth-Authorization."),
+            .required(
+                "authHeader",
+                \.header,
+                .word,
+                "The value of X-PowerAuth-Authorization.",
+                example: """
+                    PowerAuth pa_activation_id="0f038bac-6c94-45eb-b3a9-f92e809e8ea4", \
+                    pa_application_key="MDEyMzQ1Njc4OWFiY2RlZg==", pa_nonce="kYjzVBB8Y0ZFabxSWbWovQ==", \
+                    pa_signature_type="possession_knowledge", \
+                    pa_signature="MTIzNDU2Nzg5MDEyMzQ1NjEyMzQ1Njc4OTAxMjM0NTY=", pa_version="3.3"
+                    """
+            ),
             .optional("requestBody", \.body, .base64, "The body, byte for byte; not of GET."),
             .optional("queryParams", \.query, .strings, "The query of GET.")
         ).tolerant
@@ -124,7 +135,17 @@ extension CloudAPI {
         package static let fields = FieldTable(
             "TokenToVerify",
             Self.init(header:),
-            .required("authHeader", \.header, .word, "The value of X-PowerAuth-Token.")
+            .required(
+                "authHeader",
+                \.header,
+                .word,
+                "The value of X-PowerAuth-Token.",
+                example: """
+                    PowerAuth token_id="0f038bac-6c94-45eb-b3a9-f92e809e8ea4", \
+                    token_digest="MTIzNDU2Nzg5MDEyMzQ1NjEyMzQ1Njc4OTAxMjM0NTY=", nonce="kYjzVBB8Y0ZFabxSWbWovQ==", \
+                    timestamp="1772352000000", version="3.3"
+                    """
+            )
         ).tolerant
 
         package init(header: String) { self.header = header }

@@ -219,10 +219,19 @@ extension Schema {
     package static let template = Self.object(
         "OperationTemplate",
         [
-            .required("name", .word, "The name that a request asks for; a template of that name is replaced."),
+            .required(
+                "name",
+                .word,
+                "The name that a request asks for; a template of that name is replaced.",
+                example: "standing_order"
+            ),
             .optional("operationType", .word, "The name that the device sees; that of the template if left out."),
             .required("data", .word, "The data that is signed."),
-            .required("allowedSignatureType", .allowedSignature),
+            .required(
+                "allowedSignatureType",
+                .allowedSignature,
+                example: ["type": "2FA", "variants": ["possession_knowledge"]]
+            ),
             .optional(
                 "expiresIn",
                 .integer(1...31_536_000),

@@ -15,7 +15,11 @@ struct SignIn: Described {
             \.authorizeURL,
             .word,
             "The address that the client would open in a browser.",
-            example: "http://127.0.0.1:8080/oidc/emulator/authorize?client_id=mobile-token"
+            example: """
+                http://127.0.0.1:8080/oidc/emulator/authorize?response_type=code&client_id=mobile-token&scope=openid\
+                &redirect_uri=mtoken%3A%2F%2Foidc&state=x&nonce=y\
+                &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256
+                """
         ),
         .optional("userId", \.userID, .word, "The user who signs in.", example: "alice"),
         .optional("error", \.error, .word, "In place of the user: the error to answer with, such as access_denied.")

@@ -84,7 +84,6 @@ extension FaultRule.Match {
 extension FaultRule.Effect {
     /// The reason why the rule, or a part of it, does nothing; `nil` when all of it does something.
     var objection: Schema.Objection? {
-        if self.latency != nil, self.delay != nil { return .init(member: "latency", hint: "is given beside 'delay'") }
         if self.delay == 0 { return .init(member: "delay", hint: "is 0, which does nothing") }
         if self.clockSkew == 0 { return .init(member: "clockSkew", hint: "is 0, which does nothing") }
         if let contentType, contentType.isEmpty || contentType.utf8.contains(where: { !(0x20...0x7E).contains($0) }) {

@@ -194,7 +194,7 @@ extension FaultRule.Effect: Described {
             "The time by which the server's clock is ahead.",
             unit: .seconds
         )
-    ).refusing(\.objection)
+    ).stating(.excludes(["latency"], beside: "delay")).refusing(\.objection)
 }
 
 // MARK: - Decoding
