@@ -70,6 +70,7 @@ import Testing
             let again = try await Self.drive(emulator, "cancel", operationID, "--json", expecting: 6)
             let error = try JSONValue(parsing: again.errors)["error"]
             #expect(error?["serverCode"] == "ERROR_OPERATION_STATE_CHANGE" && error?["httpStatus"] == 400)
+            try await Self.drive(emulator, "operation", "expire", operationID, expecting: 6)
             try await Self.drive(emulator, "cancel", "../nothing", expecting: 4)
             try await Self.drive(emulator, "commit", "nothing", expecting: 4)
             try await Self.drive(emulator, "block", "nothing", expecting: 4)

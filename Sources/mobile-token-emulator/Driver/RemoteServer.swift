@@ -112,7 +112,9 @@ struct RemoteServer: Sendable {
         if response.status == 404 || Self.saysNotFound(serverCode), let what { return NotFound(what: what) }
         let code: MobileTokenError.Code
         switch (serverCode, response.status) {
-        case ("ERROR_OPERATION_STATE_CHANGE", _): code = .operationAlreadyFinished
+        case ("INVALID_STATE", _) where what?.utf8.starts(with: "operation ".utf8) == true,
+            ("ERROR_OPERATION_STATE_CHANGE", _):
+            code = .operationAlreadyFinished
         case (_, 401): code = .authenticationFailed
         case (_, 400..<500): code = .invalidRequest
         default: code = .serverError
