@@ -78,13 +78,16 @@ actor DeviceSession {
 
     /// The way to an activation.
     enum Way: Sendable {
-        case code(String)
+        case code(String, otp: String? = nil)
         /// Through an OpenID provider: `signIn` stands for the browser, and returns the address that leads back.
         case openID(provider: String, signIn: @Sendable (_ authorizeURL: String) async throws -> String)
 
         fileprivate func request(_ client: MobileTokenClient) async throws -> ActivationRequest {
             switch self {
-            case .code(let code): return try ActivationRequest(code: code)
+            case .code(let code, let otp):
+                var request = try ActivationRequest(code: code)
+                request.otp = otp
+                return request
             case .openID(let provider, let signIn):
                 let authorization = try await client.oidc(providerID: provider)
                 let callback = try await signIn(authorization.authorizeURL)

@@ -28,7 +28,7 @@ extension EmulatorCore {
         let session =
             switch request.origin {
             case .user(let userID): try await self.activate(request, forUser: userID)
-            case .activationCode(let code): try await self.activate(request, by: .code(code))
+            case .activationCode(let code): try await self.activate(request, by: .code(code, otp: request.otp))
             case .openID(let provider, let userID):
                 try await self.activate(
                     request,

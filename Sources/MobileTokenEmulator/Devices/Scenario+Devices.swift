@@ -23,7 +23,7 @@ extension Scenario {
         let keys: DeviceKeys
         switch request.origin {
         case .activationCode(let code):
-            keys = try await self.activate(request, by: .code(code), trial, clock, at: place).keys
+            keys = try await self.activate(request, by: .code(code, otp: request.otp), trial, clock, at: place).keys
         case .openID(let provider, let userID):
             let way = DeviceSession.Way.openID(provider: provider) { url in
                 try trial.change { content in

@@ -141,6 +141,8 @@ extension Emulator {
         }
 
         var origin: Origin
+        /// The code that the registration asks for beside its own.
+        var otp: String?
         var name: String?
         var version = ProtocolVersion.v3_3
         /// The suite of a device of version 4; `nil` for one that the server offers.
@@ -190,7 +192,7 @@ extension Emulator {
 extension Emulator.NewDevice: Described {
     static let fields = FieldTable(
         "NewDevice",
-        Emulator.NewDevice.init(userID:activationCode:provider:name:version:suite:push:rule:),
+        Emulator.NewDevice.init(userID:activationCode:otp:provider:name:version:suite:push:rule:),
         .optional(
             "userId",
             \.origin.userID,
@@ -204,6 +206,7 @@ extension Emulator.NewDevice: Described {
             .word,
             "Activates it with this code; who registered it commits it."
         ),
+        .optional("otp", \.otp, .word, "With 'activationCode': the code that the registration asks the device for."),
         .optional(
             "provider",
             \.origin.provider,
@@ -233,10 +236,15 @@ extension Emulator.NewDevice: Described {
             "Its rule for decisions; by default it approves at once."
         )
     ).stating(.either("userId", or: "activationCode"), .needs("provider", with: "userId"))
+        .refusing { device in
+            guard device.otp != nil, device.origin.activationCode == nil else { return nil }
+            return .init(member: "otp", hint: "needs 'activationCode' beside it")
+        }
 
     private init(
         userID: String?,
         activationCode: String?,
+        otp: String?,
         provider: String?,
         name: String?,
         version: ProtocolVersion,
@@ -251,7 +259,8 @@ extension Emulator.NewDevice: Described {
         // The rules of the table let nothing else pass.
         default: throw .init(member: "", hint: "needs either 'userId' or 'activationCode'")
         }
-        (self.name, self.version, self.suite, self.push, self.rule) = (name, version, suite, push, rule)
+        (self.otp, self.name, self.version) = (otp, name, version)
+        (self.suite, self.push, self.rule) = (suite, push, rule)
     }
 }
 

@@ -197,6 +197,25 @@ import Testing
         }
     }
 
+    @Test func itGivesTheCodeThatTheBankAsksForAtTheKeyExchange() async throws {
+        try await withEmulator { emulator in
+            let body = #"{"userId": "alice", "otp": "1234", "otpValidation": "ON_KEY_EXCHANGE"}"#
+            let made = try await emulator.send("POST", "/_emulator/cloud/registrations", body: body)
+            let code = try #require(try JSONValue(parsing: Array(made.body))["activationCode"]?.string)
+            for (otp, isRight) in [("1235", false), ("1234", true)] {
+                let device = #"{"activationCode": "\#(code)", "otp": "\#(otp)"}"#
+                let response = try await emulator.send("POST", "/_emulator/devices", body: device)
+                #expect((response.status == 200) == isRight, "\(response.text)")
+            }
+            let misplaced = try await emulator.send(
+                "POST",
+                "/_emulator/devices",
+                body: #"{"userId": "bob", "otp": "1"}"#
+            )
+            #expect(misplaced.status == 400 && misplaced.text.contains("'otp' needs 'activationCode' beside it"))
+        }
+    }
+
     @Test func aWrongCodeActivatesNothing() async throws {
         try await withEmulator { emulator in
             let registration = try await emulator.cloud.register(userID: "alice")
