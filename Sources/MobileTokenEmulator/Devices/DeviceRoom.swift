@@ -16,6 +16,8 @@ final class DeviceRoom: Sendable {
     struct Contents: Sendable {
         fileprivate(set) var roster = DeviceRoster()
         fileprivate var keys: [String: DeviceKeys] = [:]
+        /// Indicates that they are from a document, which may lack the news of an operation that it has.
+        fileprivate var areRead = false
 
         init() {}
 
@@ -34,6 +36,7 @@ final class DeviceRoom: Sendable {
         ///
         /// - Throws: `invalidDocument`, or `capacityExceeded` for more than there is room for.
         init(of backend: Backend, capacity: Int) throws(EmulatorError) {
+            self.areRead = true
             let table = backend.state.virtualDevices
             for id in table.keysInOrder {
                 guard let document = table[id] else { continue }
@@ -138,7 +141,7 @@ final class DeviceRoom: Sendable {
     func replace(with contents: Contents, at now: Milliseconds) {
         self.state.withLock { state in
             (state.roster, state.keys, state.sessions) = (contents.roster, contents.keys, [:])
-            state.roster.resume(at: now)
+            state.roster.resume(at: now, looking: contents.areRead)
             state.roster.markAllChanged()
             state.epoch += 1
         }

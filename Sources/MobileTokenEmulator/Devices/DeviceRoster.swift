@@ -111,12 +111,13 @@ struct DeviceRoster: Sendable {
         self.order.removeAll { $0 == id }
     }
 
-    /// Lets devices go on where they were: what they were doing begins anew, since nobody will note its outcome, and those that decide by
-    /// rule look, since the news of an operation may have been lost.
-    mutating func resume(at now: Milliseconds) {
+    /// Lets devices go on where they were: what they were doing begins anew, since nobody will note its outcome.
+    ///
+    /// - Parameter isLooking: `true` if those that decide by rule look, since the news of an operation may have been lost.
+    mutating func resume(at now: Milliseconds, looking isLooking: Bool) {
         for id in self.order {
             self.change(id) { device in
-                if device.isBusy || device.rule.decision != .never {
+                if device.isBusy || isLooking && device.rule.decision != .never {
                     device.nextLook = min(device.nextLook ?? now, now)
                 }
                 device.isBusy = false

@@ -172,7 +172,7 @@ import Testing
         #expect(self.decisions(&roster, at: 0) == ["a looks", "b looks"])
         roster.finishLook("a", found: ["1"], at: 0)
         #expect(self.decisions(&roster, at: 0) == ["a approve 1"])
-        roster.resume(at: 1)
+        roster.resume(at: 1, looking: true)
         #expect(roster["a"]?.tasks.map(\.state) == [.waiting])
         #expect(self.decisions(&roster, at: 1) == ["a looks", "b looks"])
         roster.finishLook("a", found: ["1"], at: 1)
@@ -185,7 +185,7 @@ import Testing
             self.look(&roster, found: ["2", "1"], at: 0)
             #expect(self.decisions(&roster, at: 0) == ["a approve 1"])
             if isRestart {
-                roster.resume(at: 1)
+                roster.resume(at: 1, looking: true)
             } else {
                 roster.finish("1", of: "a", .unanswered(reason: "garbage"), at: 0)
                 roster.look(at: 1) { _ in true }
@@ -207,7 +207,7 @@ import Testing
         roster.setRule(.init(.never), of: "b", at: 0)
         _ = roster.takeJobs(at: 0)
         roster.finishLook("b", found: [], at: 0)
-        roster.resume(at: 1)
+        roster.resume(at: 1, looking: true)
         #expect(self.decisions(&roster, at: 1) == ["a looks"])
     }
 
