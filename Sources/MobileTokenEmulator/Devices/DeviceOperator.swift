@@ -21,10 +21,7 @@ struct DeviceOperator: Sendable {
         switch work.job {
         case .look:
             do {
-                let operations = try await work.session.look()
-                let taken = await self.core.takenDecisions(of: id)
-                let now = await self.core.now.milliseconds
-                self.core.devices.finish(work) { $0.finishLook(id, found: operations, taken: taken, at: now) }
+                await self.core.finishLook(work, found: try await work.session.look())
             } catch {
                 guard !Task.isCancelled else { return }
                 let now = await self.core.now.milliseconds

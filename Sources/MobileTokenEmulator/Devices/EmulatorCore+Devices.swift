@@ -203,6 +203,14 @@ extension EmulatorCore {
         return Set(tasks.filter { self.backend.hasTaken($0, of: id) }.map(\.operationID))
     }
 
+    /// Notes what a device found when it looked, without what was decided or canceled since.
+    func finishLook(_ work: DeviceRoom.Work, found operations: [String]) {
+        let id = work.job.deviceID
+        let (taken, now) = (self.takenDecisions(of: id), self.now.milliseconds)
+        let waiting = operations.filter { self.backend.state.operations[$0]?.status == .pending }
+        self.devices.finish(work) { $0.finishLook(id, found: waiting, taken: taken, at: now) }
+    }
+
     /// Removes a device, and its activation.
     func removeDevice(_ id: String) async throws(EmulatorError) {
         guard self.devices.remove(id) else { throw .unknownDevice }
