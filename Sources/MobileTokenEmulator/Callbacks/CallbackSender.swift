@@ -35,8 +35,9 @@ struct CallbackSender: Sendable {
             let token = try await self.token(of: client, for: delivery.id)
             let attempt = await self.send(delivery.message, authorization: "Bearer " + token.value)
             guard attempt.outcome == .response(status: 401) else { return attempt }
-            let request = delivery.message.request(authorization: attempt.authorization)
-            await self.core.noteRequest(request, attempt.outcome.reply(attempt.body), delivery.id)
+            if let request = attempt.request {
+                await self.core.noteRequest(request, attempt.outcome.reply(attempt.body), delivery.id)
+            }
             await self.tokens.forget(token, of: client)
             let fresh = try await self.token(of: client, for: delivery.id)
             return await self.send(delivery.message, authorization: "Bearer " + fresh.value)
