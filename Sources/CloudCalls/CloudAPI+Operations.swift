@@ -123,7 +123,7 @@ package struct NewCloudOperation: Described {
         .optional(
             "formData",
             \.formData,
-            .json(.formData),
+            .json(.open([.required("title", .word), .required("message", .word)])),
             "Without a template: what the user is shown."
         ).ours,
         .optional("ui", \.ui, .json(.open()), "Without a template: how it is shown.").ours,
@@ -160,12 +160,6 @@ extension NewCloudOperation {
 }
 
 extension Schema {
-    /// The content that the user is shown of an operation.
-    package static let formData = Self.open([
-        .required("title", .word), .required("message", .word),
-        .optional("attributes", .list(of: .open([.required("type", .word)]))),
-    ])
-
     package static let allowedSignature = Self.object(
         "AllowedSignatureType",
         [

@@ -71,7 +71,7 @@ import Testing
             _ = try await Program.activate(at: emulator, home: home.url)
             let body = """
                 {"userId":"alice","operationType":"transfer","data":"A1","formData":{"title":"T","message":"M",
-                "attributes":[{"type":"AMOUNT","id":"a","label":"Amount","amount":true,"currency":"EUR"}]}}
+                "attributes":[{"type":"AMOUNT","id":"a","label":"Amount","currency":"EUR"}]}}
                 """
             let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
             let transport = try CurlTransport()

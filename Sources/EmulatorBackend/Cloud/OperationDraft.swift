@@ -59,9 +59,6 @@ extension OperationDraft {
         let type = try (request.operationType ?? request.name).required("operationType")
         let data = try request.data.required("data")
         guard let formData = request.formData else { throw .invalid("formData", "is missing") }
-        if let missing = AttributeRules.missingMember(of: formData) {
-            throw .invalid("formData.\(missing.name)", missing.hint)
-        }
         var allowed = AllowedSignature(kind: .twoFactors, variants: [.possessionKnowledge, .possessionBiometry])
         if let asked = request.allowedSignatureType {
             guard let known = AllowedSignature(asked) else {

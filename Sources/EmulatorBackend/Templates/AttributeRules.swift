@@ -17,21 +17,16 @@ enum AttributeRules {
 
     /// - Throws: The first attribute that lacks a member, with its place.
     static func check(_ formData: JSONValue) throws(DocumentMistake) {
-        guard let missing = Self.missingMember(of: formData) else { return }
-        throw DocumentMistake("'\(missing.name)' \(missing.hint)", at: missing.place)
-    }
-
-    /// Returns the first member that an attribute lacks; `nil` when all can be shown.
-    static func missingMember(of formData: JSONValue) -> (name: String, hint: String, place: [Int])? {
-        guard let form = formData.object, let attributes = form["attributes"]?.array else { return nil }
+        guard let form = formData.object, let attributes = form["attributes"]?.array else { return }
         for (index, attribute) in attributes.enumerated() {
             let type = attribute["type"]?.string ?? ""
             let needed = Self.members.first { type.isExactly($0.key) }?.value ?? []
             for names in needed where !names.contains(where: { attribute[$0] != nil }) {
-                let hint = "is missing: without it no device can show \(type.beginning)"
-                return ("attributes[\(index)].\(names[0])", hint, form.place(of: "attributes") + [index])
+                throw DocumentMistake(
+                    "'attributes[\(index)].\(names[0])' is missing: without it no device can show \(type.beginning)",
+                    at: form.place(of: "attributes") + [index]
+                )
             }
         }
-        return nil
     }
 }

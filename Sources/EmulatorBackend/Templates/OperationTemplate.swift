@@ -246,7 +246,14 @@ extension Schema {
                 .object([], others: .object([], others: .string)),
                 "The texts of @{name}, by language; en is needed."
             ),
-            .required("formData", .formData, "The attributes that the user is shown."),
+            .required(
+                "formData",
+                .open([
+                    .required("title", .word), .required("message", .word),
+                    .optional("attributes", .list(of: .open([.required("type", .word)]))),
+                ]),
+                "The attributes that the user is shown."
+            ),
             .optional("ui", .open(), "The way in which it is shown."),
         ]
     )
