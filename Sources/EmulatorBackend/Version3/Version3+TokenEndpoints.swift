@@ -143,7 +143,7 @@ extension Version3 {
 extension Vault {
     /// Throws when a reason that a device gives for opening the vault is not of its form. It may give none.
     static func check(reason: String?) throws(Refusal) {
-        guard let reason, !self.isReason(reason) else { return }
+        guard let reason, !VaultReason.isValid(reason) else { return }
         throw .vault("the reason has other characters than A-Z, a-z, 0-9, '_', '-' and '.', or is too short")
     }
 }

@@ -15,7 +15,7 @@ extension Version3Dialect {
         guard type != .possession else {
             throw MobileTokenError(.invalidAuthentication, "Possession alone does not open the vault")
         }
-        guard Vault.isReason(reason.rawValue) else { throw MobileTokenError.invalidVaultReason }
+        guard VaultReason.isValid(reason.rawValue) else { throw MobileTokenError.invalidVaultReason }
         return try EndpointRequest(.vaultUnlock, UnlockRequest(reason: reason.rawValue))
     }
 

@@ -1,4 +1,3 @@
-import Basics
 package import PowerAuthCrypto
 
 /// Encryption under `KEY_ENCRYPTION_VAULT`, which the server hands out after two factors have signed.
@@ -8,13 +7,6 @@ package enum Vault {
     /// The error for anything of the vault that cannot be decrypted.
     package struct Unreadable: Error, Equatable, Sendable {
         package init() {}
-    }
-
-    /// Returns whether servers take a reason for opening the vault, in every version: 3 to 255 letters and digits of ASCII, `_`, `-` or
-    /// `.`.
-    package static func isReason(_ reason: String) -> Bool {
-        (3...255).contains(reason.utf8.count)
-            && reason.utf8.allSatisfy { $0.isASCIILetterOrDigit || "_-.".utf8.contains($0) }
     }
 
     /// Returns the vault key as the server sends it, under `KEY_TRANSPORT`.

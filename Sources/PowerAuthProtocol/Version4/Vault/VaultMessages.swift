@@ -39,7 +39,7 @@ extension Version4 {
         ///
         /// - Returns: `nil` for a reason of another form.
         package init?(keyIdentifier: VaultKeyIdentifier, reason: String) {
-            guard Vault.isReason(reason) else { return nil }
+            guard VaultReason.isValid(reason) else { return nil }
             self.keyIdentifier = keyIdentifier
             self.reason = reason
         }
