@@ -113,8 +113,8 @@ package struct Backend: Sendable {
         guard request.isJSON else { throw .wrongContentType }
     }
 
-    /// Returns a refusal in the words of the API and the profile: PowerAuth Cloud has codes of its own, and real servers of the
-    /// Mobile Token API answer 500 to what they cannot read, whoever sent it.
+    /// Returns a refusal in the words of the API and the profile. PowerAuth Cloud has codes of its own. Real servers of the Mobile Token
+    /// API answer 500 to a request that they cannot read, also where its authentication fails.
     private func worded(_ refusal: Refusal, _ context: RequestContext) -> Refusal {
         if context.route?.description.origin == .powerAuthCloud { return refusal.inWordsOfCloud }
         guard self.profile.isStrict, context.request.path.utf8.starts(with: "/api/".utf8) else { return refusal }

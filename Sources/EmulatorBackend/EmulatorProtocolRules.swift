@@ -69,8 +69,8 @@ extension EmulatorProtocolRules {
 }
 
 extension EmulatorServerProfile {
-    /// The types of signature that open the vault of version 3: with the password, until 1.10 with biometry beside it, and with biometry
-    /// alone where that is allowed.
+    /// The types of signature that open the vault of version 3. The password always does. Releases up to 1.10 also take password and
+    /// biometry together, and any release takes biometry alone if the rules allow it.
     func typesForVault3(_ rules: EmulatorProtocolRules) -> Set<SignatureType> {
         var types: Set<SignatureType> = [.possessionKnowledge]
         if self.acceptsThreeFactors { types.insert(.possessionKnowledgeBiometry) }

@@ -89,7 +89,7 @@ extension ApprovalAgent {
             guard let service = await self.fleet.openedService(of: activationID) else { return false }
             let evidence = try service.evidence
             let open = try await evidence.openDecisions().map { ($0, timeLeft: evidence.timeLeft(of: $0)) }
-            // It may have left meanwhile, and whoever has it now may have decided since.
+            // If the activation has left during the reading, another process may have decided since.
             guard self.adoptions[id] == adoption else { return false }
             self.adoptions[id] = nil
             self.observers[id] = service.channel.observer
@@ -249,8 +249,8 @@ extension ApprovalAgent {
 }
 
 extension ApprovalAgent {
-    /// Unlocks factors in the time that a policy may take. A closure that takes longer is canceled and left behind: until it ended, this
-    /// process could not give the activation to another one.
+    /// Unlocks factors within the time that a policy may take. A closure that takes longer is canceled, and not waited for: this process
+    /// can give the activation to no other one while a decision is under way.
     private func unlockInTime(_ channel: any AuthenticatedChannel) async throws -> Authentication {
         let limit = self.configuration.policyDeadline.bounded
         let (task, subscription) = SharedTask<Authentication>.makeJoined()

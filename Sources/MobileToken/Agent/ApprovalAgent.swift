@@ -44,8 +44,8 @@ public actor ApprovalAgent {
     var factors: UnlockedFactors
     /// Activations whose decisions of earlier processes are known.
     var adopted: Set<ExactString> = []
-    /// The readings of decisions of earlier processes that are under way, by their numbers. One of before an activation left counts no
-    /// more.
+    /// The number of the latest reading of open decisions that is under way, by activation. When an activation leaves, its reading is
+    /// taken out here, and its result is not used.
     var adoptions: [ExactString: UInt64] = [:]
     var lastAdoption: UInt64 = 0
     /// The observers of these activations, where they have one.

@@ -37,7 +37,8 @@ actor EmulatorCore {
     var commits: [Commit] = []
     /// The version of the state that the data file holds.
     var durableVersion: UInt64 = 0
-    /// Writes to the data file; `nil` while there is nothing to write.
+    /// The one task that writes to the data file; `nil` while there is nothing to write. It ends by itself, and
+    /// ``closeDataFile()`` waits for it.
     var writing: Task<Void, Never>?
     let configuration: Emulator.Configuration
     /// The clock of delays and dripping bodies.

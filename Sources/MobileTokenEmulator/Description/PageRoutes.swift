@@ -77,7 +77,7 @@ extension ControlAPI {
 
     private static let html = RouteDescription.Content.other(type: "text/html; charset=utf-8")
 
-    /// Every route of the server: whatever is told of the routes comes from here.
+    /// All routes of the server. The index, the OpenAPI document and `/docs` are made from them.
     static func allRoutes(of profile: EmulatorServerProfile) -> [any DescribedRoute] {
         Self.routes.routes + Backend.routes(of: profile).routes
     }

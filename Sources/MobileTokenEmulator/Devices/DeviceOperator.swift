@@ -30,7 +30,7 @@ struct DeviceOperator: Sendable {
         case .decide(_, let task):
             var failure: DeviceFailure?
             do { try await work.session.decide(task) } catch { failure = error }
-            // That the server stops is no failure: the next one begins anew.
+            // A decision that the end of the server interrupts has not failed: the next server begins it anew.
             guard failure == nil || !Task.isCancelled else { return }
             // An operation that an earlier attempt decided is not found by a later one.
             if case .refused = failure, await self.core.takenDecisions(of: id).contains(task.operationID) {

@@ -23,7 +23,7 @@ struct DeviceRoster: Sendable {
         fileprivate(set) var failure: String?
         fileprivate var attempts = 0
 
-        /// Indicates whether the server may have got the decision already, of an attempt whose answer nobody noted.
+        /// Indicates whether an earlier attempt may have reached the server, though its answer was lost.
         var mayBeTaken: Bool { self.isOpen && self.attempts > 0 }
 
         var isOpen: Bool { self.state == .waiting || self.state == .underWay }

@@ -3,7 +3,7 @@ package import PowerAuth
 
 // Activations that nothing is decided with: their factors are wrong, or they have ended.
 extension AgentSupervision {
-    /// The reason nothing is decided with these activations. With those that another process has, it may decide.
+    /// The reason nothing is decided with these activations. Those that another process has now are left out: it may decide with them.
     package var stopReasons: [String: MobileTokenError] {
         var reasons: [String: MobileTokenError] = [:]
         for (id, activation) in self.activations where !activation.isReleased {

@@ -66,7 +66,7 @@ struct LostDecisions: Sendable {
 
     /// Takes another one in. Of two, the one that was signed earlier is asked about after the other.
     ///
-    /// One that the store does not tell of beside a newer one was found out about by whoever signed that.
+    /// When the store tells of a newer decision alone, the process that signed it has found out about the earlier ones.
     ///
     /// - Parameter isAsking: `true` while a question is under way.
     /// - Returns: `true` when the other one is to be asked about now.

@@ -5,8 +5,8 @@ import Coordination
 /// The unread events of a fleet's subscriber: for each activation its newest state, one merged change of its list and
 /// its newest failure, in the order in which activations had events.
 ///
-/// That an activation has left is told last, unless it is back by then: whoever lets go of it does so before the state that it has come
-/// back with, since another process may have decided meanwhile.
+/// The departure of an activation comes after its other events. If it has come back before that was read, the departure comes first:
+/// another process may have decided meanwhile, so the reader has to let go of what it knew.
 package struct FleetBuffer: SubscriptionBuffer {
     fileprivate struct Unread {
         var state: OperationsFleet.ActivationState?
