@@ -10,8 +10,10 @@ let package = Package(
         .library(name: "MobileTokenReceipts", targets: ["MobileTokenReceipts"]),
         // Asking for approvals, and acting once on them.
         .library(name: "MobileTokenApprovals", targets: ["MobileTokenApprovals"]),
-        // For transports of one's own: the request and the response have names that other packages use too.
+        // For pins and proxies, and for transports of one's own. Its names are those of other packages, too.
         .library(name: "HTTPClientTransport", targets: ["HTTPClientTransport"]),
+        // JSON without loss, whose names other packages use too: for who reads raw members, or gives an action as JSON.
+        .library(name: "ExactJSON", targets: ["ExactJSON"]),
         // Many machines with one PostgreSQL database. Nothing else needs libpq.
         .library(name: "MobileTokenPostgres", targets: ["MobileTokenPostgres"]),
         // For back ends that ask: the client of PowerAuth Cloud.
@@ -63,10 +65,13 @@ let package = Package(
             name: "MobileTokenReceipts",
             dependencies: ["PowerAuth", "PowerAuthCrypto", "Coordination", "Basics", "ExactJSON"]
         ),
+        // The data that are signed, and what strings for people say of money and accounts: the approving and the asking half compare.
+        .target(name: "SignedContent", dependencies: ["Basics", "ExactJSON"]),
         .target(
             name: "MobileToken",
             dependencies: [
-                "MobileTokenReceipts", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
+                "MobileTokenReceipts", "SignedContent", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
+
                 "Coordination", "Basics",
                 "ExactJSON",
             ]
@@ -90,8 +95,8 @@ let package = Package(
         .target(
             name: "MobileTokenApprovals",
             dependencies: [
-                "MobileTokenCloud", "MobileTokenReceipts", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
-                "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
+                "MobileTokenCloud", "MobileTokenReceipts", "SignedContent", "PowerAuth", "PowerAuthProtocol",
+                "PowerAuthCrypto", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ]
         ),
         // Requests, responses, tables of routes, and documents with lines.
@@ -136,8 +141,8 @@ let package = Package(
         .target(
             name: "CommandLineSupport",
             dependencies: [
-                "MobileToken", "MobileTokenReceipts", "PowerAuth", "PowerAuthCrypto", "HTTPClientTransport", "Basics",
-                "ExactJSON",
+                "MobileToken", "MobileTokenReceipts", "SignedContent", "PowerAuth", "PowerAuthCrypto",
+                "HTTPClientTransport", "Basics", "ExactJSON",
             ]
         ),
         // The commands of who asks. A program gives them the ledgers that it can open.
@@ -145,14 +150,15 @@ let package = Package(
             name: "AskCommands",
             dependencies: [
                 "CommandLineSupport", "MobileTokenApprovals", "MobileTokenCloud", "PowerAuth",
-                "PowerAuthCrypto", "HTTPClientTransport", "CLinux", "Basics", "ExactJSON",
+                "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "CLinux", "Basics", "ExactJSON",
             ]
         ),
         .executableTarget(
             name: "mobile-token",
             dependencies: [
-                "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenReceipts", "PowerAuthProtocol",
-                "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics",
+                "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenReceipts", "PowerAuth",
+                "PowerAuthProtocol",
+                "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics", "ExactJSON",
             ]
         ),
         .executableTarget(
@@ -171,19 +177,18 @@ let package = Package(
             ]
         ),
         // What the tests of several targets share.
-        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .target(name: "TestSupport"),
         // Names the facts about real servers that a test rests on.
-        .target(name: "WireFacts", path: "Tests/WireFacts"),
+        .target(name: "WireFacts"),
         // A store's requirements, and drivers that a test puts in front of another one.
         .target(
             name: "StoreTesting",
-            dependencies: ["PowerAuth", "PowerAuthCrypto", "PowerAuthProtocol", "Basics"],
-            path: "Tests/StoreTesting"
+            dependencies: ["PowerAuth", "PowerAuthCrypto", "PowerAuthProtocol", "Basics"]
         ),
         // A PostgreSQL server that a test or a benchmark may kill, stop and fill.
-        .target(name: "PostgresTestServer", dependencies: ["TestSupport"], path: "Tests/PostgresTestServer"),
+        .target(name: "PostgresTestServer", dependencies: ["TestSupport"]),
         // A real browser, for the tests and the benchmark of the emulator's page.
-        .target(name: "HeadlessBrowser", dependencies: ["TestSupport"], path: "Tests/HeadlessBrowser"),
+        .target(name: "HeadlessBrowser", dependencies: ["TestSupport"]),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(
             name: "Benchmarks",
@@ -193,10 +198,10 @@ let package = Package(
                 "MobileTokenApprovals", "MobileTokenCloud",
                 "MobileTokenEmulator", "EmulatorBackend", "MobileTokenPostgres", "PostgresDatabase",
                 "PostgresTestServer", "HeadlessBrowser",
-                "COpenSSL", "CCurl", "CAllocations", "Basics", "SQLiteDatabase",
+                "COpenSSL", "CCurl", "CAllocations", "Basics", "SQLiteDatabase", "ExactJSON",
             ],
             path: "Benchmarks",
-            exclude: ["CAllocations"]
+            exclude: ["CAllocations", "README.md"]
         ),
 
         // A process that works on a store until it is killed.
@@ -205,20 +210,18 @@ let package = Package(
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "StoreTesting", "MobileTokenTesting",
                 "HTTPClientTransport",
-            ],
-            path: "Tests/StoreExerciser"
+            ]
         ),
 
         // A process that approves with a share of a PostgreSQL store until it is killed.
         .executableTarget(
             name: "NodeExerciser",
-            dependencies: ["MobileToken", "MobileTokenPostgres", "PowerAuth", "HTTPClientTransport"],
-            path: "Tests/NodeExerciser"
+            dependencies: ["MobileToken", "MobileTokenPostgres", "PowerAuth", "HTTPClientTransport"]
         ),
 
         // The whole system in one thread, in an order drawn from a seed. What they need of the toolchain's own interfaces, and the
         // clocks that they put in the place of the system's, stay in the one program that links them.
-        .target(name: "CRuntimeHooks", path: "Tests/CRuntimeHooks"),
+        .target(name: "CRuntimeHooks"),
         .target(
             name: "Simulation",
             dependencies: [
@@ -227,19 +230,17 @@ let package = Package(
                 "PowerAuthCrypto", "HTTPClientTransport", "CloudCalls",
                 "EmulatorBackend", "EmulatorMessages", "MobileTokenTesting", "Coordination", "Basics", "ExactJSON",
             ],
-            path: "Tests/Simulation",
             exclude: ["README.md"]
         ),
-        .executableTarget(name: "simulate", dependencies: ["Simulation"], path: "Tests/simulate"),
+        .executableTarget(name: "simulate", dependencies: ["Simulation"]),
 
         // A ledger in front of another one, which stops, fails or loses acknowledgements where a test says so.
         .target(
             name: "ApprovalTesting",
             dependencies: [
-                "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenTesting", "PowerAuth", "PowerAuthCrypto",
-                "Coordination", "ExactJSON",
-            ],
-            path: "Tests/ApprovalTesting"
+                "MobileTokenApprovals", "MobileTokenCloud", "CloudCalls", "APIDescriptions", "MobileTokenTesting",
+                "HTTPClientTransport", "PowerAuth", "PowerAuthCrypto", "Coordination", "ExactJSON",
+            ]
         ),
         // A process that asks and acts until it is killed.
         .executableTarget(
@@ -247,8 +248,7 @@ let package = Package(
             dependencies: [
                 "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenPostgres", "ApprovalTesting", "PowerAuth",
                 "PowerAuthCrypto",
-            ],
-            path: "Tests/ApprovalExerciser"
+            ]
         ),
 
         // Tests. `VectorTests` holds every case of the reference implementation.
@@ -279,7 +279,7 @@ let package = Package(
                 "MobileTokenReceipts", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
                 "MobileTokenTesting",
                 "CSQLite", "SQLiteDatabase",
-                "MobileTokenEmulator", "CloudCalls", "EmulatorBackend", "EmulatorMessages", "TestSupport",
+                "APIDescriptions", "CloudCalls", "EmulatorBackend", "EmulatorMessages", "TestSupport",
                 "StoreTesting",
                 "StoreExerciser",
                 "Coordination", "Basics", "ExactJSON", "WireFacts",
@@ -288,11 +288,10 @@ let package = Package(
         .testTarget(
             name: "MobileTokenApprovalsTests",
             dependencies: [
-                "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenEmulator", "MobileTokenTesting",
-                "ApprovalTesting",
-                "MobileTokenReceipts",
-                "ApprovalExerciser", "PowerAuth", "PowerAuthCrypto", "PowerAuthProtocol", "Coordination", "ExactJSON",
-                "HTTPClientTransport", "TestSupport",
+                "MobileTokenApprovals", "MobileTokenCloud", "CloudCalls", "MobileTokenEmulator", "MobileTokenTesting",
+                "ApprovalTesting", "MobileTokenReceipts",
+                "ApprovalExerciser", "PowerAuth", "PowerAuthCrypto", "PowerAuthProtocol", "Coordination", "Basics",
+                "ExactJSON", "HTTPClientTransport", "TestSupport",
             ]
         ),
         .testTarget(
@@ -304,7 +303,7 @@ let package = Package(
                 "PowerAuth",
                 "PowerAuthProtocol", "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser",
                 "mobile-token-postgres", "ApprovalExerciser", "HTTPClientTransport", "Coordination",
-                "TestSupport",
+                "TestSupport", "ExactJSON",
             ]
         ),
         .testTarget(
@@ -312,7 +311,18 @@ let package = Package(
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
                 "EmulatorMessages", "HTTPClientTransport", "TestSupport", "Coordination", "Basics", "WireFacts",
-            ]
+                "ExactJSON",
+            ],
+            resources: [.copy("Recordings")]
+        ),
+        // What the official servers answered, performed on the development server.
+        .testTarget(
+            name: "RecordingTests",
+            dependencies: [
+                "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto",
+                "ExactJSON", "CZlib", "WireFacts",
+            ],
+            resources: [.copy("Recorded")]
         ),
         .testTarget(
             name: "MobileTokenEmulatorTests",
@@ -328,17 +338,18 @@ let package = Package(
             name: "MobileTokenCloudTests",
             dependencies: [
                 "MobileTokenCloud", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport",
-                "TestSupport", "WireFacts",
+                "TestSupport", "WireFacts", "ExactJSON",
             ]
         ),
         // The SDK against the emulator, over real sockets.
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "MobileToken", "MobileTokenApprovals", "MobileTokenReceipts", "MobileTokenEmulator", "EmulatorBackend",
+                "CommandLineSupport", "MobileToken", "MobileTokenApprovals", "MobileTokenReceipts",
+                "MobileTokenEmulator", "EmulatorBackend",
                 "EmulatorMessages", "MobileTokenTesting",
                 "HTTPClientTransport", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport",
-                "StoreTesting", "StoreExerciser", "ExactJSON", "WireFacts",
+                "StoreTesting", "StoreExerciser", "ExactJSON", "Basics", "WireFacts",
             ]
         ),
         .testTarget(
@@ -347,7 +358,7 @@ let package = Package(
                 "StoreTesting",
                 "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenApprovals", "MobileTokenEmulator",
                 "MobileTokenTesting", "HTTPClientTransport", "HeadlessBrowser", "PostgresTestServer", "SQLiteDatabase",
-                "TestSupport",
+                "TestSupport", "ExactJSON",
             ]
         ),
     ],
@@ -364,10 +375,36 @@ if Context.environment["MOBILE_TOKEN_FUZZ"] != nil {
                 "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "PowerAuth",
                 "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "ExactJSON", "Basics",
             ],
-            path: "Tests/Fuzz",
             exclude: ["Corpora", "dictionary.txt"]
         )
     )
+}
+
+// Seven rooms for the sources, and the same for the tests; `CONTRIBUTING.md` says what belongs where.
+let rooms = [
+    "Sources/CLibraries": "CCurl CLinux CMicroHTTPD COpenSSL COpenSSLLifetime CPostgreSQL CQREncode CSQLite CZlib",
+    "Sources/Foundations":
+        "Basics Coordination ExactJSON HTTPClientTransport PostgresDatabase SQLiteDatabase TestClock",
+    "Sources/PowerAuth": "PowerAuth PowerAuthCrypto PowerAuthProtocol",
+    "Sources/MobileToken": "MobileToken MobileTokenPostgres MobileTokenReceipts MobileTokenTesting SignedContent",
+    "Sources/Asking": "APIDescriptions CloudCalls MobileTokenApprovals MobileTokenCloud",
+    "Sources/Emulator": "EmulatorBackend EmulatorHTTP EmulatorMessages MobileTokenEmulator",
+    "Sources/Programs": "AskCommands CommandLineSupport mobile-token mobile-token-emulator mobile-token-postgres",
+    "Tests/Foundations": """
+    BasicsTests CoordinationTests HTTPClientTransportTests PostgresDatabaseTests PostgresTestServer \
+    SQLiteDatabaseTests TestSupport VisibleSynchronization
+    """,
+    "Tests/PowerAuth": "PowerAuthProtocolTests PowerAuthTests StoreExerciser StoreTesting VectorTests WireFacts",
+    "Tests/MobileToken": "IntegrationTests MobileTokenPostgresTests MobileTokenTests NodeExerciser",
+    "Tests/Asking": "ApprovalExerciser ApprovalTesting MobileTokenApprovalsTests MobileTokenCloudTests",
+    "Tests/Emulator": "HeadlessBrowser MobileTokenEmulatorTests RecordingTests",
+    "Tests/Programs": "CommandLineTests Fuzz",
+    "Tests/Simulation": "CRuntimeHooks Simulation SimulationTests simulate",
+]
+for (room, names) in rooms {
+    for name in names.split(separator: " ") {
+        package.targets.first { $0.name == name }?.path = "\(room)/\(name)"
+    }
 }
 
 let settings: [SwiftSetting] = [
@@ -390,7 +427,10 @@ if let chosen = Context.environment["MOBILE_TOKEN_TESTS"]?.split(separator: " ")
 // The thread sanitizer does not see how the standard `Mutex` locks, and reports races where there are none. For
 // `Scripts/sanitize thread`, every `import Synchronization` is of a module whose `Mutex` it does see.
 if Context.environment["MOBILE_TOKEN_SANITIZER"] == "thread" {
-    let shim = Target.target(name: "VisibleSynchronization", path: "Tests/VisibleSynchronization")
+    let shim = Target.target(
+        name: "VisibleSynchronization",
+        path: "Tests/Foundations/VisibleSynchronization"
+    )
     for target in package.targets where target.type != .system {
         target.dependencies.append(.target(name: shim.name))
         target.swiftSettings = settings + [.unsafeFlags(["-module-alias", "Synchronization=\(shim.name)"])]

@@ -22,11 +22,14 @@ do {
 } catch let mistake as Options.Mistake {
     FileHandle.standardError.write(Data("\(mistake)\n\n\(Options.help)\n".utf8))
     exit(2)
-} catch is Runner.Worse {
-    exit(3)
+} catch is Runner.Slower {
+    exit(1)
+} catch let failure as SideBySide.Failed {
+    FileHandle.standardError.write(Data("\(failure)\n".utf8))
+    exit(2)
 } catch is Runner.NothingToMeasure {
     FileHandle.standardError.write(Data("no case has such a name\n".utf8))
-    exit(1)
+    exit(2)
 } catch {
     FileHandle.standardError.write(Data("\(error)\n".utf8))
     exit(1)

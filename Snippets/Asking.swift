@@ -1,4 +1,5 @@
 // Asks for an approval, and acts once on it; a gate in front of what an AI agent may call; a test of both.
+import ExactJSON
 import Foundation
 import MobileTokenApprovals
 import MobileTokenTesting
@@ -70,7 +71,7 @@ func believing(request: inout ApprovalRequest) throws {
     // snippet.hide
 }
 
-func several(team: [Person], requester: Person) -> Approvers {
+func several(team: [Approvers.Person], requester: Approvers.Person) -> Approvers {
     // snippet.show
     let approvers = Approvers.any(2, of: team).excluding(requester)
     // snippet.hide

@@ -1,4 +1,5 @@
 // Asks a user for an approval, as a bank's back end does at PowerAuth Cloud.
+import HTTPClientTransport
 import MobileTokenCloud
 
 // snippet.hide

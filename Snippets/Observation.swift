@@ -2,25 +2,28 @@
 import MobileToken
 
 // snippet.hide
-struct Logger { func info(_ text: String) { print(text) } }
-struct Timer { func record(_ duration: Duration, labels: [String]) { print(duration, labels) } }
 let sdkConfiguration = CommandLine.arguments[1]
 // snippet.show
 struct Telemetry: MobileTokenObserver {
-    let logger = Logger()
-    let requests = Timer()
+    /// Puts a line into a log.
+    let log: @Sendable (String) -> Void
+    /// Puts a duration into a histogram with labels.
+    let measure: @Sendable (Duration, [String]) -> Void
 
-    func requestFinished(_ request: Observed.Request, with result: Observed.Request.Result) {
-        self.requests.record(result.duration, labels: [request.path, result.outcome.description])
+    func requestFinished(
+        _ request: MobileTokenObservation.Request,
+        with result: MobileTokenObservation.Request.Result
+    ) {
+        self.measure(result.duration, [request.path, result.outcome.description])
     }
 
-    func decisionEnded(_ decision: Observed.Decision) {
-        self.logger.info("\(decision.verdict) of \(decision.operationID): \(decision.result)")
+    func decisionEnded(_ decision: MobileTokenObservation.Decision) {
+        self.log("\(decision.verdict) of \(decision.operationID): \(decision.result)")
     }
 }
 
 var configuration = MobileTokenClient.Configuration()
-configuration.observer = Telemetry()
+configuration.observer = Telemetry(log: { print($0) }, measure: { print($1, $0) })
 let client = try MobileTokenClient(
     baseURL: "https://powerauth.example.com/enrollment-server",
     sdkConfiguration: sdkConfiguration,

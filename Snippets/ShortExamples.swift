@@ -5,6 +5,15 @@ import MobileTokenEmulator
 import MobileTokenReceipts
 
 // snippet.hide
+func store(url: String, text: String) throws {
+    // snippet.show
+    var configuration = MobileTokenClient.Configuration()
+    configuration.store = .sqlite(path: "/var/lib/bot/activations.sqlite", sealingKey: .environment("SEALING_KEY"))
+    let client = try MobileTokenClient(baseURL: url, sdkConfiguration: text, configuration: configuration)
+    // snippet.hide
+    _ = client
+}
+
 func manyActivations(client: MobileTokenClient) async throws {
     // snippet.show
     let fleet = client.fleet()
@@ -113,7 +122,7 @@ func protocolRules(emulator: Emulator) async throws {
 func olderServer() -> Emulator.Configuration {
     // snippet.show
     var configuration = Emulator.Configuration()
-    configuration.profile = EmulatorServerProfile(.v1_10, isStrict: true)
+    configuration.profile = EmulatorServerProfile(.v1_10)
     // snippet.hide
     return configuration
 }

@@ -18,12 +18,13 @@ func tell(_ address: URL, of event: ApprovalAgent.Event) async {
 
 let environment = ProcessInfo.processInfo.environment
 guard let url = environment["BOT_URL"], let sdkConfiguration = environment["BOT_SDK_CONFIGURATION"],
-    let store = environment["BOT_STORE"], let passwordFile = environment["BOT_PASSWORD_FILE"],
+    let path = environment["BOT_STORE"], let passwordFile = environment["BOT_PASSWORD_FILE"],
     let webhook = environment["BOT_WEBHOOK"].flatMap({ URL(string: $0) })
 else { exit(64) }
 
+let store = ActivationStore.sqlite(path: path)
 var configuration = MobileTokenClient.Configuration()
-configuration.store = ActivationStore.sqlite(path: store)
+configuration.store = store
 let client = try MobileTokenClient(baseURL: url, sdkConfiguration: sdkConfiguration, configuration: configuration)
 
 let agent = ApprovalAgent(
@@ -55,3 +56,4 @@ termination.activate()
 try await deciding.value  // returns when what was signed has come to its end
 await telling.value  // its stream ends with the run, and what it is telling is told
 await client.shutdown()
+await store.close()  // the bot's own: a client ends only what it has made

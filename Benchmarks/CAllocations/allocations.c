@@ -13,16 +13,18 @@ extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
 static atomic_int is_counting;
-static atomic_long count;
+static atomic_long count, bytes;
 
-static inline void note(void) {
+static inline void note(size_t size) {
     // While nothing is counted this is one read of a line that all cores share.
-    if (atomic_load_explicit(&is_counting, memory_order_relaxed))
-        atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
+    if (!atomic_load_explicit(&is_counting, memory_order_relaxed)) return;
+    atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&bytes, (long)size, memory_order_relaxed);
 }
 
 void CAllocations_start(void) {
     atomic_store(&count, 0);
+    atomic_store(&bytes, 0);
     atomic_store(&is_counting, 1);
 }
 
@@ -31,38 +33,40 @@ long CAllocations_stop(void) {
     return atomic_load(&count);
 }
 
+long CAllocations_bytes_counted(void) { return atomic_load(&bytes); }
+
 size_t CAllocations_bytes_in_use(void) {
     struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;
 }
 
 void *malloc(size_t size) {
-    note();
+    note(size);
     return __libc_malloc(size);
 }
 
 void *calloc(size_t number, size_t size) {
-    note();
+    note(number * size);
     return __libc_calloc(number, size);
 }
 
 void *realloc(void *pointer, size_t size) {
-    note();
+    note(size);
     return __libc_realloc(pointer, size);
 }
 
 void *memalign(size_t alignment, size_t size) {
-    note();
+    note(size);
     return __libc_memalign(alignment, size);
 }
 
 void *aligned_alloc(size_t alignment, size_t size) {
-    note();
+    note(size);
     return __libc_memalign(alignment, size);
 }
 
 int posix_memalign(void **result, size_t alignment, size_t size) {
-    note();
+    note(size);
     void *pointer = __libc_memalign(alignment, size);
     if (pointer == NULL) return ENOMEM;
     *result = pointer;

@@ -1,4 +1,6 @@
+import ExactJSON
 import Foundation
+import HTTPClientTransport
 import MobileToken
 import Synchronization
 
@@ -85,7 +87,7 @@ struct Bank {
         }
     }
 
-    func unlocked(_ devices: [Device]) async throws -> [Authentication.UnlockedFactor] {
+    func unlocked(_ devices: [Device]) async throws -> [Activation.Authentication.UnlockedFactor] {
         try await inParallelMap(devices) { try await $0.activation.unlockKnowledge(password: "1234") }
     }
 
@@ -121,12 +123,12 @@ struct Bank {
         var isBusy = true
         while isBusy {
             try await Task.sleep(for: .milliseconds(5))
-            isBusy = await agent.health.openOperationCount > 0 || start.asked < count
+            isBusy = agent.health.openOperationCount > 0 || start.asked < count
         }
         let end = (time: ContinuousClock.now, processorTime: Measurement.processorNanoseconds)
         running.cancel()
         try await running.value
-        try check(await agent.health.fleet.decisionsUnknown == 0)
+        try check(agent.health.fleet.decisionsUnknown == 0)
         let first = try unwrap(start.first)
         return (
             Double(count) / ((end.time - first.time) / .seconds(1)),

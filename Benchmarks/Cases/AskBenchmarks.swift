@@ -67,7 +67,7 @@ private func ask(
     _ count: Int,
     _ round: Int,
     _ device: Bank.Device,
-    _ factor: Authentication.UnlockedFactor,
+    _ factor: Activation.Authentication.UnlockedFactor,
     _ desk: ApprovalDesk
 ) async throws -> Int {
     let requests = (0..<count).map { number in
@@ -111,7 +111,7 @@ private func askAll(_ count: Int, _ desk: ApprovalDesk) async throws {
 
 /// Measures an open question: its memory, and the processor time while a poller looks after it.
 private func lookAfter(_ count: Int, _ desk: ApprovalDesk) async throws -> [Row] {
-    try check(await desk.health.open == count)
+    try check(desk.health.open == count)
     let before = CAllocations_bytes_in_use()
     let running = Task { try await desk.run() }
     try await Task.sleep(for: .seconds(5))
@@ -119,7 +119,7 @@ private func lookAfter(_ count: Int, _ desk: ApprovalDesk) async throws -> [Row]
     let (start, processorTime) = (ContinuousClock.now, Measurement.processorNanoseconds)
     try await Task.sleep(for: .seconds(10))
     let used = (Measurement.processorNanoseconds - processorTime) / ((ContinuousClock.now - start) / .seconds(1))
-    try check(await desk.health.open == count)
+    try check(desk.health.open == count)
     running.cancel()
     _ = await running.result
     func row(_ detail: String, _ unit: Unit, _ value: Double, atMost limit: Double? = nil) -> Row {

@@ -49,7 +49,7 @@ private func idleBenchmark(_ count: Int) -> Benchmark {
         let fleet = client.fleet()
         try await fleet.refreshActivations()
         let bytes = (CAllocations_bytes_in_use() - before) / count
-        try check(await fleet.health.elsewhereCount == count)
+        try check(fleet.health.elsewhereCount == count)
         await client.shutdown()
         server.stop()
         return [
@@ -132,7 +132,8 @@ private final class RunningFleet: Sendable {
         let start = ContinuousClock.now
         self.running = Task {
             guard hasAgent else { return try await fleet.run() }
-            try await ApprovalAgent(fleet: fleet, factors: { _ in Authentication.possession }) { _ in .leave }.run()
+            try await ApprovalAgent(fleet: fleet, factors: { _ in Activation.Authentication.possession }) { _ in .leave
+            }.run()
         }
         while lags.opened < self.count { try await Task.sleep(for: .milliseconds(2)) }
         self.startDuration = ContinuousClock.now - start
@@ -153,7 +154,7 @@ private final class RunningFleet: Sendable {
         try await Task.sleep(for: self.interval * intervals)
         let processorTime = Measurement.processorNanoseconds - start
         let lags = self.lags.take().map { $0 / .milliseconds(1) }
-        try check(await self.fleet.health.counts == [.active: self.count])
+        try check(self.fleet.health.counts == [.active: self.count])
         // Intervals vary by a twentieth, so the number of polls in a given time does as well.
         try check(Double(lags.count) >= 0.9 * Double(self.count * intervals))
         let late = Figure(samples: lags)

@@ -24,7 +24,7 @@ final class LagRecorder: MobileTokenObserver {
 
     func fleetOpened(_ count: Int, of total: Int) { self.state.withLock { $0.opened = max($0.opened, count) } }
 
-    func pollStarted(_ poll: Observed.Poll) {
+    func pollStarted(_ poll: MobileTokenObservation.Poll) {
         self.state.withLock { state in
             state.lags.append(poll.lag)
             state.activations.insert(poll.activationID)

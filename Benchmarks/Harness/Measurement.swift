@@ -17,7 +17,7 @@ extension Scenario {
                 processorTimes[index].append((Measurement.processorNanoseconds - processorTime) / Double(counts[index]))
             }
         }
-        var allocations: [Double] = []
+        var allocations: [(count: Double, bytes: Double)] = []
         for (subject, count) in zip(subjects, counts) {
             allocations.append(try await subject.allocations(of: min(count, 1000)))
         }
@@ -32,10 +32,11 @@ extension Scenario {
                     name: self.baselines[index].name,
                     figure: figures[index + 1],
                     processorTime: Figure(samples: processorTimes[index + 1]).median,
-                    allocations: allocations[index + 1]
+                    allocations: allocations[index + 1].count
                 )
             },
-            allocations: allocations[0],
+            allocations: allocations[0].count,
+            allocatedBytes: allocations[0].bytes,
             goals: goals
         )
     }
@@ -78,7 +79,7 @@ extension Subject {
     }
 
     /// Allocations of one repetition, on whatever thread, in a run of its own since counting takes time.
-    fileprivate func allocations(of count: Int) async throws -> Double {
+    fileprivate func allocations(of count: Int) async throws -> (count: Double, bytes: Double) {
         CAllocations_start()
         do {
             try await self.run(count)
@@ -86,6 +87,7 @@ extension Subject {
             _ = CAllocations_stop()
             throw error
         }
-        return Double(CAllocations_stop()) / Double(count)
+        let allocations = Double(CAllocations_stop())
+        return (allocations / Double(count), Double(CAllocations_bytes_counted()) / Double(count))
     }
 }

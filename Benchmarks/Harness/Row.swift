@@ -16,6 +16,20 @@ enum Unit: String, Sendable, Codable {
         case .nanoseconds, .bytes, .count: nanoseconds
         }
     }
+
+    /// The time of one operation, of a value in this unit; `nil` when it measures something else.
+    func nanoseconds(_ value: Double) -> Double? {
+        switch self {
+        case .nanoseconds: value
+        case .microseconds: value * 1e3
+        case .milliseconds: value * 1e6
+        case .perSecond: 1e9 / value
+        case .bytes, .count: nil
+        }
+    }
+
+    /// Operations in a second, of a value in this unit; `nil` when it measures something else.
+    func rate(_ value: Double) -> Double? { self.nanoseconds(value).map { 1e9 / $0 } }
 }
 
 /// The median of some samples, and how far they lie apart.
@@ -30,9 +44,12 @@ struct Figure: Sendable, Codable {
     var median: Double { self.percentile(50) }
 
     /// Half the distance between the extremes, as a part of the median.
-    var spread: Double {
-        guard let first = self.samples.first, let last = self.samples.last, self.median != 0 else { return 0 }
-        return (last - first) / 2 / self.median
+    var spread: Double { self.median == 0 ? 0 : self.halfRange / self.median }
+
+    /// Half the distance between the extremes.
+    var halfRange: Double {
+        guard let first = self.samples.first, let last = self.samples.last else { return 0 }
+        return (last - first) / 2
     }
 
     /// The sample below which `percent` of them lie, interpolated.
@@ -95,6 +112,8 @@ struct Row: Sendable {
     var baselines: [Baseline] = []
     /// Per operation, where they can be counted.
     var allocations: Double?
+    /// As ``allocations``.
+    var allocatedBytes: Double?
     var goals: [Goal] = []
     /// The number of things in the case, for cases that are measured at several sizes.
     var size: Int?

@@ -3,8 +3,8 @@ import Foundation
 /// Measures what the options ask for, and reports it.
 struct Runner {
     struct NothingToMeasure: Error {}
-    /// Something is worse than in the earlier report.
-    struct Worse: Error {}
+    /// A case is slower than the build it was compared with.
+    struct Slower: Error {}
     /// Cases that could not be measured.
     struct Failures: Error, CustomStringConvertible {
         let description: String
@@ -13,16 +13,13 @@ struct Runner {
     let options: Options
 
     func run() async throws {
-        // Before hours are spent in vain.
-        let earlier = try self.options.earlierFile.map { file in
-            do { return try JSONReport(file: file) } catch { throw Options.Mistake.noReport(file: file) }
-        }
+        if let other = self.options.otherProgram { return try self.compare(with: other) }
         let settings = self.options.settings
         let machine = Machine.current
         print(machine)
         var rows: [Row] = []
         var failures: [String] = []
-        for benchmark in allBenchmarks where self.options.includes(benchmark) {
+        for benchmark in allBenchmarks where self.options.includes(benchmark.name) {
             FileHandle.standardError.write(Data("measuring \(benchmark.name)\n".utf8))
             // A case that fails takes nothing away from what the others found.
             do { rows += try await benchmark.measure(settings) } catch {
@@ -38,11 +35,16 @@ struct Runner {
         if let file = self.options.plotFile {
             try Data(Plot(rows: rows, caption: "\(machine)").svg.utf8).write(to: URL(fileURLWithPath: file))
         }
-        if let earlier {
-            let comparison = Comparison(report, since: earlier)
-            print("\n" + comparison.text)
-            if comparison.hasWorse && failures.isEmpty { throw Worse() }
-        }
         guard failures.isEmpty else { throw Failures(description: "not measured: " + failures.joined(separator: "\n")) }
+    }
+
+    private func compare(with other: String) throws {
+        print(Machine.current)
+        let comparison = try SideBySide(with: other, self.options)
+        print(comparison.text)
+        if let file = self.options.jsonFile { try comparison.data.write(to: URL(fileURLWithPath: file)) }
+        guard comparison.failures.isEmpty else { throw SideBySide.Failed(description: "not everything was measured") }
+        if comparison.cases.isEmpty { throw NothingToMeasure() }
+        if comparison.hasSlower { throw Slower() }
     }
 }

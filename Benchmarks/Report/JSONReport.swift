@@ -26,6 +26,7 @@ struct JSONReport: Codable {
         let samples: [Double]
         let baselines: [Baseline]
         let allocations: Double?
+        let allocatedBytes: Double?
         let goals: [Goal]
         let size: Int?
 
@@ -61,6 +62,7 @@ struct JSONReport: Codable {
                     )
                 },
                 allocations: row.allocations,
+                allocatedBytes: row.allocatedBytes,
                 goals: row.goals.map { Entry.Goal(text: $0.text(in: row.unit), isMet: $0.isMet(by: row)) },
                 size: row.size
             )

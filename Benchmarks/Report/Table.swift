@@ -7,12 +7,18 @@ struct Table {
     let rows: [Row]
 
     var text: String {
-        let lines = [Self.header] + self.rows.flatMap(Self.lines(of:))
-        let widths = Self.header.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+        Self.aligned([Self.header] + self.rows.flatMap(Self.lines(of:)), leading: [0, 3, 10])
+    }
+
+    /// Aligns columns of lines that all have as many cells.
+    ///
+    /// - Parameter leading: The columns that begin at the left.
+    static func aligned(_ lines: [[String]], leading: Set<Int>) -> String {
+        let widths = (lines.first ?? []).indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
         return lines.map { line in
             line.enumerated().map { column, text in
                 let padding = String(repeating: " ", count: widths[column] - text.count)
-                return [0, 3, 10].contains(column) ? text + padding : padding + text
+                return leading.contains(column) ? text + padding : padding + text
             }
             .joined(separator: "  ").trimmedAtEnd
         }

@@ -1,3 +1,4 @@
+import ExactJSON
 import Foundation
 import HTTPClientTransport
 import MobileTokenCloud

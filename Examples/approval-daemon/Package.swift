@@ -17,7 +17,10 @@ let package = Package(
         // Everything but the arguments, so that it can be tested.
         .target(
             name: "ApprovalDaemon",
-            dependencies: ["CStatusHTTP", "Telemetry", product("MobileToken"), product("MobileTokenReceipts")]
+            dependencies: [
+                "CStatusHTTP", "Telemetry", product("MobileToken"), product("MobileTokenReceipts"),
+                product("ExactJSON"), product("HTTPClientTransport"),
+            ]
         ),
         .executableTarget(
             name: "approval-daemon",
@@ -35,6 +38,7 @@ let package = Package(
                 "ApprovalDaemon", "Telemetry", "approval-daemon", product("MobileToken"),
                 product("MobileTokenReceipts"),
                 product("HTTPClientTransport"), product("MobileTokenEmulator"), product("MobileTokenTesting"),
+                product("ExactJSON"),
             ]
         ),
     ],

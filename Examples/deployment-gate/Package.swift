@@ -11,16 +11,18 @@ let package = Package(
     dependencies: [.package(name: "swift-mobile-token", path: "../..")],
     targets: [
         // Everything but the arguments, so that it can be tested.
-        .target(name: "DeploymentGate", dependencies: [product("MobileTokenApprovals")]),
+        .target(name: "DeploymentGate", dependencies: [product("MobileTokenApprovals"), product("ExactJSON")]),
         .executableTarget(
             name: "deployment-gate",
-            dependencies: ["DeploymentGate", product("MobileTokenApprovals"), product("HTTPClientTransport")]
+            dependencies: [
+                "DeploymentGate", product("MobileTokenApprovals"), product("HTTPClientTransport"), product("ExactJSON"),
+            ]
         ),
         .testTarget(
             name: "DeploymentGateTests",
             dependencies: [
                 "DeploymentGate", "deployment-gate", product("MobileTokenApprovals"), product("MobileTokenEmulator"),
-                product("MobileTokenTesting"),
+                product("MobileTokenTesting"), product("ExactJSON"),
             ]
         ),
     ],

@@ -7,6 +7,9 @@
 void CAllocations_start(void);
 long CAllocations_stop(void);
 
+// How many bytes the counted allocations asked for.
+long CAllocations_bytes_counted(void);
+
 // How many bytes of the heap are in use.
 size_t CAllocations_bytes_in_use(void);
 

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPClientTransport
 import MobileToken
 import Synchronization
 import Telemetry
@@ -163,7 +164,7 @@ public final class Daemon: Sendable {
 
     private func keepStatus() async {
         repeat {
-            self.board.update(await self.agent.health)
+            self.board.update(self.agent.health)
         } while (try? await self.clock.sleep(for: .seconds(1))) != nil
     }
 
@@ -216,7 +217,7 @@ public final class Daemon: Sendable {
             return
         }
         self.logger.log(.info, "passwords read", [:])
-        for activationID in await self.agent.stoppedActivations.keys.sorted() {
+        for activationID in self.agent.stoppedActivations.keys.sorted() {
             guard (try? self.passwords.password(of: activationID)) != nil else {
                 self.logger.log(.error, "password not read", ["activation": activationID, "error": "there is none"])
                 continue

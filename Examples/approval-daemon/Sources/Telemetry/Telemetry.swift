@@ -17,7 +17,10 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
     // MARK: Requests
 
     /// Counts and times the request, and logs one that failed.
-    public func requestFinished(_ request: Observed.Request, with result: Observed.Request.Result) {
+    public func requestFinished(
+        _ request: MobileTokenObservation.Request,
+        with result: MobileTokenObservation.Request.Result
+    ) {
         let outcome = result.outcome.description
         self.metrics.count("mobile_token_requests_total", ("path", request.path), ("outcome", outcome))
         self.metrics.time("mobile_token_request_duration_seconds", result.duration, ("path", request.path))
@@ -33,7 +36,7 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
     }
 
     /// Counts the retry.
-    public func requestRetried(_ retry: Observed.Retry) {
+    public func requestRetried(_ retry: MobileTokenObservation.Retry) {
         self.metrics.count("mobile_token_requests_retried_total", ("reason", retry.reason.rawValue))
         self.logger.log(
             .debug,
@@ -45,9 +48,18 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
     // MARK: Signatures
 
     /// Counts the signature, and takes in how far the counter is ahead.
-    public func signatureMade(_ signature: Observed.Signature) {
+    public func signatureMade(_ signature: MobileTokenObservation.Signature) {
         self.metrics.count("mobile_token_signatures_total", ("factors", signature.factors))
         self.metrics.record("mobile_token_counter_distance", Double(signature.counterDistance))
+    }
+
+    /// Logs that a signature waits.
+    public func signingWaits(_ wait: MobileTokenObservation.Wait) {
+        self.logger.log(
+            .notice,
+            "signature waits for an earlier decision",
+            ["activation": wait.activationID, "milliseconds": wait.limit.inMilliseconds]
+        )
     }
 
     /// Logs counters that are too far apart to sign any more.
@@ -65,7 +77,7 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
     // MARK: Decisions
 
     /// Counts and logs the decision.
-    public func decisionEnded(_ decision: Observed.Decision) {
+    public func decisionEnded(_ decision: MobileTokenObservation.Decision) {
         let (verdict, result) = (decision.verdict.rawValue, decision.result.name)
         self.metrics.count("mobile_token_decisions_total", ("verdict", verdict), ("result", result))
         self.logger.log(
@@ -79,7 +91,7 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
     }
 
     /// Counts the receipt, and logs one that could not be written.
-    public func receiptWritten(_ receipt: Observed.Receipt) {
+    public func receiptWritten(_ receipt: MobileTokenObservation.Receipt) {
         self.metrics.count("mobile_token_receipts_total", ("kind", receipt.kind.description))
         self.logger.log(
             receipt.kind == .outcomeNotWritten ? .error : .debug,
@@ -94,7 +106,7 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
     // MARK: Polling
 
     /// Takes in how late the poll is.
-    public func pollStarted(_ poll: Observed.Poll) {
+    public func pollStarted(_ poll: MobileTokenObservation.Poll) {
         self.metrics.time("mobile_token_poll_lag_seconds", poll.lag)
     }
 
@@ -108,14 +120,14 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
     }
 
     /// Counts new operations.
-    public func operationListChanged(_ list: Observed.OperationList) {
+    public func operationListChanged(_ list: MobileTokenObservation.OperationList) {
         self.metrics.count("mobile_token_operations_listed_total", by: list.added)
     }
 
     // MARK: Fleets and agents
 
     /// Logs the new phase of an activation.
-    public func activationStateChanged(_ state: Observed.ActivationState) {
+    public func activationStateChanged(_ state: MobileTokenObservation.ActivationState) {
         self.logger.log(
             state.isEnded ? .error : state.reason == nil ? .info : .warning,
             "activation changed",
@@ -130,7 +142,7 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
     }
 
     /// Counts and logs what the agent did, and counts what it left by the reason, which the policy takes from a fixed few.
-    public func agentReported(_ report: Observed.Agent) {
+    public func agentReported(_ report: MobileTokenObservation.Agent) {
         self.metrics.count("mobile_token_agent_events_total", ("kind", report.kind))
         if let reason = report.reason { self.metrics.count("mobile_token_operations_left_total", ("reason", reason)) }
         let level: Logger.Level =
@@ -157,6 +169,7 @@ extension DecisionOutcome.Result {
         case .accepted: "accepted"
         case .refused: "refused"
         case .unanswered: "unanswered"
+        case .doubtful: "doubtful"
         case .followed: "followed"
         case .inferred: "inferred"
         case .notFollowed: "notFollowed"

@@ -25,7 +25,13 @@ import Testing
         #expect(throws: ConfigurationError.self) { try self.check("a b\n", mode: 0o444, isCredential: true) }
     }
 
-    @Test(arguments: ["", "\n", "a\n", "a \n", " b\n", "a b\nc\n", "a b\r\n"])
+    @Test func aByteOrderMarkIsNoPartOfAnIdentifier() throws {
+        let folder = try TemporaryFolder()
+        let file = PasswordFile(path: try folder.write("p", "\u{FEFF}id x\n"), credentialsFolder: nil)
+        #expect(try file.password(of: "id") == SecretBytes(utf8: "x"))
+    }
+
+    @Test(arguments: ["", "\n", "a\n", "a \n", " b\n", "a b\nc\n", "a b\r\n", "i\u{0}d\u{0} \u{0}x\u{0}\n"])
     func aLineIsAnIdentifierAndAPassword(contents: String) {
         #expect(throws: ConfigurationError.self) { try self.check(contents) }
     }

@@ -46,6 +46,13 @@ import Testing
         }
     }
 
+    @Test func aSignatureThatWaitsIsLogged() {
+        let telemetry = Telemetry(logger: Logger(label: "waits"), metrics: SystemMetrics())
+        telemetry.signingWaits(.sample(activationID: "a", limit: .seconds(3)))
+        let lines = Logger.lines.withLock { $0 }.filter { $0.hasPrefix("waits ") }
+        #expect(lines == ["waits notice: signature waits for an earlier decision activation=a milliseconds=3000"])
+    }
+
     @Test func whatIsLeftIsCountedByItsReasonAlone() {
         let telemetry = Telemetry(logger: Logger(label: "left"), metrics: SystemMetrics())
         for id in ["1", "2"] {

@@ -1,4 +1,5 @@
-public import MobileTokenApprovals
+public import ExactJSON
+import MobileTokenApprovals
 
 /// A deployment that somebody wants.
 public struct Deployment: Sendable, Hashable {

@@ -6,7 +6,7 @@ public struct DeploymentGate: Sendable {
     public static let template = ApprovalTemplate("deploy", signs: "A9*T${service}*N${version}*R${binding}")
 
     private let desk: ApprovalDesk
-    private let team: [Person]
+    private let team: [Approvers.Person]
     private let target: any DeploymentTarget
     private let announce: @Sendable (ApprovalTicket) -> Void
 
@@ -19,7 +19,7 @@ public struct DeploymentGate: Sendable {
     ///   - announce: Shows a question where the deployment is wanted, so that people can compare its fingerprints with their phones'.
     public init(
         desk: ApprovalDesk,
-        team: [Person],
+        team: [Approvers.Person],
         target: any DeploymentTarget,
         announce: @escaping @Sendable (ApprovalTicket) -> Void = { _ in }
     ) {
@@ -32,7 +32,7 @@ public struct DeploymentGate: Sendable {
     ///   - id: The name of the deployment: the same one is asked for once, and done once.
     ///   - requester: The one who wants it, as the caller has authenticated them.
     /// - Throws: `ApprovalError` when nothing was done, and what the target throws.
-    public func deploy(_ deployment: Deployment, id: String, requestedBy requester: Person) async throws {
+    public func deploy(_ deployment: Deployment, id: String, requestedBy requester: Approvers.Person) async throws {
         let request = ApprovalRequest(
             id: id,
             from: .any(2, of: self.team).excluding(requester),

@@ -1,3 +1,4 @@
+public import ExactJSON
 public import MobileTokenApprovals
 
 /// A tool that an agent may call.
@@ -6,8 +7,8 @@ public struct Tool: Sendable {
         case free(@Sendable (JSONValue) async throws -> String)
         case gated(
             ApprovalTemplate,
-            shows: @Sendable (JSONValue) throws -> [String: Parameter],
-            acts: @Sendable (Approval) async throws -> String
+            shows: @Sendable (JSONValue) throws -> [String: ApprovalRequest.Parameter],
+            acts: @Sendable (ApprovalDesk.Approval) async throws -> String
         )
     }
 
@@ -28,8 +29,8 @@ public struct Tool: Sendable {
     public static func gated(
         _ name: String,
         template: ApprovalTemplate,
-        shows: @escaping @Sendable (JSONValue) throws -> [String: Parameter],
-        acts: @escaping @Sendable (Approval) async throws -> String
+        shows: @escaping @Sendable (JSONValue) throws -> [String: ApprovalRequest.Parameter],
+        acts: @escaping @Sendable (ApprovalDesk.Approval) async throws -> String
     ) -> Self {
         Self(name: name, kind: .gated(template, shows: shows, acts: acts))
     }
@@ -41,7 +42,7 @@ public struct Tool: Sendable {
 /// `{"id": …, "refused": …}`. Whatever is not understood is refused.
 public struct ToolServer: Sendable {
     private let desk: ApprovalDesk
-    private let approver: Person
+    private let approver: Approvers.Person
     private let session: String
     private let tools: [Tool]
 
@@ -50,7 +51,7 @@ public struct ToolServer: Sendable {
     /// - Parameters:
     ///   - approver: The person for whom the agent works.
     ///   - session: The name of the agent's session: its calls are named within it, and can be confused with no other one's.
-    public init(desk: ApprovalDesk, approver: Person, session: String, tools: [Tool]) {
+    public init(desk: ApprovalDesk, approver: Approvers.Person, session: String, tools: [Tool]) {
         (self.desk, self.approver, self.session, self.tools) = (desk, approver, session, tools)
     }
 

@@ -1,4 +1,5 @@
 import DeploymentGate
+import ExactJSON
 import Foundation
 import HTTPClientTransport
 import MobileTokenApprovals
@@ -28,7 +29,7 @@ enum Program {
         let target = FolderTarget(folder: try self.setting("FOLDER"))
         let desk = try await self.desk()
         if words[0] == "deploy" {
-            let team = try self.setting("TEAM").split(separator: ",").map { Person(String($0)) }
+            let team = try self.setting("TEAM").split(separator: ",").map { Approvers.Person(String($0)) }
             let input = [UInt8](FileHandle.standardInput.readDataToEndOfFile())
             let gate = DeploymentGate(desk: desk, team: team, target: target) { ticket in
                 let people = ticket.fingerprints.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }
@@ -36,11 +37,15 @@ enum Program {
                     "deployment-gate: asked \(people.joined(separator: ", ")), until \(ticket.expires.formatted(.iso8601))\n"
                 FileHandle.standardError.write(Data(line.utf8))
             }
-            try await gate.deploy(Deployment(JSONValue(parsing: input)), id: words[1], requestedBy: Person(words[2]))
+            try await gate.deploy(
+                Deployment(JSONValue(parsing: input)),
+                id: words[1],
+                requestedBy: Approvers.Person(words[2])
+            )
         } else {
             let server = ToolServer(
                 desk: desk,
-                approver: Person(words[2]),
+                approver: Approvers.Person(words[2]),
                 session: words[1],
                 tools: [.deploy(to: target)]
             )

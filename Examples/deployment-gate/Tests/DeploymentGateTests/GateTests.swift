@@ -1,4 +1,5 @@
 import DeploymentGate
+import ExactJSON
 import Foundation
 import MobileTokenApprovals
 import MobileTokenTesting
@@ -6,13 +7,13 @@ import Testing
 
 /// Two of three people, at the development server's backend, where their devices sign as phones do.
 @Suite(.timeLimit(.minutes(2))) struct GateTests {
-    private static let team: [Person] = ["alice", "bob", "carol"]
+    private static let team: [Approvers.Person] = ["alice", "bob", "carol"]
 
     /// Lets a gate deploy, in test time, and returns what the target got and why it did not.
     private func deploy(
         _ people: [String: ScriptedApprover],
-        requestedBy requester: Person = "mallory",
-        team: [Person] = GateTests.team
+        requestedBy requester: Approvers.Person = "mallory",
+        team: [Approvers.Person] = GateTests.team
     ) async throws -> (deployed: String?, refused: ApprovalError.Code?) {
         let stage = try await Stage(people)
         let gate = DeploymentGate(desk: stage.desk, team: team, target: stage.target)

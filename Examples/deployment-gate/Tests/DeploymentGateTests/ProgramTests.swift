@@ -1,4 +1,5 @@
 import DeploymentGate
+import ExactJSON
 import Foundation
 import MobileTokenApprovals
 import MobileTokenEmulator

@@ -27,15 +27,7 @@ struct Stage {
 
     /// Runs `body` while time passes as fast as there is something to wait for.
     func passing<Result>(_ body: () async throws -> Result) async rethrows -> Result {
-        let clock = self.clock
-        let time = Task {
-            while !Task.isCancelled {
-                await clock.waitForSleepers(1)
-                if !Task.isCancelled { clock.advanceToNextDeadline() }
-                await Task.yield()
-            }
-        }
-        defer { time.cancel() }
+        async let _ = self.clock.runFreely()
         return try await body()
     }
 

@@ -1,4 +1,5 @@
 import DeploymentGate
+import ExactJSON
 import MobileTokenApprovals
 import MobileTokenTesting
 import Testing

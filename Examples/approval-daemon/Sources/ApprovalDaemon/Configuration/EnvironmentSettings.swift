@@ -1,3 +1,4 @@
+import ExactJSON
 import MobileToken
 
 /// Settings from environment variables, which win over the file: `APPROVAL_DAEMON_SERVER_BASE_URL` is `server.baseURL`.

@@ -46,7 +46,12 @@ struct PasswordFile: Sendable {
     private typealias Bytes = Slice<UnsafeRawBufferPointer>
 
     private func entries(_ bytes: UnsafeRawBufferPointer) throws -> [(id: Bytes, password: Bytes)] {
-        try bytes.split(separator: UInt8(ascii: "\n")).enumerated().map { number, line in
+        // A server counts what is wrong with a password as a failed attempt.
+        guard !bytes.contains(0), !bytes.starts(with: [0xFF, 0xFE]), !bytes.starts(with: [0xFE, 0xFF]) else {
+            throw self.error("is in UTF-16 or has a zero byte: save it in UTF-8, as plain text")
+        }
+        let text = bytes[(bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)...]
+        return try text.split(separator: UInt8(ascii: "\n")).enumerated().map { number, line in
             guard let space = line.firstIndex(of: UInt8(ascii: " ")), space > line.startIndex,
                 line.index(after: space) < line.endIndex, line.last != UInt8(ascii: "\r")
             else { throw self.error("line \(number + 1) is not an identifier, a space and a password") }

@@ -1,3 +1,4 @@
+import ExactJSON
 public import Foundation
 import MobileToken
 public import Telemetry

@@ -171,6 +171,7 @@ enum MetricCatalog {
         "approval_daemon_ready": "1 when /ready says 200.",
         "approval_daemon_oldest_poll_seconds": "Age of the oldest successful poll of an active activation.",
         "approval_daemon_decisions_in_flight": "Decisions under way.",
+        "approval_daemon_operations_unreadable": "Listed operations that cannot be read, so that nobody decides them.",
         "approval_daemon_decisions_unknown": "Decisions of which nobody can find out what became.",
         "approval_daemon_clock_skew_seconds": "By how much the local clock differs from the bank's.",
         "approval_daemon_receipt_exports_total": "Exports of receipts, by outcome.",

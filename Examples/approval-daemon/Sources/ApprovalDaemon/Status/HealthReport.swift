@@ -1,3 +1,4 @@
+import ExactJSON
 import MobileToken
 import Telemetry
 
@@ -23,6 +24,8 @@ struct HealthReport: Sendable {
         case activationWaiting
         /// Nobody can find out what became of a decision.
         case decisionUnknown
+        /// The bank lists an operation that cannot be read, so that nobody decides it.
+        case operationUnreadable
         /// The local clock and the bank's disagree.
         case clockSkewed
         /// Decisions are held back.
@@ -56,6 +59,7 @@ struct HealthReport: Sendable {
             (.activationStopped, (agent?.stoppedActivationCount ?? 0) > 0 || ended > 0),
             (.activationWaiting, count(.blocked, .awaitingCommit) > 0),
             (.decisionUnknown, (fleet?.decisionsUnknown ?? 0) > 0),
+            (.operationUnreadable, (fleet?.unreadable ?? 0) > 0),
             (.clockSkewed, fleet?.isClockSkewed ?? false),
             (.decidingPaused, agent?.isDecidingPaused ?? false),
         ]
@@ -90,6 +94,7 @@ struct HealthReport: Sendable {
             members["leftOperations"] = .integer(agent.leftOperationCount)
             members["decisionsInFlight"] = .integer(fleet.decisionsInFlight)
             members["decisionsUnknown"] = .integer(fleet.decisionsUnknown)
+            members["unreadable"] = .integer(fleet.unreadable)
             members["oldestSuccessfulPollSeconds"] = fleet.oldestSuccessfulPoll.map { .seconds($0) }
             members["lastFailure"] = fleet.lastFailure.map { .failure($0) }
         }
@@ -112,6 +117,7 @@ struct HealthReport: Sendable {
         metrics.set("approval_daemon_oldest_poll_seconds", (fleet.oldestSuccessfulPoll ?? .zero) / .seconds(1))
         metrics.set("approval_daemon_decisions_in_flight", Double(fleet.decisionsInFlight))
         metrics.set("approval_daemon_decisions_unknown", Double(fleet.decisionsUnknown))
+        metrics.set("approval_daemon_operations_unreadable", Double(fleet.unreadable))
         metrics.set("approval_daemon_clock_skew_seconds", fleet.clockSkew / .seconds(1))
     }
 }

@@ -1,0 +1,49 @@
+import APIDescriptions
+import CloudCalls
+import PowerAuthProtocol
+
+/// The secure configuration of applications: reading by version 4 devices, and administration.
+enum SecureConfiguration {
+    /// The annotated endpoints for devices.
+    static let routes: [Backend.Route] = [
+        Self.route("application", "Tells an application's configuration.", .application),
+        Self.route("activation", "Tells an activation's configuration, that of its application included.", .activation),
+    ]
+
+    /// The endpoints for the bank.
+    static let administration: [Backend.Route] = [
+        .cloud(CloudAPI.showConfiguration) { (bank, id, _) throws(Refusal) in
+            CloudAPI.SecureConfiguration(entries: try Self.application(bank, id).configurationEntries)
+        },
+        .cloud(CloudAPI.replaceConfiguration, adds: .contents) { (bank, input, _) throws(Refusal) in
+            let (id, configuration) = input
+            let application = try Self.application(bank, id)
+            bank.state.applications.update(application.id) { $0.configurationEntries = configuration.entries }
+            return configuration
+        },
+    ]
+
+    private static func route(_ path: String, _ summary: String, _ scope: EncryptionScope) -> Backend.Route {
+        .device(
+            "POST /pa/v4/config/\(path)",
+            summary,
+            takes: .required(.envelope4),
+            gives: .sealed4
+        ) { (bank, context) throws(Refusal) in
+            let demand = AnnotatedDemand(
+                proof: .envelope(refusal: Refusal.encryption),
+                scope: scope,
+                version: .version4
+            )
+            let call = try bank.receive(&context, demand)
+            guard let application = call.application else { throw .configuration("there is no such application") }
+            let entries = application.configurationEntries.filter { scope == .activation || $0.scope == .application }
+            return try bank.respond(CloudAPI.SecureConfiguration(entries: entries).json, to: call, &context)
+        }
+    }
+
+    private static func application(_ bank: Backend, _ id: String) throws(Refusal) -> ServerApplication {
+        guard let application = bank.state.applications[id] else { throw Refusal.noSuch("application") }
+        return application
+    }
+}

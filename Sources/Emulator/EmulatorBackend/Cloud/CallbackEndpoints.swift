@@ -1,0 +1,77 @@
+import Basics
+package import CloudCalls
+
+/// The bank's callback addresses.
+enum CallbackEndpoints {
+    static let routes: [Backend.Route] = [
+        .cloud(CloudAPI.listCallbacks) { (bank, _, _) throws(Refusal) in bank.shownCallbacks },
+        .cloud(CloudAPI.createCallback, adds: .callback) { (bank, request, _) throws(Refusal) in
+            var callback = try Callback(request, id: "", of: bank)
+            callback.id = bank.state.randomness.identifier()
+            bank.state.callbacks[callback.id] = callback
+            return CloudAPI.Callback(callback)
+        },
+        .cloud(CloudAPI.removeCallback) { (bank, id, _) throws(Refusal) in
+            bank.state.callbacks[try bank.callback(id).id] = nil
+        },
+        .cloud(CloudAPI.showCallback) { (bank, id, _) throws(Refusal) in CloudAPI.Callback(try bank.callback(id)) },
+        .cloud(CloudAPI.replaceCallback, adds: .contents) { (bank, input, _) throws(Refusal) in
+            let (id, request) = input
+            let callback = try Callback(request, id: bank.callback(id).id, of: bank)
+            bank.state.callbacks[id] = callback
+            return CloudAPI.Callback(callback)
+        },
+    ]
+}
+
+extension Backend {
+    fileprivate func callback(_ id: String) throws(Refusal) -> Callback {
+        guard let callback = self.state.callbacks[id] else { throw Refusal.noSuch("callback") }
+        return callback
+    }
+
+    /// All callbacks in the cloud API's form, oldest first.
+    package var shownCallbacks: [CloudAPI.Callback] {
+        self.state.callbacks.keysInOrder.compactMap { self.state.callbacks[$0].map(CloudAPI.Callback.init) }
+    }
+}
+
+extension Callback {
+    fileprivate init(_ request: CloudAPI.NewCallback, id: String, of backend: Backend) throws(Refusal) {
+        let applicationID = request.applicationID ?? backend.defaultApplicationID
+        guard backend.state.applications[applicationID] != nil else {
+            throw .unknownApplication("appId", applicationID)
+        }
+        try CallbackMessage.check(url: request.url, named: "callbackUrl")
+        let authentication = try CallbackAuthentication(request.authentication, forCallbackTo: request.url)
+        self.init(
+            id: id,
+            applicationID: applicationID,
+            name: request.name,
+            kind: CallbackKind(name: request.type) ?? .operation,
+            typeName: request.type,
+            url: request.url,
+            attributes: request.attributes,
+            user: authentication.user,
+            password: authentication.password,
+            oauth: authentication.oauth,
+            identity: authentication.identity,
+            maximumAttempts: request.maximumAttempts
+        )
+    }
+}
+
+extension CloudAPI.Callback {
+    fileprivate init(_ callback: Callback) {
+        self.init(
+            id: callback.id,
+            name: callback.name,
+            applicationID: callback.applicationID,
+            type: callback.typeName,
+            url: callback.url,
+            attributes: callback.attributes,
+            maximumAttempts: callback.maximumAttempts,
+            authentication: callback.shownAuthentication
+        )
+    }
+}

@@ -1,0 +1,28 @@
+import CloudCalls
+import PowerAuthProtocol
+
+/// Inbox messages, sent by the bank.
+enum CloudMessageEndpoints {
+    static let routes: [Backend.Route] = [.cloud(CloudAPI.createMessage, adds: .message, Self.create)]
+
+    private static func create(
+        _ bank: inout Backend,
+        _ request: NewCloudMessage,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> CloudMessage {
+        let message = ServerInboxMessage(
+            id: bank.state.randomness.identifier(),
+            userID: request.userID,
+            applicationID: try bank.application(named: request.applicationID).id,
+            format: request.format ?? .text,
+            subject: request.subject,
+            summary: request.summary,
+            body: request.body,
+            isSilent: request.isSilent ?? false,
+            created: context.now
+        )
+        bank.state.inbox.insert(message)
+        context.events.append(BackendEvent(subject: .message, id: message.id, status: "CREATED", isNew: true))
+        return CloudMessage(request, id: message.id, created: message.created)
+    }
+}

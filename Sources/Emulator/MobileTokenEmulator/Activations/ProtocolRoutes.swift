@@ -1,0 +1,170 @@
+import APIDescriptions
+import EmulatorBackend
+import ExactJSON
+import PowerAuthProtocol
+
+/// The protocol rules and their effect.
+struct ProtocolState: Described {
+    var minimumVersion: Int
+    /// The configured suites; empty for all.
+    var allowedSuites: [String]
+    /// The suites available to a new activation.
+    var offeredSuites: [String]
+    var upgradeOffers: [String]
+    var allowsRemovalByPossession: Bool
+    var acceptsCustomIdentities: Bool
+    var allowsVaultWithBiometry: Bool
+    var allowsDeviceKeysWithBiometry: Bool
+    var transfersActivations: Bool
+    var documentedAnswersOnly: Bool
+    /// The release of real servers that this server emulates while it runs.
+    var server: EmulatorServerProfile.Release
+
+    static let fields = FieldTable(
+        "ProtocolRules",
+        ProtocolState.init,
+        .required("minimumVersion", \.minimumVersion, .count, unit: .version),
+        .required("allowedSuites", \.allowedSuites, .list(of: .string)),
+        .required("offeredSuites", \.offeredSuites, .list(of: .string)),
+        .required("upgradeOffers", \.upgradeOffers, .list(of: .string)),
+        .required("allowsRemovalByPossession", \.allowsRemovalByPossession, .boolean),
+        .required("acceptsCustomIdentities", \.acceptsCustomIdentities, .boolean),
+        .required("allowsVaultWithBiometry", \.allowsVaultWithBiometry, .boolean),
+        .required("allowsDeviceKeysWithBiometry", \.allowsDeviceKeysWithBiometry, .boolean),
+        .required("transfersActivations", \.transfersActivations, .boolean),
+        .required("documentedAnswersOnly", \.documentedAnswersOnly, .boolean),
+        .required("server", \.server, .cases(), "The release of real servers that it behaves as.")
+    )
+}
+
+/// A change of the rules; omitted members stay.
+struct ProtocolChange: Described {
+    var minimumVersion: Int?
+    var allowedSuites: Set<AlgorithmSuite>?
+    var upgradeOffers: Set<String>?
+    var allowsRemovalByPossession: Bool?
+    var acceptsCustomIdentities: Bool?
+    var allowsVaultWithBiometry: Bool?
+    var allowsDeviceKeysWithBiometry: Bool?
+    var transfersActivations: Bool?
+    var documentedAnswersOnly: Bool?
+
+    static let fields = FieldTable(
+        "ProtocolChange",
+        ProtocolChange.init(
+            minimumVersion:
+            allowedSuites:
+            upgradeOffers:
+            allowsRemovalByPossession:
+            acceptsCustomIdentities:
+            allowsVaultWithBiometry:
+            allowsDeviceKeysWithBiometry:
+            transfersActivations:
+            documentedAnswersOnly:
+        ),
+        .optional("minimumVersion", \.minimumVersion, .integer(3...4), example: 4, unit: .version),
+        .optional(
+            "allowedSuites",
+            \.allowedSuites,
+            .set(of: .cases()),
+            "None allows all.",
+            example: Set([AlgorithmSuite.p384])
+        ),
+        .optional(
+            "upgradeOffers",
+            \.upgradeOffers,
+            .set(of: .string),
+            "The applications whose activations are offered version 4."
+        ),
+        .optional(
+            "allowsRemovalByPossession",
+            \.allowsRemovalByPossession,
+            .boolean,
+            "Lets a device remove its activation with one factor.",
+            example: true
+        ),
+        .optional(
+            "acceptsCustomIdentities",
+            \.acceptsCustomIdentities,
+            .boolean,
+            "Lets a device activate with an identity of its own, as a bank's own code may."
+        ),
+        .optional(
+            "allowsVaultWithBiometry",
+            \.allowsVaultWithBiometry,
+            .boolean,
+            "Lets biometry open the vault of version 3, as the password does."
+        ),
+        .optional(
+            "allowsDeviceKeysWithBiometry",
+            \.allowsDeviceKeysWithBiometry,
+            .boolean,
+            "Lets biometry open the device's own keys in the vault of version 4, as the password does."
+        ),
+        .optional(
+            "transfersActivations",
+            \.transfersActivations,
+            .boolean,
+            "Gives devices activation codes for other applications, as the code of a bank does."
+        ),
+        .optional(
+            "documentedAnswersOnly",
+            \.documentedAnswersOnly,
+            .boolean,
+            "Lets the cloud API answer with what PowerAuth Cloud documents, and nothing else."
+        )
+    )
+
+    func apply(to rules: inout EmulatorProtocolRules) {
+        rules.minimumVersion = self.minimumVersion ?? rules.minimumVersion
+        rules.allowedSuites = self.allowedSuites ?? rules.allowedSuites
+        rules.upgradeOffers = self.upgradeOffers ?? rules.upgradeOffers
+        rules.allowsRemovalByPossession = self.allowsRemovalByPossession ?? rules.allowsRemovalByPossession
+        rules.acceptsCustomIdentities = self.acceptsCustomIdentities ?? rules.acceptsCustomIdentities
+        rules.allowsVaultWithBiometry = self.allowsVaultWithBiometry ?? rules.allowsVaultWithBiometry
+        rules.allowsDeviceKeysWithBiometry = self.allowsDeviceKeysWithBiometry ?? rules.allowsDeviceKeysWithBiometry
+        rules.transfersActivations = self.transfersActivations ?? rules.transfersActivations
+        rules.documentedAnswersOnly = self.documentedAnswersOnly ?? rules.documentedAnswersOnly
+    }
+}
+
+extension ControlAPI {
+    static let protocolRoutes = [
+        Route(
+            "GET /protocol",
+            "Tells which versions of the protocol are accepted.",
+            gives: ProtocolState.form
+        ) { control in await control.protocolRules },
+        Route(
+            "PUT /protocol",
+            named: "setProtocol",
+            "Changes which versions of the protocol are accepted.",
+            takes: Call.body(ProtocolChange.form),
+            gives: ProtocolState.form
+        ) { control, change in
+            var rules = await control.core.protocolRules
+            change.apply(to: &rules)
+            try await control.core.setProtocolRules(rules)
+            return await control.protocolRules
+        },
+    ]
+
+    private var protocolRules: ProtocolState {
+        get async {
+            let rules = await self.core.protocolRules
+            return ProtocolState(
+                minimumVersion: rules.minimumVersion,
+                allowedSuites: rules.allowedSuites.map(\.rawValue).sorted(),
+                offeredSuites: rules.offeredSuites.map(\.rawValue),
+                upgradeOffers: rules.upgradeOffers.sorted(),
+                allowsRemovalByPossession: rules.allowsRemovalByPossession,
+                acceptsCustomIdentities: rules.acceptsCustomIdentities,
+                allowsVaultWithBiometry: rules.allowsVaultWithBiometry,
+                allowsDeviceKeysWithBiometry: rules.allowsDeviceKeysWithBiometry,
+                transfersActivations: rules.transfersActivations,
+                documentedAnswersOnly: rules.documentedAnswersOnly,
+                server: self.core.configuration.profile.release
+            )
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import EmulatorBackend
+public import Foundation
+
+extension Emulator {
+    /// A message to the bank: a callback and its delivery.
+    public struct DeliverySummary: Sendable, Codable, Hashable, Identifiable {
+        /// The state of a delivery.
+        public enum State: String, Sendable, Codable, CaseIterable {
+            /// Waiting for the first or the next attempt.
+            case waiting
+            /// An attempt is in progress.
+            case underWay
+            /// The bank accepted it.
+            case delivered
+            /// No attempt is left.
+            case failed
+        }
+
+        /// The delivery's number, from 1.
+        public var id: UInt64
+        /// The callback's identifier; `nil` for an address supplied with an operation.
+        public var callbackID: String?
+        /// The target address.
+        public var url: String
+        /// The JSON body.
+        public var body: String
+        /// The state of the delivery.
+        public var state: State
+        /// The number of completed attempts.
+        public var attempts: Int
+        /// The HTTP status of the last response.
+        public var status: Int?
+        /// The reason the last attempt got no response, or was not made.
+        public var failure: String?
+        /// The time of creation.
+        public var created: Date
+        /// The time of the next attempt, while it waits.
+        public var due: Date?
+    }
+}
+
+extension Emulator.DeliverySummary {
+    init(_ delivery: Outbox.Delivery) {
+        self.id = delivery.id
+        self.callbackID = delivery.message.callbackID
+        self.url = delivery.message.url
+        self.body = String(decoding: delivery.message.body, as: UTF8.self)
+        self.state = delivery.state
+        self.attempts = delivery.attempts
+        self.created = Date(milliseconds: delivery.created)
+        self.due = delivery.due.map(Date.init(milliseconds:))
+        switch delivery.outcome {
+        case .response(let status):
+            self.status = status
+            if delivery.outcome?.isSuccess == false {
+                let hint = (300..<400).contains(status) ? "; redirects are not followed" : ""
+                self.failure = "the bank answered \(status)\(hint)"
+            }
+        case .noResponse(let reason): self.failure = reason
+        case nil: break
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import { $, copyButton, facts, make, status, toast } from "./dom.js";
+import { ago, dateOf } from "./time.js";
+import { ask, at } from "./server.js";
+import { Collection } from "./collection.js";
+import { action, dangerousAction, defineDetails, folded, qrCode, showDetails } from "./details.js";
+import { addressOfFiltered } from "./address.js";
+import { onSubmit } from "./dialogs.js";
+import { deviceSection, makeDevice } from "./devices.js";
+
+const attempts = (item) => `${item.failedAttempts} of ${item.maxFailedAttempts}`;
+const narrow = (text) => make("span.narrow-only", text);
+
+export const activations = new Collection("activations", (item) => make("div.activation",
+  status(item.status),
+  make("span.main", item.userId),
+  make("span.sub", item.name ?? make("span.mono", item.id)),
+  make("span.number", narrow("counter "), item.counter),
+  make(item.failedAttempts ? "span.number.bad" : "span.number", attempts(item), narrow(" failed")),
+  ago(item.created, { class: "number time" })),
+(item) => `Activation of ${item.userId}: ${item.status}`);
+
+export function activationName(id) {
+  const item = activations.find(id);
+  return item ? `${item.userId} · ${item.name ?? "unnamed"}` : id;
+}
+
+defineDetails("activations", (id) => ({
+  prepare: () => activations.need(id),
+  render: () => {
+    const path = activations.pathOf(id);
+    const item = activations.find(id);
+    return {
+      title: item.name ?? item.userId,
+      status: item.status,
+      body: [
+        item.activationQrCodeData && codeCard(item.activationQrCodeData),
+        facts([
+          ["User", item.userId], ["Device", item.name], ["Fingerprint", item.fingerprint, "copy"], ["Failed attempts", attempts(item)],
+          ["Counter", item.counter], ["Protocol", item.version], ["Suite", item.suite], ["Status flags", item.flags.join(", ")],
+          ["Block ends", item.blockExpires && dateOf(item.blockExpires)], ["Push messages", item.pushPlatform], ["Created", dateOf(item.created)],
+        ]),
+        item.status === "PENDING_COMMIT" && make("p.hint", "Commit it when the client shows the same fingerprint."),
+        deviceSection(id),
+        item.status === "ACTIVE" && counterForm(path),
+        make("p", make("a", { href: addressOfFiltered("journal", item.id) }, "Its requests"), " · ",
+          make("a", { href: addressOfFiltered("operations", item.userId) }, "Its user’s operations")),
+        folded("Identifiers", false, facts([["Identifier", item.id, "copy"], ["Application", item.applicationId], ["Push token", item.pushToken, "copy"]])),
+      ],
+      actions: actions(item, path),
+    };
+  },
+}));
+
+const codeCard = (code) => make("div.card.code", qrCode(code, "Activation QR code"), make("div",
+  make("p.large.mono", code.split("#")[0]),
+  make("p.hint", "Scan it with a client, or type it in. It can be used once, for five minutes."),
+  make("div.buttons", copyButton(code.split("#")[0], "Copy code"), copyButton(code, "Copy QR content"))));
+
+/** Rehearses a client that is behind the server. */
+function counterForm(path) {
+  const steps = make("input", { type: "number", min: "1", max: "100000", value: "1", inputmode: "numeric", "data-action": "steps" });
+  const move = async () => toast(`The server’s counter is ${(await ask(`${path}/counter`, { advance: Number(steps.value) })).counter}`);
+  return make("div.card",
+    make("h3", "Move the server’s counter ahead"),
+    make("p.hint", "The client is then behind by so many signatures; it recovers from up to 20."),
+    make("div.buttons", make("label.check", "Steps ", steps), action("Move", move)));
+}
+
+function actions({ id, status, version }, path) {
+  const post = (path, body) => () => ask(path, body, "POST");
+  return [
+    status === "PENDING_COMMIT" && action("Commit", post(at`cloud/registrations/${id}/commit`, {}), "primary"),
+    status === "ACTIVE" && action("Block", post(`${path}/block`)),
+    // Only version 4 of the protocol knows blocks that end.
+    status === "ACTIVE" && version === "4.0" && action("Block for a minute", post(`${path}/block`, { seconds: 60 })),
+    status === "BLOCKED" && action("Unblock", post(`${path}/unblock`)),
+    status !== "REMOVED" && dangerousAction("Remove", "Remove for good?", () => ask(path, undefined, "DELETE")),
+  ].filter(Boolean);
+}
+
+onSubmit($("new-activation"), async () => {
+  const userId = $("activation-user").value.trim();
+  const flags = $("activation-flags").value.split(/\s+/).filter(Boolean);
+  const id = $("activation-virtual").checked ? await makeDevice(userId)
+    : (await ask("cloud/registrations", { userId, flags })).registrationId;
+  await activations.add(id);
+  showDetails("activations", id);
+});

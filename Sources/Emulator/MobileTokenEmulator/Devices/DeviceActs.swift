@@ -1,0 +1,160 @@
+package import APIDescriptions
+public import Foundation
+import MobileToken
+
+// Actions of a device besides its decisions.
+extension Emulator {
+    /// The inbox of a virtual device.
+    public struct DeviceInbox: Sendable, Codable, Hashable {
+        /// The number of unread messages on all pages.
+        public var unread: Int
+        /// The newest 100, newest first.
+        public var messages: [DeviceMessage]
+    }
+
+    /// An inbox message of a virtual device.
+    public struct DeviceMessage: Sendable, Codable, Hashable, Identifiable {
+        /// The message's identifier.
+        public var id: String
+        /// `text` or `html`.
+        public var type: String
+        /// The first line in a list.
+        public var subject: String
+        /// The second line in a list.
+        public var summary: String?
+        /// The full message; `nil` in a list.
+        public var body: String?
+        /// Indicates whether the message was marked as read.
+        public var isRead: Bool
+        /// The time of creation.
+        public var created: Date
+    }
+
+    struct OperationClaim: Sendable {
+        var operationID: String
+    }
+
+    /// The content of an operation's QR code, for a device without a network.
+    struct ScannedOperation: Sendable {
+        var content: String
+    }
+
+    /// The code that the user copies from a device without a network.
+    struct CarriedCode: Sendable {
+        var code: String
+    }
+}
+
+extension Emulator.DeviceMessage: Described {
+    package static let fields = FieldTable(
+        "DeviceMessage",
+        Self.init(id:type:subject:summary:body:isRead:created:),
+        .required("id", \.id, .string),
+        .required("type", \.type, .string),
+        .required("subject", \.subject, .string),
+        .optional("summary", \.summary, .string),
+        .optional("body", \.body, .string, "The whole message; a list has none."),
+        .required("isRead", \.isRead, .boolean),
+        .required("created", \.created, .date)
+    )
+
+    init(_ message: InboxMessage) {
+        let type =
+            switch message.contentType {
+            case .text: "text"
+            case .html: "html"
+            case .unknown(let name): name
+            }
+        self.init(
+            id: message.id,
+            type: type,
+            subject: message.subject,
+            summary: message.summary,
+            body: message.body,
+            isRead: message.isRead,
+            created: message.created
+        )
+    }
+}
+
+extension Emulator.DeviceInbox: Described {
+    package static let fields = FieldTable(
+        "DeviceInbox",
+        Self.init(unread:messages:),
+        .required("unread", \.unread, .count, "On all pages."),
+        .required("messages", \.messages, .list(of: .described), "The newest 100, newest first.")
+    )
+}
+
+extension Emulator.OperationClaim: Described {
+    static let fields = FieldTable(
+        "OperationClaim",
+        Self.init(operationID:),
+        .required("operationId", \.operationID, .word, example: "0f038bac-6c94-45eb-b3a9-f92e809e8ea4")
+    )
+}
+
+extension Emulator.ScannedOperation: Described {
+    static let fields = FieldTable(
+        "ScannedOperation",
+        Self.init(content:),
+        .required(
+            "operationQrCodeData",
+            \.content,
+            .word,
+            "The content of the QR code, as GET /v2/operations/{id}/offline/qr gives it."
+        )
+    )
+}
+
+extension Emulator.CarriedCode: Described {
+    static let fields = FieldTable(
+        "CarriedCode",
+        Self.init(code:),
+        .required(
+            "otp",
+            \.code,
+            .string,
+            "The code that the user types in: POST /v2/operations/{id}/offline/otp verifies it."
+        )
+    )
+}
+
+extension Emulator {
+    /// Lets a virtual device claim an operation created for no user. The device's rule then decides it.
+    ///
+    /// - Returns: The device.
+    /// - Throws: ``EmulatorError`` of code `notFound`, or `refused` with the reason.
+    @discardableResult
+    public func claim(
+        _ operationID: OperationSummary.ID,
+        byDevice id: VirtualDevice.ID
+    ) async throws(EmulatorError) -> VirtualDevice { try await self.core.claim(operationID, by: id) }
+
+    /// Lets a virtual device approve an operation without a network.
+    ///
+    /// - Parameters:
+    ///   - content: The content of the operation's QR code.
+    ///   - id: The device.
+    /// - Returns: The code that its user types in.
+    /// - Throws: ``EmulatorError`` of code `notFound`, or `refused` with the reason.
+    public func offlineCode(
+        for content: String,
+        byDevice id: VirtualDevice.ID
+    ) async throws(EmulatorError) -> String { try await self.core.offlineCode(for: content, by: id) }
+
+    /// Returns the inbox of a virtual device.
+    ///
+    /// - Throws: ``EmulatorError`` of code `notFound`, or `refused` with the reason.
+    public func inbox(ofDevice id: VirtualDevice.ID) async throws(EmulatorError) -> DeviceInbox {
+        try await self.core.inbox(ofDevice: id)
+    }
+
+    /// Lets a virtual device show a message and mark it as read.
+    ///
+    /// - Throws: ``EmulatorError`` of code `notFound`, or `refused` with the reason.
+    public func readMessage(
+        _ messageID: MessageSummary.ID,
+        byDevice id: VirtualDevice.ID
+    ) async throws(EmulatorError) -> DeviceMessage { try await self.core.readMessage(messageID, by: id) }
+}

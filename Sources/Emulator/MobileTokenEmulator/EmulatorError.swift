@@ -1,0 +1,68 @@
+import EmulatorBackend
+import EmulatorHTTP
+
+/// The reason a development server could not start, or could not do as requested.
+public struct EmulatorError: Error, Sendable, CustomStringConvertible {
+    /// The kind of failure. A struct, so that adding a kind breaks no `switch`.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Base: String {
+            case addressInUse, cannotListen, invalidConfiguration, invalidDocument, notFound, conflict, refused
+            case capacityExceeded, storage, notSettled
+        }
+
+        private let base: Base
+
+        /// Another process listens on the configured port.
+        public static let addressInUse = Self(base: .addressInUse)
+        /// The configured host or port cannot be bound for another reason.
+        public static let cannotListen = Self(base: .cannotListen)
+        /// A part of the configuration, such as a template, does not decode.
+        public static let invalidConfiguration = Self(base: .invalidConfiguration)
+        /// The document to import is not an exported state.
+        public static let invalidDocument = Self(base: .invalidDocument)
+        /// There is no such object, such as an activation.
+        public static let notFound = Self(base: .notFound)
+        /// The object's state does not allow it.
+        public static let conflict = Self(base: .conflict)
+        /// The server refused the request; the message is its own.
+        public static let refused = Self(base: .refused)
+        /// The server has no room for more objects of this kind.
+        public static let capacityExceeded = Self(base: .capacityExceeded)
+        /// The data file cannot be read or written.
+        public static let storage = Self(base: .storage)
+
+        /// The server still has work at the end of a wait; the message names it.
+        public static let notSettled = Self(base: .notSettled)
+
+        /// The code's name.
+        public var description: String { self.base.rawValue }
+    }
+
+    /// The kind of failure.
+    public let code: Code
+    /// The message for a person.
+    public let message: String
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// The code and the message.
+    public var description: String { "\(self.code): \(self.message)" }
+}
+
+extension EmulatorError {
+    /// The error for a refusal of the backend.
+    init(_ refusal: Refusal) {
+        switch refusal.status {
+        case 404: self.init(.notFound, refusal.message)
+        case 409: self.init(.conflict, refusal.message)
+        default: self.init(.invalidDocument, refusal.message)
+        }
+    }
+
+    init(_ error: ListeningError) {
+        self.init(error.code == .addressInUse ? .addressInUse : .cannotListen, error.message)
+    }
+}

@@ -1,0 +1,73 @@
+import APIDescriptions
+import ExactJSON
+
+extension Emulator {
+    /// A space at the moment its test failed.
+    package struct FailedSpace: Sendable {
+        package let summary: SpaceSummary
+        /// Documents for a later analysis, by file name.
+        package let documents: [(name: String, content: [UInt8])]
+    }
+
+    /// Records that the test of this space has failed. The first reason counts.
+    ///
+    /// A server with ``Configuration/keepsFailedSpaces`` then keeps the space, even after ``stop()``.
+    ///
+    /// - Parameter reason: The reason for the failure, for people.
+    /// - Returns: `true` if the space stays.
+    /// - Throws: ``EmulatorError`` of code `notFound` if the space is gone, or `refused` if this is no space.
+    @discardableResult
+    public func markFailed(because reason: String? = nil) async throws(EmulatorError) -> Bool {
+        guard let (id, spaces) = self.spaceOfServer else {
+            throw EmulatorError(.refused, "This is no space: a failure is that of a space's test")
+        }
+        _ = try await spaces.fail(id, because: reason)
+        return self.core.configuration.keepsFailedSpaces
+    }
+}
+
+extension SpaceDirectory {
+    /// Records that a space's test has failed, and reports the first failure.
+    func fail(_ id: String, because reason: String?) async throws(EmulatorError) -> Emulator.SpaceSummary {
+        let (space, isFirst) = try self.noteFailure(of: id, reason ?? "The test has failed")
+        guard isFirst, let report = self.configuration.reportFailedSpace else { return space.summary }
+        await report(.init(summary: space.summary, documents: await space.core.documents(of: space.summary)))
+        return space.summary
+    }
+}
+
+extension EmulatorCore {
+    fileprivate func documents(of summary: Emulator.SpaceSummary) -> [(name: String, content: [UInt8])] {
+        [
+            ("summary.json", summary.json.serialized()), ("state.json", (try? self.exported()) ?? []),
+            ("journal.json", JSONValue.array(self.journal(since: 0).entries.map(\.json)).serialized()),
+        ]
+    }
+}
+
+struct NewSpaceFailure: Described {
+    var reason: String?
+
+    static let fields = FieldTable(
+        "NewSpaceFailure",
+        NewSpaceFailure.init(reason:),
+        .optional(
+            "reason",
+            \.reason,
+            .string(upTo: 65_536),
+            "The reason, for a person.",
+            example: "the operation has expired"
+        )
+    )
+}
+
+extension ControlAPI {
+    static let spaceFailureRoute = Route(
+        "POST /spaces/{id}/failure",
+        named: "reportSpaceFailure",
+        "Says that the test that uses a space has failed. A server that keeps failed spaces then removes it only at its end.",
+        takes: Call.segment("id"),
+        Call.body(NewSpaceFailure.form, or: NewSpaceFailure()),
+        gives: Emulator.SpaceSummary.form
+    ) { control, id, failure in try await control.spaceDirectory.fail(id, because: failure.reason) }
+}

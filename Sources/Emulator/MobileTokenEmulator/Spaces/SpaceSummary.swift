@@ -1,0 +1,56 @@
+package import APIDescriptions
+public import Foundation
+
+extension Emulator {
+    /// A space of a server.
+    public struct SpaceSummary: Sendable, Codable, Hashable, Identifiable {
+        /// The identifier, which is part of its address.
+        public var id: String
+        /// The name given at its creation.
+        public var name: String?
+        /// The address of its cloud API, control API and console, like a server's ``Emulator/cloudURL``.
+        public var url: String
+        /// The address for its clients, like a server's ``Emulator/baseURL``.
+        public var baseURL: String
+        /// The time of creation, by the server's clock.
+        public var created: Date
+        /// The reported reason for the failure of its test.
+        public var failure: String?
+    }
+}
+
+extension Emulator.SpaceSummary {
+    static let maximumNameLength = 255
+
+    init(id: String, name: String?, created: Date, origin: String) {
+        let url = origin + SpacePath.prefix(of: id)
+        self.init(id: id, name: name, url: url, baseURL: url + "/enrollment-server", created: created)
+    }
+
+    /// Returns the space below another address of its server.
+    func below(_ origin: String) -> Self {
+        var summary = Self(id: self.id, name: self.name, created: self.created, origin: origin)
+        summary.failure = self.failure
+        return summary
+    }
+
+    static func check(name: String) throws(EmulatorError) {
+        guard !name.isEmpty, name.utf8.count <= Self.maximumNameLength else {
+            let message = "'name' must have 1 to \(Self.maximumNameLength) bytes"
+            throw EmulatorError(.invalidConfiguration, message)
+        }
+    }
+}
+
+extension Emulator.SpaceSummary: Described {
+    package static let fields = FieldTable(
+        "SpaceSummary",
+        Self.init(id:name:url:baseURL:created:failure:),
+        .required("id", \.id, .string),
+        .optional("name", \.name, .string),
+        .required("url", \.url, .string, "All that is described here is found below it, too."),
+        .required("baseURL", \.baseURL, .string, "The base URL that its clients are configured with."),
+        .required("created", \.created, .date),
+        .optional("failure", \.failure, .string, "The failure of the test that uses it, once that is said.")
+    )
+}

@@ -1,0 +1,181 @@
+import Coordination
+import Synchronization
+
+/// Combines concurrent statements into shared transactions, to save round trips and commits.
+///
+/// ```swift
+/// let transactions = SharedTransactions(in: pool, .durable)
+/// let rows = try await transactions.run(PostgresStatement("UPDATE counter SET value = value + 1 WHERE id = $1", [.text(id)]))
+/// ```
+///
+/// There is no added wait: a transaction includes the statements that arrived before its connection was ready. So groups are
+/// small on an idle machine and large on a busy one. If the server refuses one statement, or a row is locked for longer than a
+/// moment, the transaction is rolled back and each statement is run separately. Statements that lock rows name their place. A
+/// transaction runs them in the order of places, so that transactions, even of other processes, do not deadlock.
+package final class SharedTransactions: Sendable {
+    fileprivate enum Turn: Sendable {
+        /// The statement is the first one of the transaction with this number, and runs it.
+        case lead(UInt64)
+        /// The statement was run with others.
+        case done([PostgresRows])
+        /// The statement is run separately.
+        case alone
+    }
+
+    /// Statements, what the transaction ends with for them, and the place of the row that they lock.
+    fileprivate struct Work: Sendable {
+        let statements: [PostgresStatement]
+        let closing: [PostgresStatement]
+        let place: Int64
+    }
+
+    fileprivate struct Entry: Sendable {
+        let work: Work
+        let waiter: Waiter<Turn>
+    }
+
+    fileprivate struct State {
+        /// Statements that joined a transaction that has not begun.
+        var gathered: [UInt64: [Entry]] = [:]
+        /// The transaction that accepts further statements.
+        var open: UInt64?
+    }
+
+    private static let limit = 64
+    /// Limits the wait for locks; a blocked statement then waits separately.
+    private static let patience = Duration.milliseconds(100)
+
+    private let pool: PostgresPool
+    private let effect: PostgresConnection.Effect
+    private let state = Mutex(State())
+
+    package init(in pool: PostgresPool, _ effect: PostgresConnection.Effect) {
+        self.pool = pool
+        self.effect = effect
+    }
+
+    /// The number of statements that joined another one's transaction, for tests.
+    package var gatheredCount: Int { self.state.withLock { $0.gathered.values.reduce(0) { $0 + $1.count } } }
+
+    /// Runs a statement in a transaction that others may share.
+    ///
+    /// - Parameter place: The place of the row that it locks; any value if it locks none.
+    /// - Throws: The errors of ``PostgresPool/withConnection(isCancelable:_:)`` and of running a statement. A lost connection
+    ///   fails all statements of the transaction.
+    package func run(_ statement: PostgresStatement, place: Int64 = 0) async throws -> PostgresRows {
+        guard let rows = try await self.run([statement], place: place).first else {
+            throw PostgresError(.unexpectedResult)
+        }
+        return rows
+    }
+
+    /// Runs statements in order in a transaction that others may share; see ``run(_:place:)``.
+    ///
+    /// - Parameter closing: Statements without values that the transaction ends with. They are run once for all that ask for the same.
+    /// - Returns: The rows of each of `statements`.
+    package func run(
+        _ statements: [PostgresStatement],
+        closing: [PostgresStatement] = [],
+        place: Int64 = 0
+    ) async throws -> [PostgresRows] {
+        let work = Work(statements: statements, closing: closing, place: place)
+        let turn = try await self.state.wait { state, waiter in
+            state.join(Entry(work: work, waiter: waiter), limit: Self.limit)
+        } leave: { state, id in
+            state.leave(id)
+        }
+        switch turn {
+        case .done(let rows): return rows
+        case .alone: return try await self.runAlone(work)
+        case .lead(let number): return try await self.lead(number, work)
+        }
+    }
+
+    private func runAlone(_ work: Work) async throws -> [PostgresRows] {
+        try await self.pool.withConnection { try self.run(work, $0) }
+    }
+
+    private func run(_ work: Work, _ connection: PostgresConnection) throws(PostgresError) -> [PostgresRows] {
+        Array(try connection.run(work.statements + work.closing, self.effect).prefix(work.statements.count))
+    }
+
+    private func lead(_ number: UInt64, _ work: Work) async throws -> [PostgresRows] {
+        do {
+            let rows = try await self.pool.withConnection { connection in
+                try self.run(work, with: self.begin(number), connection)
+            }
+            return if let rows { rows } else { try await self.runAlone(work) }
+        } catch {
+            // Nothing was run: there is no connection, or this task was canceled, which does not concern the others.
+            let turn: Result<Turn, any Error> = error is CancellationError ? .success(.alone) : .failure(error)
+            for other in self.begin(number) { other.waiter.resume(with: turn) }
+            throw error
+        }
+    }
+
+    /// Closes a transaction to further statements, and returns the joined ones.
+    private func begin(_ number: UInt64) -> [Entry] { self.state.withLock { $0.begin(number) } }
+
+    /// - Returns: `nil` if each is to be run separately.
+    private func run(
+        _ own: Work,
+        with others: [Entry],
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> [PostgresRows]? {
+        guard !others.isEmpty else { return try self.run(own, connection) }
+        var all: [(work: Work, waiter: Waiter<Turn>?)] = [(own, nil)]
+        for other in others { all.append((other.work, other.waiter)) }
+        all.sort { $0.work.place < $1.work.place }
+        do throws(PostgresError) {
+            var closing: [PostgresStatement] = []
+            for statement in all.flatMap(\.work.closing) where !closing.contains(where: { $0.sql == statement.sql }) {
+                closing.append(statement)
+            }
+            let statements = all.flatMap(\.work.statements) + closing
+            var results = try connection.run(statements, self.effect, lockTimeout: Self.patience)[...]
+            guard results.count == statements.count else { throw PostgresError(.unexpectedResult) }
+            var ownRows: [PostgresRows] = []
+            for (work, waiter) in all {
+                let rows = Array(results.prefix(work.statements.count))
+                results = results.dropFirst(work.statements.count)
+                if let waiter { waiter.resume(with: .success(.done(rows))) } else { ownRows = rows }
+            }
+            return ownRows
+        } catch {
+            let isRefused = error.kind == .refused
+            for other in others { other.waiter.resume(with: isRefused ? .success(.alone) : .failure(error)) }
+            if isRefused { return nil }
+            throw error
+        }
+    }
+}
+
+extension SharedTransactions.State {
+    /// - Returns: `nil` if the statement joined an earlier one.
+    fileprivate mutating func join(
+        _ entry: SharedTransactions.Entry,
+        limit: Int
+    ) -> Result<SharedTransactions.Turn, any Error>? {
+        if let open, let gathered = self.gathered[open], gathered.count + 1 < limit {
+            self.gathered[open]?.append(entry)
+            return nil
+        }
+        let number = entry.waiter.id
+        self.gathered[number] = []
+        self.open = number
+        return .success(.lead(number))
+    }
+
+    fileprivate mutating func begin(_ number: UInt64) -> [SharedTransactions.Entry] {
+        if self.open == number { self.open = nil }
+        return self.gathered.removeValue(forKey: number) ?? []
+    }
+
+    fileprivate mutating func leave(_ id: UInt64) -> Waiter<SharedTransactions.Turn>? {
+        for (number, entries) in self.gathered {
+            guard let index = entries.firstIndex(where: { $0.waiter.id == id }) else { continue }
+            return self.gathered[number]?.remove(at: index).waiter
+        }
+        return nil
+    }
+}

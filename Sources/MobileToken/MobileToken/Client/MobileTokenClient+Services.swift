@@ -1,0 +1,25 @@
+public import PowerAuth
+
+extension MobileTokenClient {
+    /// Creates a service for an activation's operations. Make one per activation, and share it.
+    ///
+    /// - Parameters:
+    ///   - activation: One of this client's activations.
+    ///   - configuration: By default, the client's language and clock.
+    public func operations(
+        of activation: Activation,
+        configuration: OperationsService.Configuration? = nil
+    ) -> OperationsService {
+        OperationsService(activation: activation, configuration: configuration)
+    }
+
+    /// Returns the inbox of an activation, in the client's language.
+    public func inbox(of activation: Activation) -> InboxService {
+        InboxService(activation: activation)
+    }
+
+    /// Creates a service that registers an activation for push messages.
+    public func push(for activation: Activation) -> PushService {
+        PushService(activation: activation)
+    }
+}

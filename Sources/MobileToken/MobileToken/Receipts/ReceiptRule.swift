@@ -1,0 +1,87 @@
+import Foundation
+import PowerAuth
+
+/// The assessment of one receipt by the bank's history: a table of the receipt's claim and the operation's state.
+struct ReceiptRule {
+    private let receipt: DecisionReceipt
+    /// Other receipts of the same operation.
+    private let others: [DecisionReceipt]
+    /// Indicates whether a later signature of its activation was accepted before the history was read.
+    private let cannotBeAccepted: Bool
+
+    init(_ receipt: DecisionReceipt, _ others: [DecisionReceipt], cannotBeAccepted: Bool) {
+        self.receipt = receipt
+        self.others = others
+        self.cannotBeAccepted = cannotBeAccepted
+    }
+
+    enum Finding: Equatable {
+        case agrees
+        case incomparable(ReceiptReconciliation.Incomparability)
+        case differs(ReceiptReconciliation.Difference.Kind, proving: DecisionOutcome.Result? = nil)
+
+        /// Indicates whether it rests on an entry of the history. A missing entry says nothing about another activation's
+        /// receipts.
+        var isAboutTheBank: Bool {
+            switch self {
+            case .agrees, .differs(.notCarriedOut, _), .differs(.wrongInference, _), .differs(.carriedOut, _),
+                .differs(.provable, _), .differs(.unattributed, _):
+                true
+            case .incomparable, .differs: false
+            }
+        }
+    }
+
+    func finding(in bank: HistoryIndex) -> Finding {
+        guard let id = self.receipt.operationID else { return self.isOpen ? .differs(.open) : .incomparable(.erased) }
+        guard let operation = bank[id] else { return self.finding(ofAbsent: bank) }
+        guard let standing = DecisionFate.Operation(operation.status, of: self.receipt.intent.verdict) else {
+            return .incomparable(.unrecognizedStatus)
+        }
+        switch self.receipt.outcome?.result {
+        case .accepted: return standing == .asDecided ? .agrees : .differs(.notCarriedOut)
+        case .inferred: return standing == .asDecided ? .agrees : .differs(.wrongInference)
+        case .refused(let code, _): return self.finding(ofNothing: standing, code)
+        case .notFollowed: return self.finding(ofNothing: standing, nil)
+        case .unknown, .unanswered, .doubtful, .followed, nil: return self.finding(ofUnclear: standing)
+        }
+    }
+
+    private var isOpen: Bool { self.receipt.outcome?.isOpen ?? true }
+
+    private func finding(ofAbsent bank: HistoryIndex) -> Finding {
+        if self.isOpen { return .differs(.open) }
+        guard self.receipt.isClaim, let reach = bank.reach, let began = self.receipt.operationBegan, began > reach
+        else { return .incomparable(.beyondReach) }
+        return .differs(.missing)
+    }
+
+    /// Handles a receipt which says that its signature decided nothing.
+    private func finding(ofNothing standing: DecisionFate.Operation, _ code: String?) -> Finding {
+        let wasOver = code.map { FailureKinds(ofCode: $0).contains(.decidedBefore) } ?? false
+        guard standing == .asDecided, !wasOver, !self.others.contains(where: \.isClaim) else { return .agrees }
+        return .differs(.carriedOut)
+    }
+
+    /// Handles a receipt with an unclear outcome.
+    private func finding(ofUnclear standing: DecisionFate.Operation) -> Finding {
+        let known = self.receipt.outcome?.result
+        var fate = DecisionFate(self.receipt.intent.verdict, known)
+        if self.cannotBeAccepted { fate.see(.past) }
+        for other in self.others { fate.see(another: other.outcome?.result) }
+        fate.see(standing)
+        switch fate.result {
+        case .unknown?:
+            return known == .unknown ? .incomparable(.unknownOutcome) : .differs(.unattributed, proving: .unknown)
+        case let result? where !fate.isOpen: return .differs(.provable, proving: result)
+        default: return standing == .asDecided ? .differs(.unattributed) : .differs(.open)
+        }
+    }
+}
+
+extension DecisionReceipt {
+    /// The operation's creation time, by the bank's clock; `nil` if the shown operation was not kept.
+    fileprivate var operationBegan: Date? {
+        self.intent.personalData?.shown.flatMap { try? UserOperation(parsing: Array($0.utf8)) }?.created
+    }
+}

@@ -1,0 +1,36 @@
+public import MobileTokenEmulator
+
+extension Emulator {
+    /// Makes requests to a path fail while `body` runs. Other rules stay, and take precedence.
+    ///
+    /// ```swift
+    /// try await emulator.withFault(.unavailable(retryAfter: 5), on: "/api/**") { … }
+    /// ```
+    @discardableResult
+    public func withFault<Result>(
+        _ effect: FaultRule.Effect,
+        on path: String = "/**",
+        first count: Int? = nil,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        let name = "withFault \(UInt64.random(in: .min ... .max))"
+        await self.faults.add(FaultRule(name: name, match: .init(path: path, first: count), effect: effect))
+        do {
+            let result = try await body()
+            await self.faults.remove(named: name)
+            return result
+        } catch {
+            await self.faults.remove(named: name)
+            throw error
+        }
+    }
+}
+
+extension FaultRule.Effect {
+    /// Returns the effect of a response with status 503, optionally with `Retry-After` in seconds.
+    public static func unavailable(retryAfter: Int? = nil) -> Self { Self(status: 503, retryAfter: retryAfter) }
+    /// The effect of a lost request: nothing changes, and the connection is reset.
+    public static var lostRequest: Self { Self(reset: .before) }
+    /// The effect of a lost response: the request is executed, and the connection is reset.
+    public static var lostAnswer: Self { Self(reset: .after) }
+}

@@ -1,0 +1,23 @@
+public import MobileTokenEmulator
+
+extension Emulator {
+    /// Waits until an operation is no longer `PENDING`, and returns it.
+    ///
+    /// ```swift
+    /// #expect(await emulator.decision(on: payment.id)?.status == .approved)
+    /// ```
+    ///
+    /// - Returns: `nil` if there is no such operation, or the server stops or the task is canceled before the decision.
+    public func decision(on operationID: OperationSummary.ID) async -> OperationSummary? {
+        let events = self.events()  // before looking, so that none is missed in between
+        if let decided = await self.decided(operationID) { return decided }
+        for await event in events where event.kind == .reset || event.id == operationID {
+            if let decided = await self.decided(operationID) { return decided }
+        }
+        return nil
+    }
+
+    private func decided(_ operationID: OperationSummary.ID) async -> OperationSummary? {
+        await self.operations().first { $0.id == operationID && $0.status != .pending }
+    }
+}

@@ -1,0 +1,94 @@
+import SQLiteDatabase
+
+extension SQLiteSchema {
+    /// The schema of an activation store, with the file mark "PASt".
+    static let activationStore = SQLiteSchema(
+        applicationID: 0x5041_5374,
+        // Earlier versions were never released.
+        firstVersion: 10,
+        migrations: [
+            [
+                "CREATE TABLE setting (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID",
+                // The highest number is the current key. The check value identifies a key without revealing it.
+                """
+                CREATE TABLE sealing_key (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    key_check BLOB NOT NULL
+                ) STRICT
+                """,
+                // AUTOINCREMENT: the slot also names a place in the lease file, which must never pass to another activation. A
+                // change requires an unchanged `tag`. The counter is in the same row, because it changes with the tag.
+                """
+                CREATE TABLE activation (
+                    slot INTEGER PRIMARY KEY AUTOINCREMENT,
+                    activation_id TEXT NOT NULL UNIQUE,
+                    tag INTEGER NOT NULL,
+                    counter BLOB
+                ) STRICT
+                """,
+                // One row per value, so that a change writes little.
+                """
+                CREATE TABLE field (
+                    slot INTEGER NOT NULL REFERENCES activation,
+                    name TEXT NOT NULL,
+                    is_sealed INTEGER NOT NULL,
+                    value BLOB NOT NULL,
+                    PRIMARY KEY (slot, name)
+                ) STRICT, WITHOUT ROWID
+                """,
+                // Few rows, queried once a second.
+                "CREATE INDEX upgrading_field ON field (slot) WHERE name = '\(SealedActivation.upgradeMark.name)'",
+                // Receipt entries, numbered without gaps. An outcome names its `intent`, and an intent its latest `outcome` with
+                // its weight, so that neither needs an index. AUTOINCREMENT: numbers are never reused. No foreign key: an intent
+                // is deleted before its outcomes.
+                """
+                CREATE TABLE receipt (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    activation_id TEXT NOT NULL,
+                    moves INTEGER NOT NULL,
+                    tag INTEGER NOT NULL,
+                    date INTEGER NOT NULL,
+                    intent INTEGER,
+                    outcome INTEGER,
+                    weight INTEGER NOT NULL,
+                    body BLOB NOT NULL,
+                    personal_data BLOB
+                ) STRICT
+                """,
+                // The few intents with an outcome that may be replaced.
+                """
+                CREATE INDEX receipt_intent ON receipt (activation_id, moves)
+                WHERE intent IS NULL AND weight < \(DecisionOutcome.Result.finalWeight)
+                """,
+                // An outcome is one statement that commits by itself.
+                """
+                CREATE TRIGGER receipt_outcome AFTER INSERT ON receipt WHEN new.intent IS NOT NULL BEGIN
+                    UPDATE receipt SET outcome = new.number, weight = new.weight WHERE number = new.intent;
+                END
+                """,
+            ]
+        ]
+    )
+}
+
+extension SQLiteSchema.Mismatch {
+    func storeError(path: String) -> MobileTokenError {
+        switch self {
+        case .newer(let version):
+            MobileTokenError(
+                .storeFromFuture,
+                """
+                \(path) has version \(version); this package knows versions up to \
+                \(SQLiteSchema.activationStore.currentVersion)
+                """
+            )
+        case .older(let version):
+            MobileTokenError(
+                .storeUnreadable,
+                "\(path) has version \(version), which was never released; this package cannot read it"
+            )
+        case .foreign:
+            MobileTokenError(.storeUnreadable, "\(path) is a database, but not an activation store")
+        }
+    }
+}

@@ -1,0 +1,154 @@
+public import PowerAuthCrypto
+import PowerAuthProtocol
+
+extension Activation {
+    /// The reason for unlocking the vault, recorded by the server.
+    public struct VaultUnlockReason: RawRepresentable, Hashable, Sendable {
+        /// The value sent to the server.
+        public let rawValue: String
+
+        /// Creates a custom reason: 3 to 198 ASCII letters, digits, `_`, `-` or `.`. The call that uses an invalid one throws
+        /// before anything is signed.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Sets up the biometry factor.
+        public static let addBiometry = Self(rawValue: "ADD_BIOMETRY")
+        /// Derives a key for the application's own data.
+        public static let fetchEncryptionKey = Self(rawValue: "FETCH_ENCRYPTION_KEY")
+        /// Signs data with the device's private key.
+        public static let signWithDevicePrivateKey = Self(rawValue: "SIGN_WITH_DEVICE_PRIVATE_KEY")
+        /// Confirms a recovery code.
+        public static let recoveryCode = Self(rawValue: "RECOVERY_CODE")
+        /// No particular reason.
+        public static let notSpecified = Self(rawValue: "NOT_SPECIFIED")
+    }
+}
+
+/// The vault: secrets encrypted with a key that only the server can provide, for one call at a time.
+extension Activation {
+    /// Derives a 16-byte key for the application's own data. It depends only on the index and the activation.
+    ///
+    /// - Parameter authentication: Possession and knowledge.
+    public func deriveDataKey(
+        index: UInt64,
+        with authentication: Authentication,
+        reason: Activation.VaultUnlockReason = .fetchEncryptionKey
+    ) async throws -> SecretBytes {
+        try await self.deriveKey(.data, index: index, byteCount: 16, with: authentication, reason: reason)
+    }
+
+    /// Signs data with the device's ECDSA key, in DER: over SHA-256 in protocol version 3, over SHA-384 in version 4.
+    ///
+    /// In a hybrid suite this is one signature of two; see ``deviceSignature(of:with:reason:)``.
+    ///
+    /// - Parameter authentication: Possession and knowledge, or possession and biometry if the server allows it, which is the
+    ///   default in version 4 only.
+    public func signWithDeviceKey(
+        _ data: [UInt8],
+        with authentication: Authentication,
+        reason: Activation.VaultUnlockReason = .signWithDevicePrivateKey
+    ) async throws -> [UInt8] {
+        try await self.deviceSignature(of: data, with: authentication, reason: reason).ecdsa
+    }
+
+    /// Signs data with all private keys of the device: in protocol version 4 with ECDSA (P-384, SHA-384), and with ML-DSA if the
+    /// suite has it.
+    ///
+    /// - Parameter authentication: Possession and knowledge, or possession and biometry if the server allows it, which is the
+    ///   default in version 4 only.
+    public func deviceSignature(
+        of data: [UInt8],
+        with authentication: Authentication,
+        reason: Activation.VaultUnlockReason = .signWithDevicePrivateKey
+    ) async throws -> DeviceKey.Signature {
+        try await self.withDeviceKeys(authentication, reason) { try $0.signature(of: data) }
+    }
+
+    /// Derives a key for the application's own data. Protocol version 4 only.
+    ///
+    /// ```swift
+    /// let key = try await activation.deriveApplicationKey(index: 1, from: .twoFactors, with: .possessionAndBiometry(key: unlockKey))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - index: The key depends only on the index and the activation.
+    ///   - base: The vault key to derive from, named after the factors that unlock it.
+    ///   - byteCount: At least 16.
+    /// - Throws: ``MobileTokenError/Code/notSupported`` in protocol version 3.
+    public func deriveApplicationKey(
+        index: UInt64,
+        from base: Activation.ApplicationKeyBase,
+        byteCount: Int = 32,
+        with authentication: Authentication,
+        reason: Activation.VaultUnlockReason = .fetchEncryptionKey
+    ) async throws -> SecretBytes {
+        guard byteCount >= Version4.ApplicationVaultKey.minimumByteCount else {
+            throw MobileTokenError(.invalidRequest, "An application's key must have 16 bytes or more")
+        }
+        return try await self.deriveKey(
+            .application(base),
+            index: index,
+            byteCount: byteCount,
+            with: authentication,
+            reason: reason
+        )
+    }
+
+    private func deriveKey(
+        _ key: VaultKey,
+        index: UInt64,
+        byteCount: Int,
+        with authentication: Authentication,
+        reason: Activation.VaultUnlockReason
+    ) async throws -> SecretBytes {
+        try await self.withStoredDialect { dialect in
+            try await self.openVault(key, in: dialect, with: authentication, reason: reason) { vaultKey, _, _ in
+                try MobileTokenError.mapCryptoErrors {
+                    try dialect.dataKey(key, from: vaultKey, index: index, byteCount: byteCount)
+                }
+            }
+        }
+    }
+
+    /// Unlocks the vault and lends its key to `use`, which runs to its end even after cancellation.
+    nonisolated func openVault<Result: Sendable>(
+        _ key: VaultKey,
+        in dialect: any ActivationDialect,
+        with authentication: Authentication,
+        reason: Activation.VaultUnlockReason,
+        _ use: @escaping @Sendable (SecretBytes, ActivationRecord, SigningTurn) async throws -> Result
+    ) async throws -> Result {
+        let request = try dialect.vaultRequest(for: key, SignatureType(authentication), reason)
+        let path = try request.endpoint.path(in: dialect.version)
+        return try await self.send(with: authentication, in: dialect) { keys in
+            try SignedRequest(request, keys: keys)
+        } receive: { response, turn in
+            let vaultKey = try response.read { try dialect.vaultKey(in: $0, of: path) }
+            return try await use(vaultKey, try await self.storedRecord(), turn)
+        }
+    }
+}
+
+extension MobileTokenError {
+    static let invalidVaultReason = Self(.invalidRequest, "reason: it has 3 to 198 letters, digits, '_', '-' or '.'")
+}
+
+extension DeviceKey {
+    /// The signatures of a device, one for each of its keys.
+    public struct Signature: Sendable, Hashable {
+        /// The ECDSA signature, in DER.
+        public let ecdsa: [UInt8]
+        /// The ML-DSA signature; `nil` if the activation has no such key.
+        public let mldsa: [UInt8]?
+    }
+}
+
+extension Activation {
+    /// The factors that unlock a key for an application's own data.
+    public enum ApplicationKeyBase: Sendable, Hashable {
+        /// Possession and knowledge.
+        case knowledge
+        /// Possession with knowledge or biometry.
+        case twoFactors
+    }
+}

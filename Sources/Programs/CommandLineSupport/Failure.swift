@@ -1,0 +1,69 @@
+import Basics
+import ExactJSON
+import MobileToken
+
+/// A command's error with its own name and exit code.
+package protocol CommandFailure: Error {
+    /// The name of the kind of failure, for programs.
+    var code: String { get }
+    /// A message for a person.
+    var message: String { get }
+    var exitCode: ExitCode { get }
+}
+
+/// The failure of a command: a message for people, a name for programs, and the exit code.
+package struct Failure {
+    /// The name of the kind of failure, for programs.
+    package let code: String
+    package let message: String
+    /// The relevant options, appended to the message; empty if there are none.
+    let hint: String
+    package let exitCode: ExitCode
+    private let error: MobileTokenError?
+    private let doubts: [OperationReview.Doubt]
+
+    /// Describes the error that ended a command.
+    ///
+    /// - Parameter sealingKeyOptions: The command's options that name a sealing key.
+    package init(_ error: any Error, sealingKeyOptions: [String] = []) {
+        self.error = error as? MobileTokenError
+        self.doubts = (error as? UnacceptedDoubts)?.doubts ?? []
+        switch error {
+        case let error as UsageError: (self.code, self.message, self.exitCode) = ("usage", error.message, .usage)
+        case let error as NotFound:
+            (self.code, self.message, self.exitCode) = ("notFound", "the server knows no \(error.what)", .notFound)
+        case let error as UnacceptedDoubts:
+            (self.code, self.message, self.exitCode) = ("doubts", error.message, .doubtful)
+        case let error as ConfigurationError:
+            (self.code, self.message, self.exitCode) = ("configuration", error.message, .configuration)
+        case let error as any CommandFailure:
+            (self.code, self.message, self.exitCode) = (error.code, error.message, error.exitCode)
+        case is CancellationError:
+            (self.code, self.message, self.exitCode) = ("interrupted", "interrupted", .interrupted)
+        case let error as MobileTokenError:
+            (self.code, self.message, self.exitCode) = ("\(error.code)", "\(error)", ExitCode(error))
+        default: (self.code, self.message, self.exitCode) = ("unexpected", "\(error)", .refused)
+        }
+        let isOfKey = self.error != nil && self.exitCode == .configuration && !sealingKeyOptions.isEmpty
+        self.hint = isOfKey ? "; see --" + sealingKeyOptions.joined(separator: " and --") : ""
+    }
+
+    /// The failure in the form of `--json`, for standard error. Later versions add members, but never rename or remove them;
+    /// unknown values are `null`.
+    var document: JSONValue {
+        let attempts = self.error?.remainingAttempts
+        var document: JSONObject = [
+            "error": [
+                "code": .string(self.code),
+                "message": .string((self.error?.messageAndConsequence ?? self.message) + self.hint),
+                "serverCode": .optional(self.error?.serverCode),
+                "httpStatus": self.error?.httpStatus.map { .number(JSONNumber($0)) } ?? .null,
+                "retryAfterSeconds": self.error?.retryAfter.map { .number(JSONNumber($0.roundedUpSeconds)) } ?? .null,
+                "remainingAttempts": attempts.map { .number(JSONNumber($0)) } ?? .null,
+                "exitCode": .number(JSONNumber(self.exitCode.rawValue)),
+            ]
+        ]
+        if !self.doubts.isEmpty { document["doubts"] = .array(self.doubts.map(\.document)) }
+        return .object(document)
+    }
+}

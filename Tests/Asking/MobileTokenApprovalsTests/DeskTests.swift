@@ -1,0 +1,317 @@
+import ApprovalTesting
+import CloudCalls
+import Coordination
+import ExactJSON
+import Foundation
+import MobileTokenTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MobileTokenApprovals
+
+@Suite(.timeLimit(.minutes(1))) struct DeskTests {
+    @Test func askedTwiceIsAskedOnce() async throws {
+        let bench = try await Bench()
+        let first = try await bench.desk.ask(Bench.request())
+        let second = try await bench.desk.ask(Bench.request())
+        #expect(first.fingerprint == second.fingerprint)
+        #expect(bench.server.operations.count == 1)
+        #expect(first.fingerprint.wholeMatch(of: /[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}/) != nil)
+        #expect(bench.server.operations[0].parameters["fingerprint"]?.string == first.fingerprint)
+    }
+
+    @Test func aCanceledTaskWithdrawsItsQuestion() async throws {
+        let bench = try await Bench()
+        bench.server.with { $0.script = [:] }
+        let task = Task { try await bench.desk.perform(Bench.request()) { bench.runs.note($0.action) } }
+        await bench.clock.waitForSleepers(1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(try await bench.state() == .withdrawn)
+        #expect(bench.server.operations.map(\.status) == ["CANCELED"])
+        #expect(await bench.code() == .canceled)
+    }
+
+    @Test func aQuestionThatIsKeptIsGoneOnWithAfterARestart() async throws {
+        let bench = try await Bench()
+        bench.server.with { $0.script = [:] }
+        var request = Bench.request()
+        request.onCancel = .keep
+        let kept = request
+        let task = Task { try await bench.desk.perform(kept) { bench.runs.note($0.action) } }
+        await bench.clock.waitForSleepers(1)
+        task.cancel()
+        _ = try? await task.value
+        #expect(try await bench.state() == .open)
+        bench.server.with { $0.script["alice"] = .init() }
+        let restarted = try await Bench.desk(bench.ledger, bench.server)
+        try await bench.perform(kept, at: restarted)
+        #expect(bench.runs.count == 1)
+        #expect(bench.server.operations.count == 1)
+    }
+
+    @Test func aWithdrawalIsWrittenBeforeItIsSentAndRepeatedUntilTheServerKnows() async throws {
+        let bench = try await Bench()
+        bench.server.with { state in
+            state.script = [:]
+            state.cancelFailures = Array(repeating: TestServer.unanswered(lost: true), count: 3)
+        }
+        let ticket = try await bench.desk.ask(Bench.request())
+        try await ticket.withdraw(reason: "changed my mind")
+        #expect(try await bench.state() == .withdrawn)
+        #expect(bench.server.operations.map(\.status) == ["PENDING"])
+        // An earlier process wrote it: another one goes on.
+        let restarted = try await Bench.desk(bench.ledger, bench.server)
+        let running = Task { try await restarted.run() }
+        let server = bench.server
+        try await bench.passing {
+            while server.operations.contains(where: { $0.status == "PENDING" }) { await Task.yield() }
+        }
+        running.cancel()
+        _ = try? await running.value
+        #expect(bench.server.operations.map(\.status) == ["CANCELED"])
+        guard case .canceled(let reason) = try await ticket.decision() else {
+            Issue.record("another decision")
+            return
+        }
+        #expect(reason == "changed my mind")
+    }
+
+    /// Without a poller: whoever waits for another question tells the server once more.
+    @Test(arguments: [false, true]) func aCancellationThatFailedIsRepeatedByTheNextWait(_ isRestarted: Bool)
+        async throws
+    {
+        let bench = try await Bench()
+        bench.server.with { state in
+            state.script["alice"] = nil
+            state.cancelFailures = Array(repeating: TestServer.unanswered(lost: false), count: 9)
+        }
+        try await bench.desk.ask(Bench.request()).withdraw()
+        #expect(try await bench.state() == .withdrawn)
+        #expect(bench.server.operations.map(\.status) == ["PENDING"])
+        bench.server.with { $0.cancelFailures = [] }
+        let desk = isRestarted ? try await Bench.desk(bench.ledger, bench.server) : bench.desk
+        try await bench.perform(Bench.request("deploy-2", from: .user("bob")), at: desk)
+        await until { bench.server.operations.first?.status == "CANCELED" }
+    }
+
+    @Test func anApprovalThatComesAfterTheEndIsSurplus() async throws {
+        let bench = try await Bench()
+        bench.server.with { $0.script = [:] }
+        let ticket = try await bench.desk.ask(Bench.request())
+        bench.server.with { $0.script["alice"] = .init() }
+        let events = bench.desk.events()
+        try await ticket.withdraw()
+        #expect(await bench.code() == .canceled)
+        for await event in events where event.kind == .surplusApproval { break }
+    }
+
+    @Test func onePollerLooksAfterWhatAnEarlierProcessAsked() async throws {
+        let bench = try await Bench()
+        _ = try await bench.desk.ask(Bench.request("a"))
+        _ = try await bench.desk.ask(Bench.request("b", from: .user("bob")))
+        let restarted = try await Bench.desk(bench.ledger, bench.server)
+        let tickets = try await restarted.tickets(in: [.open])
+        #expect(tickets.count == 2)
+        let running = Task { try await restarted.run() }
+        let decisions = try await bench.passing {
+            var decisions: [ApprovalTicket.Decision] = []
+            for ticket in tickets { decisions.append(try await ticket.decision()) }
+            return decisions
+        }
+        for decision in decisions {
+            guard case .approved(let approvals) = decision else {
+                Issue.record("another decision")
+                return
+            }
+            #expect(approvals.count == 1)
+        }
+        running.cancel()
+        _ = try? await running.value
+    }
+
+    @Test func aCallbackWakesAtOnce() async throws {
+        let bench = try await Bench { $0.callbackPassword = "secret" }
+        bench.server.with { $0.script = [:] }
+        let ticket = try await bench.desk.ask(Bench.request())
+        let decision = Task { try await ticket.decision() }
+        await bench.clock.waitForSleepers(1)
+        bench.clock.advance(by: .seconds(1))
+        bench.server.with { $0.script["alice"] = .init() }
+        let headers = [("authorization", "Basic " + Data("x:secret".utf8).base64EncodedString())]
+        let body = Array(#"{"operationId":"op-1","status":"PENDING"}"#.utf8)
+        #expect(bench.desk.receive(body: body, headers: headers) == 200)
+        guard case .approved = try await decision.value else {
+            Issue.record("another decision")
+            return
+        }
+        #expect(bench.server.elapsed == 1_000)
+    }
+
+    @Test func pollsGrowRarerAndHeedTheServer() async throws {
+        let bench = try await Bench()
+        bench.server.with { $0.script = [:] }
+        let ticket = try await bench.desk.ask(Bench.request())
+        let decision = Task { try await ticket.decision() }
+        var sleeps: [Duration] = []
+        for _ in 0..<10 {
+            guard let sleep = await bench.clock.nextSleep() else { break }
+            sleeps.append(sleep)
+            bench.clock.advance(by: sleep)
+        }
+        #expect(sleeps.first == .seconds(5))
+        #expect(zip(sleeps, sleeps.dropFirst()).allSatisfy { $0 <= $1 })
+        #expect(sleeps.allSatisfy { $0 <= .seconds(60) })
+        decision.cancel()
+        _ = try? await decision.value
+    }
+
+    /// A creation that may not be repeated is no reason to look at the ledger every second; the end of the question is.
+    @Test func aCreationThatIsLostForGoodIsLookedForNoMoreOftenThanAnythingElse() async throws {
+        let bench = try await Bench()
+        bench.server.with {
+            $0.creationFailures = Array(repeating: (TestServer.unanswered(lost: true), isMade: false), count: 9)
+        }
+        let ticket = try await bench.desk.ask(Bench.request())
+        let decision = Task { try await ticket.decision() }
+        var looks = 0
+        // The time to decide, and that of one request.
+        while bench.server.elapsed < 321_000, let sleep = await bench.clock.nextSleep() {
+            looks += 1
+            bench.clock.advance(by: sleep)
+        }
+        #expect(try await decision.value == .expired)
+        #expect(bench.server.elapsed == 321_000)
+        #expect(bench.server.with { $0.creations.count } == 3)
+        #expect(looks < 40)
+    }
+
+    @Test func theTimeLimitOfRequestsHoldsForAllQuestions() async throws {
+        let bench = try await Bench { configuration in
+            configuration.limits.questionInterval = .zero
+            configuration.limits.openQuestions = 1_000
+        }
+        bench.server.with { $0.script = [:] }
+        let server = bench.server
+        try await bench.passing {
+            for number in 0..<100 { _ = try await bench.desk.ask(Bench.request("q\(number)")) }
+        }
+        let running = Task { try await bench.desk.run() }
+        try await bench.passing { while server.with({ $0.shows.count }) < 200 { await Task.yield() } }
+        running.cancel()
+        _ = try? await running.value
+        // Whatever is asked: in no second more than twenty.
+        let arrivals = server.with { $0.arrivals }
+        #expect(arrivals.count > 300)
+        for (earlier, later) in zip(arrivals, arrivals.dropFirst(20)) { #expect(later - earlier >= 1_000) }
+    }
+
+    @Test func whatEndsSoonestIsLookedAtFirst() throws {
+        var state = DeskState()
+        let limits = ApprovalDesk.Configuration.Limits()
+        for (id, seconds) in [("later", 600), ("soon", 60), ("last", 3_600)] {
+            var request = Bench.request(id)
+            request.expires = .seconds(seconds)
+            state.takeUp(QuestionRecord(try request.terms(audience: "test"), at: 0), at: .zero, limits: limits)
+        }
+        let keys = ["soon", "later", "last"].map { LedgerKey(audience: "test", id: $0) }
+        #expect(state.takeDue(at: .zero, limits: limits) == keys)
+    }
+
+    /// The claims of many wait for their turns, and none of them is too late because of it.
+    @Test func whoWaitsForATurnIsNotTooLate() async throws {
+        let bench = try await Bench { configuration in
+            configuration.limits.questionInterval = .zero
+            configuration.limits.openQuestions = 1_000
+            configuration.limits.requestsPerSecond = 2
+        }
+        try await bench.passing {
+            await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<12 {
+                    group.addTask {
+                        try await bench.desk.perform(Bench.request("q\(number)")) { bench.runs.note($0.action) }
+                    }
+                }
+                while let result = await group.nextResult() {
+                    #expect(throws: Never.self) { try result.get() }
+                }
+            }
+        }
+        #expect(bench.runs.count == 12)
+    }
+
+    @Test func healthTellsWhatIsOpen() async throws {
+        let bench = try await Bench()
+        bench.server.with { $0.script = [:] }
+        bench.server.with { $0.skew = 2_000 }
+        _ = try await bench.desk.ask(Bench.request())
+        let health = bench.desk.health
+        #expect(health.open == 1)
+        #expect(health.unknown == 0)
+        #expect(health.clockSkew == .seconds(2))
+        #expect(health.oldestAnswer != nil)
+    }
+
+    /// Number 21: a page of figures waits for no database, and changes nothing in it.
+    @Test func healthReadsWhatIsKnown() async throws {
+        let driver = StoppingLedger(MemoryLedger())
+        let bench = try await Bench(ledger: .testing(driver))
+        bench.server.with { $0.script = [:] }
+        let ticket = try await bench.desk.ask(Bench.request())
+        bench.clock.advance(by: .seconds(3_600))
+        #expect(bench.desk.health.open == 1)
+        let other = try await Bench.desk(bench.ledger, bench.server)
+        #expect(other.health.open == 0)
+        // It is over since long, which is found out when somebody looks.
+        try await other.core.takeUpAll()
+        #expect(other.health.open == 1)
+        #expect(try await other.tickets().map(\.state) == [.expired])
+        #expect(other.health.open == 0 && bench.desk.health.open == 1)
+        _ = try await ticket.decision()
+        #expect(bench.desk.health.open == 0)
+    }
+
+    @Test func eventsHoldNoValues() async throws {
+        let seen = Mutex<[ApprovalEvent]>([])
+        let bench = try await Bench { $0.observer = { event in seen.withLock { $0.append(event) } } }
+        var request = Bench.request()
+        request.parameters["service"] = "a-value-of-a-parameter"
+        try await bench.perform(request)
+        let events = seen.withLock { $0 }
+        #expect(events.map(\.state) == [.open, .approved, .claimed, .done])
+        #expect(events.allSatisfy { !"\($0)".contains("a-value-of-a-parameter") })
+    }
+
+    /// A look that took long says nothing of what another process did meanwhile.
+    @Test func whoIsLateChangesNothingOfAnothersClaim() async throws {
+        let bench = try await Bench()
+        let other = try await Bench.desk(bench.ledger, bench.server)
+        let ticket = try await bench.desk.ask(Bench.request())
+        _ = try await bench.passing { try await ticket.decision() }
+        let (begun, goesOn) = (Signal(), Signal())
+        let acting = Shared<Task<Void, any Error>?>(nil)
+        bench.server.with { state in
+            state.beforeShow = { server in
+                // The other one looks, too.
+                guard acting.value == nil else { return }
+                acting.value = Task {
+                    try await other.perform(Bench.request()) { approval in
+                        bench.runs.note(approval.action)
+                        server.clock.advance(by: .seconds(301))
+                        begun.raise()
+                        _ = await goesOn.wait()
+                    }
+                }
+                _ = await begun.wait()
+            }
+        }
+        let error = await #expect(throws: ApprovalError.self) { try await bench.perform() }
+        #expect(error?.code == .alreadyPerformed)
+        #expect(error?.performance == .running)
+        goesOn.raise()
+        try await acting.value?.value
+        #expect(bench.runs.count == 1)
+        #expect(try await bench.state() == .done)
+    }
+}

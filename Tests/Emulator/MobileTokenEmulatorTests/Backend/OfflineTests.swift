@@ -1,0 +1,194 @@
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Testing
+import WireFacts
+
+@testable import EmulatorBackend
+@testable import MobileTokenEmulator
+
+@Suite struct OfflineTests {
+    /// The content that a device reads out of the code, and the code that it types in the end.
+    private struct Scanned {
+        let lines: [String]
+        let nonce: String
+
+        func code(
+            _ device: inout TestDevice,
+            _ type: SignatureType = .possessionKnowledge,
+            totp: String? = nil,
+            digits: Int = 8
+        ) throws -> String {
+            try device.offlineCode(
+                operation: (id: self.lines[0], data: self.lines[3]),
+                nonce: self.nonce,
+                type,
+                proximityCode: totp,
+                digits: digits
+            )
+        }
+    }
+
+    private func scan(
+        _ id: String,
+        registration: String?,
+        signedBy key: P256PublicKey,
+        _ fixture: inout BackendFixture
+    ) throws -> Scanned {
+        let query = registration.map { "registrationId=\($0)" } ?? ""
+        let json = fixture.cloud("GET", "/v2/operations/\(id)/offline/qr", query: query).json
+        let text = try #require(json["operationQrCodeData"]?.string)
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let last = try #require(lines.last)
+        let signature = try #require(Base64.decode(String(last.dropFirst())))
+        let signed = Array(text.utf8.dropLast(last.utf8.count - 1))
+        #expect(key.isValid(derSignature: signature, for: signed))
+        #expect(last.first == (registration == nil ? "0" : "1"))
+        let nonce = try #require(json["nonce"]?.string)
+        #expect(lines[lines.count - 2] == nonce)
+        return Scanned(lines: lines, nonce: nonce)
+    }
+
+    private func verify(
+        _ id: String,
+        _ code: String,
+        _ scanned: Scanned,
+        _ device: TestDevice,
+        _ fixture: inout BackendFixture
+    ) -> Reply {
+        let request: JSONValue = [
+            "otp": .string(code), "nonce": .string(scanned.nonce), "registrationId": .string(device.activationID),
+        ]
+        return fixture.cloud("POST", "/v2/operations/\(id)/offline/otp", request)
+    }
+
+    @Test func aPersonalisedCodeIsApproved() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        let operation = try fixture.operation("payment")
+        let serverKey = try #require(device.serverKey)
+        let scanned = try self.scan(
+            operation.id,
+            registration: device.activationID,
+            signedBy: serverKey,
+            &fixture
+        )
+        #expect(scanned.lines.count == 7)
+        #expect(
+            scanned.lines[..<5] == [
+                operation.id, "Confirm Payment", "Please confirm the following payment:",
+                operation.data, "BX",
+            ]
+        )
+        let code = try scanned.code(&device)
+        let answer = self.verify(operation.id, code, scanned, device, &fixture).json
+        #expect(answer["otpValid"] == true)
+        #expect(answer["userId"]?.string == "alice")
+        #expect(answer["registrationStatus"]?.string == "ACTIVE")
+        #expect(answer["signatureType"]?.string == "POSSESSION_KNOWLEDGE")
+        #expect(answer["remainingAttempts"]?.int64 == 5)
+        #expect(fixture.status(ofOperation: operation.id) == .approved)
+        let again = self.verify(operation.id, code, scanned, device, &fixture)
+        #expect(again.outcome == "400 ERROR_OPERATION_STATE_CHANGE")
+    }
+
+    @Test(.wireFact("2.7"), arguments: 4...8) func theServerSaysHowLongACodeIs(digits: Int) throws {
+        var fixture = try BackendFixture { $0.limits.offlineCodeDigits = digits }
+        var device = try fixture.activeDevice()
+        let operation = try fixture.operation("payment")
+        let serverKey = try #require(device.serverKey)
+        let scanned = try self.scan(operation.id, registration: device.activationID, signedBy: serverKey, &fixture)
+        let longer = try scanned.code(&device, digits: digits == 8 ? 7 : digits + 1)
+        #expect(self.verify(operation.id, longer, scanned, device, &fixture).json["otpValid"] == false)
+        let code = try scanned.code(&device, digits: digits)
+        #expect(code.utf8.count == 2 * digits + 1)
+        #expect(self.verify(operation.id, code, scanned, device, &fixture).json["otpValid"] == true)
+    }
+
+    @Test func aCodeForAnyoneIsApprovedByWhoeverProvesIt() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        let operation = try fixture.operation("login_proximity", user: nil)
+        let masterKey = try device.masterKey
+        let scanned = try self.scan(operation.id, registration: nil, signedBy: masterKey, &fixture)
+        #expect(scanned.lines.count == 8)
+        fixture.advance(seconds: 30)
+        let code = try scanned.code(&device, .possessionBiometry, totp: scanned.lines[5])
+        let answer = self.verify(operation.id, code, scanned, device, &fixture).json
+        #expect(answer["otpValid"] == true)
+        #expect(answer["signatureType"]?.string == "POSSESSION_BIOMETRY")
+        let kept = fixture.cloud("GET", "/v2/operations/\(operation.id)").json
+        #expect(kept["status"]?.string == "APPROVED")
+        #expect(kept["userId"]?.string == "alice")
+    }
+
+    @Test func wrongCodesAreCountedUntilNothingIsLeft() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        let operation = try fixture.operation("login", ["maxFailureCount": 100])
+        let serverKey = try #require(device.serverKey)
+        let scanned = try self.scan(operation.id, registration: device.activationID, signedBy: serverKey, &fixture)
+        for remaining in [4, 3, 2, 1, 0] {
+            let answer = self.verify(operation.id, "00000000-00000000", scanned, device, &fixture).json
+            #expect(answer["otpValid"] == false)
+            #expect(answer["remainingAttempts"]?.int64 == Int64(remaining))
+            #expect(answer["registrationStatus"]?.string == (remaining > 0 ? "ACTIVE" : "BLOCKED"))
+        }
+        let state = try fixture.exportedState()
+        let right = self.verify(operation.id, try scanned.code(&device), scanned, device, &fixture).json
+        #expect(right["otpValid"] == false)
+        #expect(try fixture.exportedState() == state)
+    }
+
+    @Test func anotherNonceOrUserIsRefused() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        let stranger = try fixture.activeDevice(user: "mallory")
+        let operation = try fixture.operation()
+        let serverKey = try #require(device.serverKey)
+        let scanned = try self.scan(operation.id, registration: device.activationID, signedBy: serverKey, &fixture)
+        let code = try scanned.code(&device)
+        let otherNonce = Scanned(lines: scanned.lines, nonce: Base64.encode([UInt8](repeating: 0, count: 16)))
+        #expect(self.verify(operation.id, code, otherNonce, device, &fixture).json["otpValid"] == false)
+        #expect(self.verify(operation.id, code, scanned, stranger, &fixture).outcome == "400 ERROR_REGISTRATION")
+        let short = Scanned(lines: scanned.lines, nonce: "AAAA")
+        #expect(self.verify(operation.id, code, short, device, &fixture).outcome == "400 ERROR_REQUEST")
+        #expect(self.verify(operation.id, code, scanned, device, &fixture).json["otpValid"] == true)
+        #expect(fixture.backend.activations.last?.failedAttempts == 0)
+    }
+
+    @Test func anOperationForPossessionAloneHasNoOfflineForm() throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.activeDevice()
+        let id = try fixture.operation("login_1FA").id
+        let code = fixture.cloud("GET", "/v2/operations/\(id)/offline/qr")
+        #expect(code.outcome == "400 ERROR_REQUEST")
+        let request: JSONValue = [
+            "otp": "00000000", "nonce": "AAAAAAAAAAAAAAAAAAAAAA==", "registrationId": .string(device.activationID),
+        ]
+        let state = try fixture.exportedState()
+        let verification = fixture.cloud("POST", "/v2/operations/\(id)/offline/otp", request)
+        #expect(verification.outcome == "400 ERROR_REQUEST")
+        #expect(try fixture.exportedState() == state)
+    }
+
+    /// In quadratic time it would be half an hour.
+    @Test(.timeLimit(.minutes(1))) func dataOfNothingButSeparatorsAreRefusedInLinearTime() {
+        let data = "A1" + String(repeating: "*", count: 5_000_000)
+        #expect(OfflineText.objection(toData: data) == "the data have more than five fields")
+    }
+
+    @Test func textsKeepTheirLineBreaksInOneLine() throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.activeDevice()
+        let request: JSONValue = [
+            "userId": "alice", "operationType": "custom", "data": "A1*Tx",
+            "formData": ["title": "a\\b", "message": "two\nlines\r\nthree", "attributes": []],
+        ]
+        let id = try #require(fixture.cloud("POST", "/v2/operations", request).json["operationId"]?.string)
+        let serverKey = try #require(device.serverKey)
+        let scanned = try self.scan(id, registration: device.activationID, signedBy: serverKey, &fixture)
+        #expect(scanned.lines[1] == #"a\\b"#)
+        #expect(scanned.lines[2] == #"two\nlines\nthree"#)
+    }
+}

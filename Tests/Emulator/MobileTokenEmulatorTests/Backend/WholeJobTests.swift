@@ -1,0 +1,43 @@
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Testing
+
+@testable import MobileTokenEmulator
+
+@Suite struct WholeJobTests {
+    @Test(arguments: ProtocolVersion.version3)
+    func aDeviceActivatesListsApprovesAndRejects(version: ProtocolVersion) throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.deviceWithToken(version: version)
+        let approved = try fixture.operation()
+        let rejected = try fixture.operation("payment")
+        #expect(device.operations(in: &fixture).compactMap { $0["id"]?.string } == [rejected.id, approved.id])
+        let approval = try device.authorize(approved, in: &fixture)
+        #expect(approval.outcome == "200 OK")
+        let rejection = try device.reject(rejected.id, reason: "INCORRECT_DATA", in: &fixture)
+        #expect(rejection.outcome == "200 OK")
+        #expect(device.operations(in: &fixture).isEmpty)
+        #expect(fixture.status(ofOperation: approved.id) == .approved)
+        #expect(fixture.status(ofOperation: rejected.id) == .rejected)
+        let history = try device.sendSigned(
+            "/api/auth/token/app/operation/history",
+            uriID: "/operation/history",
+            in: &fixture
+        )
+        #expect(history.object.array?.compactMap { $0["status"]?.string } == ["REJECTED", "APPROVED"])
+        #expect(history.object[0]?["statusReason"] == nil)
+        let kept = fixture.cloud("GET", "/v2/operations/\(rejected.id)").json
+        #expect(kept["additionalData"]?["rejectReason"] == "INCORRECT_DATA")
+    }
+
+    @Test func aDeviceIsRemoved() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.deviceWithToken()
+        let reply = try device.sendSigned("/pa/v3/activation/remove", uriID: "/pa/activation/remove", in: &fixture)
+        #expect(reply.object["activationId"]?.string == device.activationID)
+        #expect(fixture.status(ofActivation: device.activationID) == .removed)
+        let list = device.sendWithToken("/api/auth/token/app/operation/list", in: &fixture)
+        #expect(list.outcome == "401 POWERAUTH_AUTH_FAIL")
+    }
+}

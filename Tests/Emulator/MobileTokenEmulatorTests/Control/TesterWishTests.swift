@@ -1,0 +1,209 @@
+import APIDescriptions
+import EmulatorMessages
+import ExactJSON
+import Foundation
+import MobileTokenTesting
+import Testing
+
+@testable import MobileTokenEmulator
+
+/// Small things that a stranger stumbled over in an afternoon with the development server.
+@Suite(.timeLimit(.minutes(2))) struct TesterWishTests {
+    private static func ask(
+        _ emulator: Emulator,
+        _ method: String,
+        _ path: String,
+        headers: [String] = [],
+        body: String? = nil
+    ) async throws -> (status: Int, text: String, json: JSONValue?) {
+        let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
+        let response = try await emulator.send(
+            method,
+            path,
+            headers: headers + ["Authorization: Basic \(credentials)"],
+            body: body
+        )
+        return (response.status, response.text, try? JSONValue(parsing: response.body))
+    }
+
+    // MARK: Devices and time
+
+    @Test func aRefusedDecisionIsRefusedWithWhatTheJournalFound() async throws {
+        try await withEmulator { emulator async throws in
+            let device = try await emulator.makeDevice(userID: "alice", rule: .init(.never))
+            let operation = try await emulator.cloud.createOperation(
+                "login",
+                userID: "alice",
+                demandsProximityCheck: true
+            )
+            let refused = try await Self.ask(
+                emulator,
+                "POST",
+                "/_emulator/devices/\(device.id)/decisions",
+                body: #"{"operationId":"\#(operation.id)","decision":"approve"}"#
+            )
+            #expect(refused.status == 409)
+            let entry = try #require(await emulator.journal().last { !$0.isAccepted && $0.deviceName != nil })
+            let message = refused.json?["responseObject"]?["message"]?.string
+            #expect(message?.contains(try #require(entry.refusal)) == true, "\(refused.text)")
+            #expect(message?.hasSuffix("; see /_emulator/journal/\(entry.id)") == true, "\(refused.text)")
+        }
+    }
+
+    @Test func aDeviceAnswersAfterItsFirstLook() async throws {
+        try await withEmulator { emulator async throws in
+            let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
+            await emulator.clock.freeze()
+            let device = try await emulator.makeDevice(userID: "alice", rule: .init(.approve, after: 30))
+            #expect(device.tasks.map(\.operationID) == [operation])
+        }
+    }
+
+    /// Without settling, a device that looks late begins its 30 seconds late.
+    @Test func aMovedClockSettlesBeforeAndAfter() async throws {
+        try await withEmulator { emulator async throws in
+            await emulator.clock.freeze()
+            try await emulator.makeDevice(userID: "alice", rule: .init(.approve, after: 30))
+            for _ in 1...25 { try await emulator.cloud.createOperation("login", userID: "alice") }
+            for seconds in [29, 2] {
+                // The call itself waits for five seconds only, which a busy machine may need for 25 looks.
+                try await emulator.settle(within: .seconds(60))
+                let body = #"{"advance": \#(seconds), "settle": true}"#
+                let moved = try await emulator.send("PUT", "/_emulator/clock", body: body)
+                #expect(moved.status == 200 || moved.status == 409 && moved.text.contains("This still goes on"))
+            }
+            try await emulator.settle(within: .seconds(60))
+            #expect(await emulator.operations().count { $0.status == .approved } == 25)
+        }
+    }
+
+    // MARK: The journal
+
+    @Test func theJournalShowsNoCredentials() async throws {
+        try await withEmulator { emulator async throws in
+            let callback = """
+                {"name":"bank","type":"OPERATION","callbackUrl":"http://127.0.0.1:1/","attributes":["userId"],\
+                "authentication":{"httpBasic":{"enabled":true,"username":"bank","password":"open sesame"}}}
+                """
+            _ = try await Self.ask(emulator, "POST", "/v2/callbacks", body: callback)
+            _ = try await Self.ask(emulator, "GET", "/v2/applications/\(emulator.applicationID)")
+            let journal = try await emulator.send("GET", "/_emulator/journal").text
+            #expect(journal.contains("(not shown)"))
+            for secret in [
+                "open sesame", emulator.applicationSecret, emulator.sdkConfiguration, emulator.cloudPassword,
+            ] {
+                #expect(!journal.contains(secret))
+            }
+        }
+    }
+
+    @Test func aDeviceIsFoundByItsActivation() async throws {
+        try await withEmulator { emulator async throws in
+            let devices = [
+                try await emulator.makeDevice(userID: "alice"), try await emulator.makeDevice(userID: "bob"),
+            ]
+            for device in devices {
+                let found = try await emulator.send("GET", "/_emulator/journal?device=\(device.id)")
+                let entries = try JSONValue(parsing: found.body)["entries"]?.array ?? []
+                #expect(!entries.isEmpty && entries.allSatisfy { $0["activationId"]?.string == device.id })
+            }
+        }
+    }
+
+    /// DEFECTS3 E 44: the bank seemed to have registered a device that registers itself.
+    @Test func theRegistrationOfADeviceIsNamedAsTheDevices() async throws {
+        try await withEmulator { emulator async throws in
+            let device = try await emulator.makeDevice(userID: "alice", name: "Alice's phone")
+            try await emulator.cloud.register(userID: "alice")
+            let calls = await emulator.journal().filter { $0.path.hasPrefix("/v2/") }
+            #expect(calls.map(\.deviceName) == ["Alice's phone", "Alice's phone", nil])
+            #expect(calls.map { $0.activationID == device.id } == [true, true, false])
+        }
+    }
+
+    // MARK: Words that lead on
+
+    @Test func theAPIOfPowerAuthServerIsNamed() async throws {
+        try await withEmulator { emulator async throws in
+            for path in ["/rest/v3/activation/init", "/powerauth-java-server/rest/v3/activation/init"] {
+                let refused = try await Self.ask(emulator, "POST", path, body: "{}")
+                #expect(refused.status == 404 && refused.text.contains("/v2/registrations"), "\(refused.text)")
+            }
+        }
+    }
+
+    @Test func malformedJSONHasAPlace() async throws {
+        try await withEmulator { emulator async throws in
+            let refused = try await Self.ask(emulator, "PUT", "/_emulator/clock", body: #"{"mode": manual}"#)
+            #expect(refused.text.contains("The body is not JSON (JSON: ") && refused.text.contains("at byte 9"))
+        }
+    }
+
+    @Test func anActivationIsARegistration() async throws {
+        try await withEmulator { emulator async throws in
+            let body = #"{"userId":"alice","template":"login","activationId":"x"}"#
+            _ = try await Self.ask(emulator, "POST", "/v2/operations", body: body)
+            let warnings = await emulator.journal().last?.warnings
+            #expect(warnings?.first?.suggestion == "registrationId")
+        }
+    }
+
+    @Test func aRedirectedCallbackSaysSo() async throws {
+        try await withEmulator { emulator async throws in
+            await emulator.faults.add(FaultRule(match: .init(path: "http://127.0.0.1:1/"), effect: .init(status: 302)))
+            try await emulator.cloud.createCallback(
+                .init(name: "bank", subject: .operations, url: "http://127.0.0.1:1/")
+            )
+            try await emulator.cloud.createOperation("login", userID: "alice")
+            try await emulator.settle(within: .seconds(60))
+            #expect(emulator.deliveries().first?.failure == "the bank answered 302; redirects are not followed")
+        }
+    }
+
+    @Test func aSpaceHasRoomForMoreThanTenWhoWait() async throws {
+        try await withSpace { space async throws in
+            #expect(await space.core.configuration.capacity.eventStreams == 100)
+        }
+    }
+
+    // MARK: The description
+
+    @Test func theDescriptionIsCompressedAndItsErrorsAreExamples() async throws {
+        try await withEmulator { emulator async throws in
+            let plain = try await emulator.send("GET", "/openapi.json")
+            #expect(!plain.text.contains(#""code":"text""#))
+            let small = try await emulator.send("GET", "/openapi.json", headers: ["Accept-Encoding: gzip"])
+            #expect(small.headers["content-encoding"] == "gzip" && small.body.count < plain.body.count / 5)
+        }
+    }
+
+    // MARK: Addresses
+
+    @Test func addressesAreThoseByWhichAClientHasComeInAndOnlyAllowedOnes() async throws {
+        try await withEmulator { emulator async throws in
+            func made(_ host: String) async throws -> (status: Int, url: String?) {
+                let client = try emulator.connect()
+                try await client.send(
+                    "POST /_emulator/spaces HTTP/1.1\r\nHost: \(host)\r\nContent-Type: application/json\r\n"
+                        + "Content-Length: 2\r\n\r\n{}"
+                )
+                let response = try await client.response()
+                return (response.status, try JSONValue(parsing: response.body)["url"]?.string)
+            }
+            let reached = try await made("localhost:8080")
+            #expect(reached.url?.hasPrefix("http://localhost:8080/spaces/") == true)
+            #expect(try await made("elsewhere.example.com").status == 403)
+        }
+    }
+
+    @Test(arguments: [
+        ("emulator:8080", true, "emulator:8080"), ("[fe80::1]:80", true, "[fe80::1]:80"), ("emulator", false, nil),
+        ("localhost:1", false, "localhost:1"), ("a/b", true, nil), ("a b", true, nil), ("a@b", true, nil),
+        ("", true, nil),
+    ])
+    func aNameIsRepeatedWhereItCanLeadNowhereElse(host: String, isOpen: Bool, name: String?) {
+        let access = ControlAccess(isLoopback: !isOpen)
+        let request = ReceivedRequest(method: "GET", path: "/", headers: [("Host", host)])
+        #expect(access.host(of: request) == name)
+    }
+}

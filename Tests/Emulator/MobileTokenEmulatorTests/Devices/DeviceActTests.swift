@@ -1,0 +1,195 @@
+import EmulatorBackend
+import ExactJSON
+import Foundation
+import MobileTokenTesting
+import PowerAuthProtocol
+import Testing
+
+@testable import MobileTokenEmulator
+
+/// The actions of a virtual device beside its decisions, in each version of the protocol.
+@Suite(.timeLimit(.minutes(2))) struct DeviceActTests {
+    private static let versions = ProtocolVersion.allCases
+
+    // MARK: Operations
+
+    @Test(arguments: Self.versions) func itTakesAnOperationOfNobodyAndDecidesIt(version: ProtocolVersion) async throws {
+        try await withEmulator { emulator in
+            let device = try await emulator.makeDevice(userID: "alice", version: version.rawValue)
+            let operation = try await emulator.cloud.createOperation("login", userID: nil).id
+            let response = try await emulator.send(
+                "POST",
+                "/_emulator/devices/\(device.id)/claims",
+                body: #"{"operationId":"\#(operation)"}"#
+            )
+            #expect(response.status == 200, "\(response.text)")
+            #expect(await emulator.decision(on: operation)?.status == .approved)
+            #expect(try await emulator.cloud.operation(operation).userID == "alice")
+            let error = await #expect(throws: EmulatorError.self) {
+                try await emulator.claim(operation, byDevice: device.id)
+            }
+            #expect(error?.code == .refused && error?.message.contains("OPERATION_ALREADY_FINISHED") == true)
+        }
+    }
+
+    @Test(arguments: Self.versions) func itApprovesWithoutANetwork(version: ProtocolVersion) async throws {
+        try await withEmulator { emulator in
+            let device = try await emulator.makeDevice(userID: "alice", version: version.rawValue, rule: .init(.never))
+            let operation = try await emulator.cloud.createOperation("payment", userID: "alice").id
+            let path = "/v2/operations/\(operation)/offline"
+            let code = try JSONValue(
+                parsing: try await emulator.send(
+                    "GET",
+                    "\(path)/qr?registrationId=\(device.id)",
+                    headers: [emulator.authorization]
+                ).body
+            )
+            let scanned: JSONValue = ["operationQrCodeData": code["operationQrCodeData"] ?? .null]
+            let shown = try await emulator.send(
+                "POST",
+                "/_emulator/devices/\(device.id)/offline-codes",
+                body: String(decoding: scanned.serialized(), as: UTF8.self)
+            )
+            #expect(shown.status == 200, "\(shown.text)")
+            // Nothing that a device asks for by itself moves its counter past the code.
+            let inbox = try await emulator.send("GET", "/_emulator/devices/\(device.id)/inbox")
+            #expect(inbox.status == 200, "\(inbox.text)")
+            let typed: JSONValue = [
+                "otp": try JSONValue(parsing: shown.body)["otp"] ?? .null, "nonce": code["nonce"] ?? .null,
+                "registrationId": .string(device.id),
+            ]
+            let verdict = try await emulator.send(
+                "POST",
+                "\(path)/otp",
+                headers: [emulator.authorization],
+                body: String(decoding: typed.serialized(), as: UTF8.self)
+            )
+            #expect(try JSONValue(parsing: verdict.body)["otpValid"] == true, "\(verdict.text)")
+            #expect(try await emulator.cloud.operation(operation).status == .approved)
+        }
+    }
+
+    @Test func whatIsNoOperationGivesNoOfflineCode() async throws {
+        try await withEmulator { emulator in
+            let device = try await emulator.makeDevice(userID: "alice", rule: .init(.never))
+            let counter = await emulator.activations().map(\.counter)
+            let error = await #expect(throws: EmulatorError.self) {
+                try await emulator.offlineCode(for: "nothing", byDevice: device.id)
+            }
+            #expect(
+                error?.code == .refused
+                    && error?.message.contains("the QR code is none of an operation: line 2 is missing") == true,
+                "\(error?.message ?? "")"
+            )
+            #expect(await emulator.activations().map(\.counter) == counter)
+        }
+    }
+
+    // MARK: Inbox
+
+    @Test(arguments: Self.versions) func itShowsAndReadsTheInbox(version: ProtocolVersion) async throws {
+        try await withEmulator { emulator in
+            let device = try await emulator.makeDevice(userID: "alice", version: version.rawValue, rule: .init(.never))
+            for subject in ["first", "second"] {
+                _ = try await emulator.cloud.createMessage(
+                    .init(
+                        userID: "alice",
+                        subject: subject,
+                        summary: "S",
+                        body: "<b>B</b>"
+                    )
+                )
+            }
+            let inbox = try await emulator.inbox(ofDevice: device.id)
+            #expect(inbox.unread == 2 && Set(inbox.messages.map(\.subject)) == ["second", "first"])
+            #expect(inbox.messages.map(\.body) == [nil, nil])
+            let id = try #require(inbox.messages.last?.id)
+            let read = try await emulator.send("POST", "/_emulator/devices/\(device.id)/inbox/\(id)/read")
+            #expect(try JSONValue(parsing: read.body)["body"] == "<b>B</b>", "\(read.text)")
+            let later = try await emulator.send("GET", "/_emulator/devices/\(device.id)/inbox")
+            #expect(try JSONValue(parsing: later.body)["unread"] == 1)
+            #expect(await emulator.messages().filter(\.isRead).map(\.id) == [id])
+            let error = await #expect(throws: EmulatorError.self) {
+                try await emulator.readMessage("none", byDevice: device.id)
+            }
+            #expect(error?.code == .refused)
+        }
+    }
+
+    // MARK: Push messages
+
+    @Test(arguments: Self.versions) func itIsSentPushMessages(version: ProtocolVersion) async throws {
+        try await withEmulator { emulator in
+            let device = try await emulator.makeDevice(
+                userID: "alice",
+                version: version.rawValue,
+                push: "fcm",
+                rule: .init(.never)
+            )
+            try await emulator.cloud.createOperation("login", userID: "alice")
+            #expect(await emulator.pushes().map(\.activationID) == [device.id])
+            // One that waits for the bank's commit registers when it is active.
+            let registration = try await emulator.cloud.register(userID: "bob", protocolVersion: version.rawValue)
+            let other = try await emulator.makeDevice(
+                activationCode: registration.activationCode,
+                version: version.rawValue,
+                push: "apns"
+            )
+            try await emulator.cloud.commitRegistration(registration.id)
+            try await emulator.settle(within: .seconds(60))
+            let operation = try await emulator.cloud.createOperation("login", userID: "bob").id
+            #expect(await emulator.decision(on: operation)?.status == .approved)
+            #expect(await emulator.pushes().contains { $0.activationID == other.id })
+        }
+    }
+
+    // MARK: Activation by OpenID
+
+    @Test(arguments: Self.versions.filter { $0 != .v3_1 && $0 != .v3_2 })
+    func anOpenIDProviderSignsItsUserIn(version: ProtocolVersion) async throws {
+        try await withEmulator { emulator in
+            let made = try await emulator.send(
+                "POST",
+                "/_emulator/devices",
+                body: #"{"userId":"alice","provider":"emulator","version":"\#(version.rawValue)"}"#
+            )
+            #expect(made.status == 200, "\(made.text)")
+            #expect(try JSONValue(parsing: made.body)["userId"] == "alice")
+            let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
+            #expect(await emulator.decision(on: operation)?.status == .approved)
+            let error = await #expect(throws: EmulatorError.self) {
+                try await emulator.makeDevice(userID: "bob", provider: "none", version: version.rawValue)
+            }
+            #expect(error?.code == .refused)
+            #expect(await emulator.activations().map(\.userID) == ["alice"])
+        }
+    }
+
+    @Test func whatItCannotDoIsRefusedByName() async throws {
+        try await withEmulator { emulator in
+            let id = try await emulator.makeDevice(userID: "alice", rule: .init(.never)).id
+            let wrong: [(method: String, path: String, body: String?, status: Int, message: String)] = [
+                ("POST", "/\(id)/claims", "{}", 400, "'operationId' is missing"),
+                ("POST", "/\(id)/claims", #"{"operationId":"x"}"#, 409, "INVALID_OPERATION"),
+                ("POST", "/none/claims", #"{"operationId":"x"}"#, 404, "There is no such virtual device"),
+                ("POST", "/\(id)/offline-codes", #"{"operationQrCodeDat":"x"}"#, 400, "did you mean"),
+                ("GET", "/\(id)/inbox?page=1", nil, 400, "'page' is not known here"),
+                ("GET", "/none/inbox", nil, 404, "There is no such virtual device"),
+                (
+                    "POST", "", #"{"activationCode":"x","provider":"emulator"}"#, 400,
+                    "'provider' needs 'userId' beside it"
+                ),
+                ("POST", "", #"{"userId":"x","push":"carrier"}"#, 400, "'push' is none of apns, fcm, hms"),
+            ]
+            for request in wrong {
+                let refused = try await emulator.send(
+                    request.method,
+                    "/_emulator/devices" + request.path,
+                    body: request.body
+                )
+                #expect(refused.status == request.status, "\(request) \(refused.text)")
+                #expect(refused.text.contains(request.message), "\(request) \(refused.text)")
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenTesting
+import Testing
+import TestSupport
+
+/// A pause that one process makes in the store, and an agent of another one.
+@Suite(.timeLimit(.minutes(4))) struct AgentPauseTests {
+    private let clock = ManualClock()
+    private let traffic = Traffic()
+
+    private struct Stage {
+        let emulator: Emulator
+        let client: MobileTokenClient
+        let activation: Activation
+        /// Of another process.
+        let otherClient: MobileTokenClient
+
+        var receipts: [DecisionReceipt] {
+            get async throws {
+                var receipts: [DecisionReceipt] = []
+                for try await receipt in self.client.receipts() { receipts.append(receipt) }
+                return receipts
+            }
+        }
+    }
+
+    private func withStage(_ body: (Stage) async throws -> Void) async throws {
+        try await withEmulator { emulator in
+            let folder = try TemporaryFolder()
+            let clients = try (0..<2).map { _ in
+                try emulator.makeClient {
+                    $0.store = ActivationStore.sqlite(path: folder.file("store.sqlite"))
+                    $0.transport = try self.traffic.transport()
+                }
+            }
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: clients[0])
+            try await body(
+                Stage(emulator: emulator, client: clients[0], activation: activation, otherClient: clients[1])
+            )
+        }
+    }
+
+    private func run(
+        _ stage: Stage,
+        policy: @escaping ApprovalAgent.Policy,
+        _ body: (ApprovalAgent) async throws -> Void
+    )
+        async throws
+    {
+        var configuration = OperationsService.Configuration()
+        configuration.clock = self.clock
+        let agent = try ApprovalAgent(
+            operations: stage.client.operations(of: stage.activation, configuration: configuration),
+            factors: { .twoFactors },
+            configuration: .patient,
+            policy: policy
+        )
+        let running = Task { try await agent.run() }
+        let time = Task { await self.traffic.pass(self.clock) }
+        try await body(agent)
+        time.cancel()
+        running.cancel()
+        try await running.value
+    }
+
+    /// The pause comes after the agent has looked for one, and before it signs.
+    @Test func nothingIsSignedAgainstAPauseThatIsNotNoticed() async throws {
+        try await self.withStage { stage async throws in
+            let payment = try await stage.emulator.cloud.createOperation("payment", userID: "alice")
+            let moves = try await stage.activation.status().counter
+            let questions = Shared(0)
+            try await self.run(stage) { review in
+                // The login below may still be listed when deciding goes on.
+                guard review.operation.id == payment.id else { return .leave }
+                questions.update { $0 += 1 }
+                try await stage.otherClient.pauseDeciding(reason: "fraud")
+                return .approve
+            } _: { agent in
+                await until {
+                    let health = agent.health
+                    return health.decisionPause?.reason == "fraud" && health.openOperationCount == 1
+                }
+                #expect(!agent.health.isWell)
+                #expect(try await stage.emulator.cloud.operation(payment.id).status == .pending)
+                #expect(try await stage.receipts.isEmpty)
+                #expect(try await stage.activation.status().counter == moves)
+                #expect(await stage.emulator.refusals() == [])
+
+                // A person may decide all the same.
+                let login = try await stage.emulator.cloud.createOperation("login", userID: "alice")
+                let byHand = stage.otherClient.operations(
+                    of: try await stage.otherClient.activation(id: stage.activation.activationID)
+                )
+                try await byHand.reject(try await byHand.detail(id: login.id))
+                #expect(try await stage.receipts.map(\.intent.isAutomatic) == [false])
+
+                try await stage.otherClient.resumeDeciding()
+                #expect(await stage.emulator.decision(on: payment.id)?.status == .approved)
+                await until { agent.health.isWell }
+            }
+            #expect(questions.value == 1)
+            let receipts = try await stage.receipts
+            #expect(receipts.map(\.intent.attempt) == [1, 1])
+            #expect(receipts.map(\.outcome?.result) == [.accepted, .accepted])
+        }
+    }
+
+    @Test func aPauseIsNoticedWithinSecondsAndHoldsAfterARestart() async throws {
+        try await self.withStage { stage async throws in
+            let questions = Shared(0)
+            let policy: ApprovalAgent.Policy = { _ in
+                questions.update { $0 += 1 }
+                return .approve
+            }
+            try await self.run(stage, policy: policy) { agent in
+                await until { agent.health.fleet.counts == [.active: 1] }
+                let start = self.clock.now
+                try await stage.otherClient.pauseDeciding()
+                await until { agent.health.isDecidingPaused }
+                #expect(start.duration(to: self.clock.now) < .seconds(120))  // time runs while the test looks
+            }
+            let login = try await stage.emulator.cloud.createOperation("login", userID: "alice")
+            try await self.run(stage, policy: policy) { agent in
+                await until { agent.health.openOperationCount == 1 }
+                #expect(agent.health.decisionPause != nil)
+                #expect(questions.value == 0)
+                try await stage.otherClient.resumeDeciding()
+                #expect(await stage.emulator.decision(on: login.id)?.status == .approved)
+            }
+        }
+    }
+}

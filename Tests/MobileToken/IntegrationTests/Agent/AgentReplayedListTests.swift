@@ -1,0 +1,61 @@
+import Foundation
+import HTTPClientTransport
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenTesting
+import Testing
+import TestSupport
+
+/// Somebody on the way plays an old list again after the agent has decided.
+@Suite(.timeLimit(.minutes(2))) struct AgentReplayedListTests {
+    private let clock = ManualClock()
+    private let traffic = Traffic()
+
+    @Test func anOperationThatWasDecidedHereIsAskedForAndNotSignedAgain() async throws {
+        try await withEmulator { emulator async throws in
+            let (old, isDecided, emptied) = (Shared<HTTPResponse?>(nil), Shared(false), Shared(false))
+            let client = try emulator.makeClient {
+                $0.clock = self.clock
+                $0.transport = try self.traffic.transport { request, deliver in
+                    let response = try await deliver(request)
+                    guard request.url.hasSuffix("/operation/list") else { return response }
+                    let hasOperation = String(decoding: response.body, as: UTF8.self).contains("operationCreated")
+                    if hasOperation { old.value = response }
+                    // First the true list, which makes the agent forget the operation; then the old one.
+                    guard isDecided.value, let replayed = old.value else { return response }
+                    guard emptied.value else {
+                        emptied.value = true
+                        return response
+                    }
+                    return replayed
+                }
+            }
+            _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            let agent = ApprovalAgent(
+                fleet: client.fleet(),
+                factors: { _ in .twoFactors },
+                configuration: .patient
+            ) { _ in
+                .approve
+            }
+            var events = agent.events().makeAsyncIterator()
+            let running = Task { try await agent.run() }
+            let time = Task { await self.traffic.pass(self.clock) }
+            _ = try await emulator.cloud.createOperation("payment", userID: "alice")
+            await self.expect("decided: approve", in: &events)
+            isDecided.value = true
+            await self.expect("finished elsewhere", in: &events)
+            time.cancel()
+            running.cancel()
+            try await running.value
+            #expect(await emulator.requests(to: "**/operation/authorize").count == 1)
+        }
+    }
+
+    private func expect(_ prefix: String, in events: inout AsyncStream<ApprovalAgent.Event>.Iterator) async {
+        while let event = await events.next(isolation: #isolation) {
+            if event.kind.description.hasPrefix(prefix) { return }
+        }
+        Issue.record("no event begins with \(prefix)")
+    }
+}

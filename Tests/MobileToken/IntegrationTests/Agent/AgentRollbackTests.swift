@@ -1,0 +1,71 @@
+import Foundation
+import HTTPClientTransport
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenTesting
+import PowerAuth
+import Testing
+import TestSupport
+
+/// A store that was put back is noticed when an agent starts, and not by the first payment that is lost to it.
+@Suite(.timeLimit(.minutes(4))) struct AgentRollbackTests {
+    private let clock = ManualClock()
+    private let traffic = Traffic()
+
+    private func makeClient(_ emulator: Emulator) throws -> MobileTokenClient {
+        try emulator.makeClient {
+            $0.clock = self.clock
+            $0.transport = try self.traffic.transport()
+        }
+    }
+
+    private func running(_ agent: ApprovalAgent, _ body: () async throws -> Void) async throws {
+        let running = Task { try await agent.run() }
+        let time = Task { await self.traffic.pass(self.clock) }
+        try await body()
+        time.cancel()
+        running.cancel()
+        _ = try? await running.value
+    }
+
+    @Test(arguments: [false, true]) func aFleetSaysSoBeforeAnythingIsSigned(isStatusLate: Bool) async throws {
+        try await withEmulator { emulator async throws in
+            let client = try self.makeClient(emulator)
+            let old = try await emulator.makeActivation(user: "mallory", password: password, client: client)
+            _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            try await emulator.advanceCounter(ofActivation: old.activationID, by: 26)
+            let position = await emulator.journalPosition
+            let agent = ApprovalAgent(
+                fleet: client.fleet(),
+                factors: { _ in .twoFactors },
+                configuration: .patient
+            ) { _ in .leave
+            }
+            // The first questions for the status fail, and polling goes on.
+            try await emulator.withFault(.unavailable(), on: "/pa/v3/activation/status", first: isStatusLate ? 4 : 0) {
+                try await self.running(agent) {
+                    await until { agent.health.fleet.counts == [.active: 1, .rolledBack: 1] }
+                }
+            }
+            // A poll makes a token first, with a signature.
+            if !isStatusLate { #expect(await emulator.signedRequests(of: old, since: position).isEmpty) }
+        }
+    }
+
+    @Test func theAgentOfOneActivationEndsWithIt() async throws {
+        try await withEmulator { emulator async throws in
+            let client = try self.makeClient(emulator)
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            try await emulator.advanceCounter(ofActivation: activation.activationID, by: 26)
+            let agent = try ApprovalAgent(
+                operations: client.operations(of: activation),
+                factors: { .twoFactors },
+                configuration: .patient
+            ) { _ in .leave }
+            let error = await #expect(throws: MobileTokenError.self) { try await agent.run() }
+            #expect(error?.code == .stateRolledBack)
+            #expect(agent.health.fleet.counts == [.rolledBack: 1])
+            #expect(agent.health.fleet.lastFailure?.error.code == .stateRolledBack)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import ExactJSON
+import MobileToken
+import PowerAuthProtocol
+import Testing
+
+@Suite struct PostApprovalScreenTests {
+    private func read(_ screen: JSONValue) throws -> (screen: OperationUI.PostApprovalScreen?, issues: [String]) {
+        let operation = try UserOperation(parsing: ServerJSON.operation(ui: ["postApprovalScreen": screen]))
+        return (try #require(operation.ui).postApprovalScreen, operation.issuePaths)
+    }
+
+    private func json(_ type: String, _ payload: JSONValue?) -> JSONValue {
+        let json: JSONValue = ["type": .string(type), "heading": "H", "message": "M"]
+        return json.with("payload", payload)
+    }
+
+    @Test func reviewLosesOnlyTheAttributesThatDoNotDecode() throws {
+        let (screen, issues) = try self.read(
+            self.json(
+                "REVIEW",
+                [
+                    "attributes": [
+                        ["type": "NOTE", "id": "1", "label": "test label", "note": "myNote"],
+                        ["type": "NOTE", "id": "2", "label": "without a note"],
+                        nil,
+                        ["type": "FUTURE", "id": "3", "label": "L"],
+                    ]
+                ]
+            )
+        )
+        let future: JSONValue = ["type": "FUTURE", "id": "3", "label": "L"]
+        #expect(
+            screen?.content
+                == .review([
+                    UserOperation.Attribute(id: "1", label: "test label", content: .note("myNote")),
+                    UserOperation.Attribute(id: "3", label: "L", content: .unknown(type: "FUTURE", json: future)),
+                ])
+        )
+        #expect(
+            issues == [
+                "ui.postApprovalScreen.payload.attributes[1].note", "ui.postApprovalScreen.payload.attributes[2]",
+            ]
+        )
+    }
+
+    @Test(arguments: [nil, .null, [:], ["attributes": nil]] as [JSONValue?])
+    func aReviewMayHaveNothingToShow(payload: JSONValue?) throws {
+        let (screen, issues) = try self.read(self.json("REVIEW", payload))
+        #expect(screen?.content == .review([]))
+        #expect(issues.isEmpty)
+    }
+
+    @Test(arguments: ["MERCHANT_REDIRECT", "REDIRECT"])
+    func redirectsNeedTextAddressAndSeconds(type: String) throws {
+        let payload: JSONValue = ["redirectText": "Go", "redirectUrl": "https://a", "countdown": 5]
+        #expect(
+            try self.read(self.json(type, payload)).screen
+                == OperationUI.PostApprovalScreen(
+                    heading: "H",
+                    message: "M",
+                    content: .redirect(.init(text: "Go", url: "https://a", countdown: 5))
+                )
+        )
+        for (member, value) in [
+            ("redirectText", nil), ("redirectUrl", 5), ("countdown", nil), ("countdown", 2.5), ("countdown", "5"),
+            ("countdown", -1),
+        ] as [(String, JSONValue?)] {
+            let (screen, issues) = try self.read(self.json(type, payload.with(member, value)))
+            #expect(screen == nil)
+            #expect(issues == ["ui.postApprovalScreen.payload.\(member)"])
+        }
+        #expect(try self.read(self.json(type, nil)).screen == nil)
+    }
+
+    @Test(arguments: [nil, .null, "text", 5, [1, nil], ["nested": ["a": [true]]]] as [JSONValue?])
+    func genericTakesAnyPayload(payload: JSONValue?) throws {
+        let (screen, issues) = try self.read(self.json("GENERIC", payload))
+        #expect(screen?.content == .generic(payload == .null ? nil : payload))
+        #expect(issues.isEmpty)
+    }
+
+    @Test func anUnknownTypeIsKeptWithItsPayload() throws {
+        let (screen, issues) = try self.read(self.json("FIREWORKS", ["colour": "red"]))
+        #expect(screen?.content == .unknown(type: "FIREWORKS", payload: ["colour": "red"]))
+        #expect(issues.isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            ["type": "GENERIC", "message": "M"], ["type": "GENERIC", "heading": "H"], ["heading": "H", "message": "M"],
+            ["type": 5, "heading": "H", "message": "M"], "GENERIC", [], 5,
+        ] as [JSONValue]
+    )
+    func whatIsNoScreenIsNilAndReported(json: JSONValue) throws {
+        let (screen, issues) = try self.read(json)
+        #expect(screen == nil)
+        #expect(issues.count == 1)
+        #expect(issues.first?.hasPrefix("ui.postApprovalScreen") == true)
+    }
+}

@@ -1,0 +1,92 @@
+import Coordination
+import Foundation
+import HTTPClientTransport
+@testable import PowerAuth
+import PowerAuthProtocol
+
+/// A client at a verifying server, and what most tests do with it.
+struct Fixture {
+    static let password = "1234-pass"
+
+    let server: VerifyingServer
+    let client: MobileTokenClient
+
+    init(
+        server: VerifyingServer? = nil,
+        store: ActivationStore = ActivationStore.inMemory(),
+        transport: (any HTTPTransport)? = nil,
+        _ configure: (inout MobileTokenClient.Configuration) -> Void = { _ in }
+    ) throws {
+        self.server = try server ?? VerifyingServer()
+        var configuration = MobileTokenClient.Configuration()
+        configuration.transport = transport ?? self.server
+        configuration.store = store
+        configure(&configuration)
+        self.client = try MobileTokenClient(
+            baseURL: VerifyingServer.baseURL,
+            sdkConfiguration: self.server.configuration,
+            configuration: configuration
+        )
+    }
+
+    func activate() async throws -> Activation {
+        try await self.client.activate(code: try self.server.makeCode(), name: "bot", password: Self.password)
+    }
+}
+
+extension Activation {
+    /// A signed request that the server counts under `id`.
+    func approve(_ id: String, with authentication: Activation.Authentication = .possession) async throws {
+        try await self.sign(id, with: authentication, nil)
+    }
+
+    /// A signed request that decides; returns the signature.
+    @discardableResult
+    func decide(
+        _ id: String = "x",
+        with authentication: Activation.Authentication = .possession,
+        _ decision: DecisionIntent
+    ) async throws -> SignedDecision? {
+        try await self.sign(id, with: authentication, decision)
+    }
+
+    @discardableResult
+    private func sign(
+        _ id: String,
+        with authentication: Activation.Authentication,
+        _ decision: DecisionIntent?
+    ) async throws -> SignedDecision? {
+        try await self.post(
+            "/api/signed",
+            body: Array(#"{"requestObject":{"id":"\#(id)"}}"#.utf8),
+            authentication: .signature(uriID: "/signed", authentication),
+            acceptLanguage: "en",
+            decision: decision
+        ).decision
+    }
+
+    private nonisolated var gate: KeyedSemaphore? {
+        let driver = self.server.store.driver
+        return switch (driver as? CheckpointDriver)?.base ?? driver {
+        case let driver as MemoryDriver: driver.gate
+        case let driver as SQLiteDriver: driver.gate
+        default: nil
+        }
+    }
+
+    /// `true` if a signature has its turn.
+    nonisolated var isSigning: Bool { self.gate?.isBusy(in: self.activationID) ?? false }
+
+    /// The number of signatures that wait for their turn.
+    nonisolated var waitingSignatureCount: Int { self.gate?.waitingCount(in: self.activationID) ?? 0 }
+
+    func poll() async throws {
+        _ = try await self.post(
+            "/api/token",
+            body: Array("{}".utf8),
+            authentication: .universalToken,
+            acceptLanguage: "en",
+            decision: nil
+        )
+    }
+}

@@ -1,0 +1,129 @@
+import ExactJSON
+import Foundation
+import MobileTokenEmulator
+import TestSupport
+import Testing
+
+/// The way to the server: its two addresses, and a proxy.
+@Suite(.timeLimit(.minutes(4))) struct ConnectionOptionTests {
+    /// An address at which nothing listens.
+    private static let nowhere = "http://127.0.0.1:1"
+
+    private func run(
+        _ words: [String],
+        _ home: TemporaryFolder,
+        _ environment: [String: String] = [:]
+    ) async throws -> ChildProcess.Outcome {
+        let program = try Program.start(words, home: home.url, environment: environment)
+        program.write("1234\n")
+        return await program.outcome()
+    }
+
+    /// Activates with a server named by the environment, as a script does.
+    private func activate(
+        _ emulator: Emulator,
+        _ home: TemporaryFolder,
+        _ environment: [String: String],
+        _ words: String...
+    ) async throws {
+        let registration = try await emulator.cloud.register(userID: "alice")
+        let outcome = try await self.run(
+            ["activate", registration.activationQRCode, "--password-stdin"] + words,
+            home,
+            environment.merging(["MOBILE_TOKEN_SDK_CONFIGURATION": emulator.sdkConfiguration]) { $1 }
+        )
+        #expect(outcome.exitCode == 0, "\(outcome.errors)")
+        try await emulator.cloud.commitRegistration(registration.id)
+    }
+
+    private func listed(_ home: TemporaryFolder, _ member: String) async throws -> JSONValue? {
+        let list = try await self.run(["profile", "list", "--json"], home)
+        return try JSONValue(parsing: list.output).array?.first?[member]
+    }
+
+    /// Activation and status are asked of the one address, operations of the other.
+    @Test func theProfileKeepsBothAddresses() async throws {
+        try await withProgramAndServer { emulator, home in
+            let addresses = [
+                "MOBILE_TOKEN_URL": Self.nowhere, "MOBILE_TOKEN_POWERAUTH_URL": emulator.baseURL,
+            ]
+            try await self.activate(emulator, home, addresses)
+            #expect(try await self.listed(home, "url")?.string == Self.nowhere)
+            #expect(try await self.listed(home, "powerAuthUrl")?.string == emulator.baseURL)
+            let elsewhere = ["MOBILE_TOKEN_URL": "http://127.0.0.1:2", "MOBILE_TOKEN_POWERAUTH_URL": Self.nowhere]
+            let status = try await self.run(["status"], home, elsewhere)
+            #expect(status.exitCode == 0, "\(status.errors)")
+            #expect(try await self.run(["list"], home).exitCode == 3)
+            #expect(try await self.run(["status", "--powerauth-url", Self.nowhere], home).exitCode == 3)
+
+            let both = try await self.run(
+                ["list", "--url", emulator.baseURL, "--powerauth-url", emulator.baseURL + "/"],
+                home
+            )
+            #expect(both.exitCode == 0, "\(both.errors)")
+            // A command that names another server has not named the other half, which the profile knows.
+            #expect(try await self.run(["status", "--url", Self.nowhere], home).exitCode == 3)
+        }
+    }
+
+    @Test func anAddressOfTheEnvironmentBelongsToTheURLOfTheEnvironment() async throws {
+        try await withProgramAndServer { emulator, home in
+            try await self.activate(
+                emulator,
+                home,
+                ["MOBILE_TOKEN_POWERAUTH_URL": Self.nowhere],
+                "--url",
+                emulator.baseURL
+            )
+            #expect(try await self.listed(home, "powerAuthUrl") == .null)
+        }
+    }
+
+    /// The development server knows requests as a proxy gets them, so here it is one: there is nothing at the address itself.
+    @Test func theProfileKeepsTheProxy() async throws {
+        try await withProgramAndServer { emulator, home in
+            let proxy = try #require(URL(string: emulator.cloudURL)?.port).formatted(.number.grouping(.never))
+            let proxyURL = "http://127.0.0.1:\(proxy)"
+            try await self.activate(
+                emulator,
+                home,
+                ["MOBILE_TOKEN_URL": Self.nowhere, "MOBILE_TOKEN_PROXY": proxyURL],
+                "--insecure-http"
+            )
+            #expect(try await self.listed(home, "proxy")?.string == proxyURL)
+            for (words, environment, exitCode) in [
+                ([], [:], 0), ([], ["MOBILE_TOKEN_PROXY": "none", "http_proxy": Self.nowhere], 0),
+                (["--proxy", "none"], ["http_proxy": proxyURL], 3), (["--proxy", Self.nowhere], [:], 3),
+                (["--proxy", "environment"], ["http_proxy": proxyURL], 0), (["--proxy", "environment"], [:], 3),
+            ] as [([String], [String: String], Int32)] {
+                let list = try await self.run(["list"] + words, home, environment)
+                #expect(list.exitCode == exitCode, "\(words) \(environment) \(list.errors)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (["--proxy", "http://alice:hunter2@proxy.example"], "--proxy environment"),
+        (["--proxy", "proxy.example:3128"], "the proxy is no URL of http,"),
+        (["--proxy", "ftp://proxy.example"], "the proxy is no URL of http,"),
+        (["--proxy", ""], "the proxy is no URL of http,"),
+        (["--proxy", "Environment"], "the proxy is no URL of http,"),
+        (["--proxy", "http://proxy.example", "--powerauth-url", "http://127.0.0.1"], "--insecure-http"),
+        (["--proxy", "environment", "--url", "HTTP://127.0.0.1:1"], "--insecure-http"),
+        (["--powerauth-url", "http://bank.example"], "powerAuthURL: http to another machine"),
+        (["--powerauth-url", "ftp://bank.example"], "powerAuthURL: the scheme must be"),
+        (["--powerauth-url", "https://bank.example?hunter2"], "powerAuthURL: a query"),
+        (["--powerauth-url", ""], "powerAuthURL:"),
+    ])
+    func whatCannotBeMeantIsRefusedByName(words: [String], message: String) async throws {
+        try await withProgramAndServer { emulator, home in
+            let server = words.contains("--url") ? [] : ["--url", "https://127.0.0.1:1"]
+            let outcome = try await self.run(
+                ["status", "--sdk-configuration", emulator.sdkConfiguration] + server + words,
+                home
+            )
+            #expect(outcome.exitCode == 2)
+            #expect(outcome.errors.contains(message) && !outcome.errors.contains("hunter2"), "\(outcome.errors)")
+        }
+    }
+}

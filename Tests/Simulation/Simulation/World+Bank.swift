@@ -1,0 +1,62 @@
+import CloudCalls
+import EmulatorBackend
+import EmulatorMessages
+import ExactJSON
+
+// The bank, with its own backend.
+extension World {
+    func cloud(_ method: String, _ path: String, _ body: JSONValue? = nil) -> Reply {
+        var request = ReceivedRequest(method: method, path: path, headers: [("Content-Type", "application/json")])
+        request.body = body?.serialized() ?? []
+        let reply = self.backend.reply(to: request, from: .process, at: self.date)
+        self.note(reply.events)
+        return reply
+    }
+
+    func make(_ kind: Plan.Kind, _ device: Int) {
+        var body: JSONObject = [
+            "template": .string(kind.template), "userId": .string(self.setting.devices[device].user),
+        ]
+        if let amount = kind.amount { body["parameters"] = ["amount": .string(amount)] }
+        let reply = self.cloud("POST", "/v2/operations", .object(body))
+        guard let id = (try? JSONValue(parsing: reply.body))?["operationId"]?.string else {
+            return self.judge.fail("the bank made no operation: \(reply.verdict)")
+        }
+        let name = self.judge.made(id, kind, device: device, at: self.simulator.now)
+        self.simulator.note("the bank made \(name)")
+    }
+
+    func cancel() {
+        let pending = self.judge.operations.filter(\.value.isPending).keys.sorted()
+        guard let id = self.draw.element(of: pending) else { return }
+        _ = self.cloud("DELETE", "/v2/operations/\(id)")
+    }
+
+    func block(_ index: Int, _ seconds: Int) {
+        let id = self.setting.devices[index].activationID
+        self.blockedDevices.insert(index)
+        self.blockedNow.insert(id)
+        _ = try? self.backend.administer(.block(activationID: id), at: self.date)
+        self.after(seconds) { self.unblock(id) }
+    }
+
+    /// Checks that only the bank blocks an activation.
+    func checkBlocked(_ id: String) {
+        guard self.backend.state.activations[id]?.status == .blocked, !self.blockedNow.contains(id) else { return }
+        self.judge.fail("\(self.deviceNames[id] ?? "") is blocked, and not by the bank")
+    }
+
+    func unblock(_ id: String) {
+        self.blockedNow.remove(id)
+        guard self.backend.state.activations[id]?.status == .blocked else { return }
+        _ = try? self.backend.administer(.unblock(activationID: id), at: self.date)
+        self.judge.failuresWereCleared(of: id)
+    }
+
+    func note(_ events: [BackendEvent]) {
+        for event in events where event.subject == .operation && event.status != "PENDING" {
+            self.judge.ended(event.id, as: event.status ?? "", at: self.simulator.now)
+            self.simulator.note("\(self.judge.name(of: event.id)) is \(event.status ?? "")")
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import CloudCalls
+import EmulatorBackend
+import MobileToken
+
+// The end of a world, and its final conditions.
+extension World {
+    /// Ends all failures.
+    func calmDown() {
+        self.simulator.note("— the trouble ends")
+        self.isCalm = true
+        self.chances = Plan.Chances()
+        (self.isDatabaseAway, self.isDiskFull, self.database.pause) = (false, false, nil)
+        for device in self.setting.devices { self.unblock(device.activationID) }
+        for node in self.nodes {
+            (node.isCut, node.fates, node.stall, node.leaseStall) = (false, [], nil, nil)
+            if let process = node.process {
+                self.simulator.freeze(process, false)
+                self.simulator.setWeight(1, of: process)
+            } else {
+                self.restart(node, 1)
+            }
+        }
+    }
+
+    /// Waits until all work has ended, and checks the result.
+    func settle() {
+        let end = self.simulator.now + Self.patience.nanoseconds
+        // Lists may lag behind the bank this long.
+        self.pass(.nanoseconds(Self.lag))
+        while self.judge.violation == nil, self.simulator.now < end, !self.isSettled { self.pass(.seconds(2)) }
+        for problem in self.undecided + self.differences() { self.judge.fail(problem) }
+        self.checkBlocked()
+        self.checkQuestions()
+    }
+
+    var isSettled: Bool {
+        self.undecided.isEmpty && !self.database.entries.contains { $0.isOpen }
+            && self.asker.questions.allSatisfy { self.asker.ended.contains($0.id) } && self.busyPeople == 0
+            && self.differences().isEmpty
+    }
+
+    /// The time after a change in which it may still be unseen.
+    static let lag: Int64 = 15_000_000_000
+
+    /// Returns the fleets' differences from the bank's lists, and unfinished work.
+    func differences() -> [String] {
+        let done = Counter()
+        let processes = self.nodes.compactMap { node in node.process.map { (node, $0) } }
+        for (node, process) in processes {
+            node.differences = []
+            guard let polled = node.polled else { continue }
+            self.simulator.spawn(in: process) {
+                let own = await polled().sorted()
+                for id in own {
+                    let device = self.setting.devices.firstIndex { $0.activationID == id } ?? -1
+                    let (waiting, fresh) = self.judge.pending(of: device, since: self.simulator.now - Self.lag)
+                    let shown = node.shown[id] ?? []
+                    guard !shown.symmetricDifference(waiting).isSubset(of: fresh), !self.isDifferent(id)
+                    else { continue }
+                    node.differences.append(
+                        "\(node.name) shows \(shown.count) operations of \(id), and \(waiting.count) wait"
+                    )
+                }
+                let count = await node.decisionsInFlight?() ?? 0
+                // The outcome of a lost activation's decision is requested now and then, forever.
+                if count > 0, !own.contains(where: self.isDifferent) {
+                    node.differences.append("\(node.name) has \(count) decisions in flight")
+                }
+                done.add()
+            }
+        }
+        let expected = processes.count { $0.0.polled != nil }
+        self.runUntil(.seconds(5)) { done.count == expected }
+        return processes.flatMap(\.0.differences) + self.unfairShares
+    }
+
+    /// The unowned buckets, and those beyond a node's fair share.
+    var unfairShares: [String] {
+        let pollers = self.database.nodes.filter(\.value.polls)
+        guard !pollers.isEmpty else { return [] }
+        let counts = Dictionary(self.database.buckets.values.map { ($0, 1) }, uniquingKeysWith: +)
+        let share = BucketShare().fairShare(among: pollers.count)
+        let free = OperationsFleet.Buckets.count - self.database.buckets.count
+        return (free > 0 ? ["nobody has \(free) buckets"] : [])
+            + pollers.compactMap { number, node in
+                let count = counts[number] ?? 0
+                return count > share ? "\(node.name) has \(count) buckets, and its share is \(share)" : nil
+            }.sorted()
+    }
+
+    func isDifferent(_ id: String) -> Bool {
+        self.lostDevices.contains(id) || self.judge.stopped[id] != nil
+            || self.blockedDevices.contains { self.setting.devices[$0].activationID == id }
+    }
+
+    /// The operations that a policy decides and that are neither decided nor excused.
+    var undecided: [String] {
+        self.judge.operations.filter { id, operation in
+            // A blocked activation is checked every five minutes; until then its recovery is unknown.
+            let activationID = self.setting.devices[operation.device].activationID
+            return (operation.isPending || operation.hasExpired && operation.kind != .question)
+                && operation.kind.isApproved != nil && !self.judge.excused.contains(id)
+                && !self.isDifferent(activationID)
+        }.values.sorted { $0.made < $1.made }.map { "\($0.name) was not decided, and nobody says why" }
+    }
+
+    func checkBlocked() {
+        for device in self.setting.devices
+        where self.backend.state.activations[device.activationID]?.status == .blocked {
+            self.judge.fail("\(self.deviceNames[device.activationID] ?? "") is blocked, and not by the bank")
+        }
+    }
+
+    func end() {
+        guard self.judge.violation == nil else { return }
+        self.isEnding = true
+        if let process = self.asker.process { self.simulator.kill(process) }
+        for node in self.nodes {
+            guard let process = node.process, let stop = node.stop else { continue }
+            self.simulator.post(to: process) { stop() }
+        }
+        if !self.runUntil(.seconds(120), { self.nodes.allSatisfy { $0.process == nil } }) {
+            self.judge.fail("a process did not end: \(self.simulator.livingTasks)")
+        }
+        if !self.database.nodes.isEmpty || !self.database.buckets.isEmpty || !self.database.handoverRequests.isEmpty {
+            self.judge.fail("leases, buckets or requests are left in the database")
+        }
+        self.audit()
+    }
+
+    /// Reads all receipts, as an auditor does.
+    func audit() {
+        guard self.judge.violation == nil else { return }
+        let node = Node("auditor", -1, self.nodes[0].marks)
+        let process = self.simulator.makeProcess("auditor")
+        let done = Counter()
+        self.simulator.spawn(in: process) {
+            do {
+                let (_, store) = try self.client(SimulatedDriver(node, in: self), isAutomatic: false)
+                let receipts = try await store.receipts(of: nil, after: 0, limit: 10_000)
+                self.judge.audit(receipts, lost: self.lostDevices) { self.simulator.note($0) }
+                await store.close()
+            } catch {
+                self.judge.fail("the receipts cannot be read: \(error)")
+            }
+            done.add()
+        }
+        if !self.runUntil(.seconds(60), { done.count > 0 }) { self.judge.fail("the auditor did not end") }
+        let living = self.simulator.livingTasks
+        if !living.isEmpty { self.judge.fail("tasks are left: \(living)") }
+        let undead = self.remains.count { $0.fleet != nil || $0.agent != nil }
+        if undead > 0 { self.judge.fail("\(undead) processes that have ended hold a fleet or an agent") }
+    }
+}

@@ -1,0 +1,397 @@
+import EmulatorBackend
+import Foundation
+import MobileToken
+import MobileTokenPostgres
+import PowerAuth
+
+/// A bank, a database, a network and some nodes, with all acts of a plan.
+///
+/// Only its simulator's thread uses it, so it has no lock.
+final class World: @unchecked Sendable {
+    /// A machine, which runs one process after the other.
+    final class Node: @unchecked Sendable {
+        let name: String
+        let index: Int
+        /// The file beside the database, which outlives every process.
+        let marks: HighWaterMarks
+        var process: Simulator.Process?
+        var lives = 0
+        var skew = Duration.zero
+        var isCut = false
+        var stop: (() -> Void)?
+        /// The acts that await a moment of its life.
+        var fates: [(moment: Plan.Act.Moment, act: () -> Void)] = []
+        /// The delay of its next change, in seconds.
+        var stall: Int?
+        /// The delay of its next lease request, in seconds, during a standby's takeover.
+        var leaseStall: Int?
+        /// The operations that its fleet shows, by activation.
+        var shown: [String: Set<String>] = [:]
+        var polled: (@Sendable () async -> [String])?
+        var decisionsInFlight: (@Sendable () async -> Int)?
+        /// The differences of its lists from the bank's, and unfinished work.
+        var differences: [String] = []
+
+        init(_ name: String, _ index: Int, _ marks: HighWaterMarks) {
+            self.name = name
+            self.index = index
+            self.marks = marks
+        }
+    }
+
+    /// The objects that must be released after a process has ended.
+    struct Remains {
+        weak var fleet: OperationsFleet?
+        weak var agent: ApprovalAgent?
+    }
+
+    static let requestsPerSecond = 40
+    static let timeout = Duration.seconds(10)
+    /// The time after the trouble in which all work must end.
+    static let patience = Duration.seconds(90)
+    static let questionExpires = Duration.seconds(30)
+    static let questionIsValid = Duration.seconds(20)
+
+    let simulator: Simulator
+    let clock: SimulatedClock
+    let plan: Plan
+    let defect: Defect
+    let setting: Setting
+    var judge = Judge()
+    var database: Database
+    var questions = QuestionLedger()
+    let asker = Asker()
+    let sealing: Sealing
+    /// The acts due at the end of the step.
+    var dueFates: [() -> Void] = []
+    /// The lead of the database's clock, in nanoseconds.
+    var databaseSkew: Int64 = 0
+    /// The end of the time without conclusions from leases: the database went back unnoticed, or its clock was set.
+    var leasesTellFrom: Int64 = 0
+    /// The database server that answered the last heartbeat: it must have begun an epoch then.
+    var heartbeatServer = Database.Server()
+    /// The starts of the database's epochs, in correct time.
+    var epochStarts: [DatabaseEpoch.Identity: Int64] = [:]
+    /// The devices with keys lost by the database.
+    var lostDevices: Set<String> = []
+    /// The devices with a started upgrade.
+    var upgraded: Set<String> = []
+    var backend: Backend
+    var draw: Draw
+    var chances: Plan.Chances
+    var nodes: [Node] = []
+    var backups: [Database] = []
+    var isDatabaseAway = false
+    var isDiskFull = false
+    var isCalm = false
+    var lastFlight = 0
+    /// A decision that arrives after some responses to outcome requests, or when its time is over.
+    struct HeldBack {
+        let activationID: String
+        var questions: Int
+        let arrive: () -> Void
+    }
+
+    var heldBack: [Int: HeldBack] = [:]
+    static let statusPath = "/activation/status"
+    /// The objects that must be gone in the end.
+    var remains: [Remains] = []
+    /// The numbers of people's processes, which end by themselves, and of unfinished ones.
+    var people = 0
+    var busyPeople = 0
+    var deviceNames: [String: String] = [:]
+
+    /// Indicates whether the world is ending.
+    var isEnding = false
+    /// The devices that the bank has ever blocked.
+    var blockedDevices: Set<Int> = []
+    /// The activations that it currently blocks.
+    var blockedNow: Set<String> = []
+
+    private init(_ plan: Plan, _ setting: Setting, _ marks: MarkFiles, defect: Defect) throws {
+        self.plan = plan
+        self.setting = setting
+        self.defect = defect
+        self.simulator = Simulator(seed: plan.seed, watchesTasks: true)
+        self.clock = SimulatedClock(simulator: self.simulator)
+        self.backend = setting.backend
+        self.sealing = try Sealing(key: setting.sealingKey)
+        self.draw = Draw(seed: plan.seed &+ 0x770)
+        self.chances = plan.chances
+        var database = Database()
+        database.keys = setting.keys
+        database.boundsLeases = defect != .endlessLease
+        for row in setting.rows.prefix(plan.devices) { database.rows[row.sealed.activationID] = row }
+        self.database = database
+        for index in 0..<plan.nodes {
+            self.nodes.append(Node("node \(index)", index, try marks.emptied(index)))
+        }
+        for (index, device) in setting.devices.enumerated() {
+            self.deviceNames[device.activationID] = "device \(index)"
+        }
+        self.simulator.afterStep = { [unowned self] in self.afterStep() }
+    }
+
+    /// The bank's date, which is correct.
+    var date: Date { Date(timeIntervalSince1970: Double(Simulator.start + self.simulator.now) / 1e9) }
+
+    // MARK: Life
+
+    /// The result of a world.
+    struct Result: Sendable {
+        var violation: String?
+        let steps: Int
+        let seconds: Int
+        let digest: UInt64
+        let counts: [String: Int]
+    }
+
+    /// Runs a plan in a thread of its own: a thread keeps nonces that it drew ahead, and the main one has another priority.
+    ///
+    /// - Parameter prepare: Changes the world before it begins.
+    static func run(
+        _ plan: Plan,
+        _ setting: Setting,
+        _ marks: MarkFiles,
+        defect: Defect = .none,
+        _ prepare: @escaping @Sendable (World) -> Void = { _ in }
+    ) throws -> Result {
+        let promised = Promised<Result>()
+        let thread = Thread {
+            promised.keep(
+                Swift.Result {
+                    let world = try World(plan, setting, marks, defect: defect)
+                    prepare(world)
+                    return world.run()
+                }
+            )
+        }
+        thread.stackSize = 8 << 20
+        thread.start()
+        return try promised.wait()
+    }
+
+    /// Runs the plan, and lets all work end.
+    private func run() -> Result {
+        let foreign = Simulator.foreignJobCount
+        for node in self.nodes { self.start(node) }
+        if self.plan.entries.contains(where: { $0.act.isQuestion }) { self.startAsker() }
+        self.backUp()
+        for entry in self.plan.entries {
+            self.simulator.post(to: self.simulator.world, after: .milliseconds(entry.milliseconds)) {
+                self.simulator.note("— \(entry.act)")
+                self.do(entry.act)
+            }
+        }
+        self.pass(.seconds(self.plan.seconds))
+        self.calmDown()
+        self.settle()
+        self.end()
+        if Simulator.foreignJobCount != foreign { self.judge.fail("jobs left the thread") }
+        if self.simulator.systemSleepCount > 0 { self.judge.fail("somebody slept by the system's clock") }
+        // Dead processes keep the world alive, so its bank and database data are released.
+        defer {
+            self.simulator.end()
+            (self.backups, self.database, self.backend) = ([], Database(), self.setting.backend)
+        }
+        return Result(
+            violation: self.judge.violation,
+            steps: self.simulator.stepCount,
+            seconds: Int(self.simulator.now / 1_000_000_000),
+            digest: self.simulator.digest,
+            counts: self.judge.counts
+        )
+    }
+
+    func pass(_ duration: Duration) {
+        self.runUntil(duration) { false }
+    }
+
+    /// Runs until a condition holds, at most for `duration`.
+    ///
+    /// - Returns: `true` if it holds at the end.
+    @discardableResult
+    func runUntil(_ duration: Duration, _ isDone: @escaping () -> Bool) -> Bool {
+        let end = self.simulator.now + duration.nanoseconds
+        var isOver = false
+        self.simulator.post(to: self.simulator.world, after: duration) { isOver = true }
+        let outcome = self.simulator.run(maximumSteps: 3_000_000) {
+            self.judge.violation != nil || isOver || self.simulator.now > end || isDone()
+        }
+        if outcome == .outOfSteps { self.judge.fail("three million steps, and no end") }
+        if outcome == .deadlock { self.judge.fail("a deadlock, of \(self.simulator.livingTasks)") }
+        return isDone()
+    }
+
+    func afterStep() {
+        for node in self.nodes where !node.fates.isEmpty && node.process == self.simulator.lastProcess {
+            for (index, fate) in node.fates.enumerated().reversed() {
+                guard case .steps(let left) = fate.moment else { continue }
+                node.fates[index].moment = .steps(left - 1)
+                if left <= 0 { self.dueFates.append(node.fates.remove(at: index).act) }
+            }
+        }
+        if let left = self.asker.stepsToDeath, self.asker.process == self.simulator.lastProcess {
+            self.asker.stepsToDeath = left - 1
+            if left <= 0 { self.dueFates.append { self.killAsker() } }
+        }
+        guard !self.dueFates.isEmpty else { return }
+        let due = self.dueFates
+        self.dueFates = []
+        for act in due { act() }
+    }
+
+    /// Handles a process's moment.
+    func reached(_ moment: Plan.Act.Moment, _ process: Simulator.Process) {
+        guard let node = self.nodes.first(where: { $0.process == process }),
+            let index = node.fates.firstIndex(where: { $0.moment == moment })
+        else { return }
+        self.dueFates.append(node.fates.remove(at: index).act)
+    }
+
+    func backUp() {
+        self.backups.append(self.database)
+        if self.backups.count > 40 { self.backups.removeFirst() }
+        self.simulator.post(to: self.simulator.world, after: .seconds(1)) { self.backUp() }
+    }
+
+    // MARK: Acts
+
+    func `do`(_ act: Plan.Act) {
+        switch act {
+        case .make(let kind, let device): self.make(kind, device)
+        case .cancel: self.cancel()
+        case .block(let device, let seconds): self.block(device, seconds)
+        case .decideByHand(let device): self.decideByHand(device)
+        case .pause(let seconds): self.pause(seconds)
+        case .kill(let node, let moment, let seconds): self.kill(self.nodes[node], moment, seconds)
+        case .stop(let node, let seconds): self.stop(self.nodes[node], seconds)
+        case .freeze(let node, let moment, let seconds):
+            let node = self.nodes[node]
+            node.fates.append((moment, { self.freeze(node, seconds) }))
+        case .stall(let node, let seconds): self.nodes[node].stall = seconds
+        case .promoteAtLease(let node, let seconds): self.nodes[node].leaseStall = seconds
+        case .promote(let node, let moment, let seconds):
+            let node = self.nodes[node]
+            node.fates.append(
+                (
+                    moment,
+                    {
+                        self.promoteStandby()
+                        self.freeze(node, seconds)
+                    }
+                )
+            )
+        case .setDatabaseClock(let seconds):
+            self.databaseSkew += Int64(seconds) * 1_000_000_000
+            // Set back, it ends no lease early.
+            guard seconds > 0 else { break }
+            self.leasesTellNothing()
+            for device in self.setting.devices { self.judge.allowFailure(of: device.activationID) }
+        case .upgrade(let device): self.upgrade(device)
+        case .makeToken(let device, let isStrong): self.makeToken(device, isStrong)
+        case .ask(let device): self.ask(device)
+        case .killAsker(let moment, let seconds):
+            self.asker.restartsAfter = seconds
+            switch moment {
+            case .steps(let count): self.asker.stepsToDeath = count
+            case .action: self.asker.diesInAction = true
+            }
+        case .starve(let node, let seconds): self.starve(self.nodes[node], seconds)
+        case .cut(let node, let seconds):
+            self.nodes[node].isCut = true
+            self.after(seconds) { self.nodes[node].isCut = false }
+        case .setClock(let node, let seconds): self.setClock(self.nodes[node], seconds)
+        case .stopDatabase(let seconds):
+            self.isDatabaseAway = true
+            self.after(seconds) { self.isDatabaseAway = false }
+        case .fillDisk(let seconds):
+            self.isDiskFull = true
+            self.after(seconds) { self.isDiskFull = false }
+        case .goBack(let seconds, let isPromotion):
+            self.goBack(seconds) { server in
+                if isPromotion { server.timeline += 1 }
+                server.breaks += 1
+            }
+        case .replaceServer(let seconds): self.goBack(seconds) { $0.identifier += 1 }
+        case .replaceServerAt(let node, let moment, let seconds):
+            let node = self.nodes[node]
+            node.fates.append(
+                (
+                    moment,
+                    {
+                        self.simulator.note("— another server takes over")
+                        self.goBack(1) { $0.identifier += 1 }
+                        self.freeze(node, seconds)
+                    }
+                )
+            )
+        case .putBackRow(let device, let seconds): self.putBackRow(self.setting.devices[device].activationID, seconds)
+        }
+    }
+
+    func after(_ seconds: Int, _ body: @escaping () -> Void) {
+        self.simulator.post(to: self.simulator.world, after: .seconds(seconds), body)
+    }
+
+    func goBack(_ seconds: Int, _ change: (inout Database.Server) -> Void) {
+        let now = self.database
+        guard let backup = self.backup(seconds) else { return }
+        self.database = backup
+        self.database.server = now.server
+        change(&self.database.server)
+        // People would request the pause again.
+        self.database.pause = now.pause
+        self.backups = [self.database]
+        // Each change checks the timeline, each heartbeat the server.
+        if !self.database.server.isOther(than: now.server) { self.leasesTellNothing() }
+        // The next heartbeat notices another server: until then it is an unnoticed backup.
+        let isNoticed = self.database.server.identifier != now.server.identifier
+        let limit = isNoticed ? self.simulator.now + 2 * Database.lifetime : nil
+        self.judge.wentBack()
+        // A process that signs from an older state may fail once.
+        for (id, row) in backup.rows { self.rowWentBack(from: now.rows[id], to: row, failsUntil: limit) }
+    }
+
+    /// Lets a standby that lacks the last second take over.
+    func promoteStandby() {
+        self.simulator.note("— a standby takes over")
+        self.goBack(1) { server in
+            server.timeline += 1
+            server.breaks += 1
+        }
+    }
+
+    func backup(_ seconds: Int) -> Database? { self.backups.dropLast(seconds).last ?? self.backups.first }
+
+    func putBackRow(_ id: String, _ seconds: Int) {
+        guard let now = self.database.rows[id], var row = self.backup(seconds)?.rows[id] else { return }
+        row.holder = now.holder
+        self.database.rows[id] = row
+        self.rowWentBack(from: now, to: row)
+    }
+
+    /// - Parameter limit: The end of the time for signatures from the older state; `nil` for no end.
+    func rowWentBack(from now: LoadedRow?, to row: LoadedRow, failsUntil limit: Int64? = nil) {
+        let id = row.sealed.activationID
+        guard now?.tag != row.tag, let old = try? self.sealing.open(row.sealed) else { return }
+        self.judge.wentBack(id, to: old.counterMoves, failsUntil: limit)
+        // The version 4 keys are lost, and the server has no others: such an activation must be renewed.
+        guard old.version4 == nil, let now, (try? self.sealing.open(now.sealed))?.version4 != nil else { return }
+        self.judge.count("activations lost with the database")
+        self.simulator.note("the database lost the keys of \(self.deviceNames[id] ?? "")")
+        self.lostDevices.insert(id)
+    }
+
+    func leasesTellNothing() { self.leasesTellFrom = self.simulator.now + 2 * Database.lifetime }
+
+    /// Notes a takeover of an activation that was not released, which may cost it one failed attempt.
+    func tookOver(_ activationID: String) {
+        self.judge.count("unclean takeovers")
+        self.judge.allowFailure(of: activationID)
+    }
+}
+
+extension Plan.Act {
+    fileprivate var isQuestion: Bool { if case .ask = self { true } else { false } }
+}
