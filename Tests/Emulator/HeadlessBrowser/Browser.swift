@@ -123,14 +123,6 @@ package final class Browser: Sendable {
         return result["value"].map { "\($0)" } ?? ""
     }
 
-    /// Returns the cost of the page so far, such as `ScriptDuration` in seconds and `LayoutCount`.
-    package func metrics() async throws -> [String: Double] {
-        let answer = try await self.call("Performance.getMetrics")
-        let all = answer["metrics"] as? [[String: Any]] ?? []
-        let pairs = all.compactMap { one in (one["name"] as? String).map { ($0, one["value"] as? Double ?? 0) } }
-        return Dictionary(pairs) { first, _ in first }
-    }
-
     /// Returns when a JavaScript condition holds; what it waited for in vain is printed when the test's time is over.
     package func wait(until condition: String) async throws {
         // In the page, and not at every frame: to ask takes longer than most of what is waited for.
