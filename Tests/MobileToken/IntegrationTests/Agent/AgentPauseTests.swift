@@ -45,6 +45,7 @@ import TestSupport
     private func run(
         _ stage: Stage,
         policy: @escaping ApprovalAgent.Policy,
+        speed: Double = 100,
         _ body: (ApprovalAgent) async throws -> Void
     )
         async throws
@@ -58,7 +59,7 @@ import TestSupport
             policy: policy
         )
         let running = Task { try await agent.run() }
-        let time = Task { await self.traffic.pass(self.clock) }
+        let time = Task { await self.traffic.pass(self.clock, speed: speed) }
         try await body(agent)
         time.cancel()
         running.cancel()
@@ -114,7 +115,7 @@ import TestSupport
                 questions.update { $0 += 1 }
                 return .approve
             }
-            try await self.run(stage, policy: policy) { agent in
+            try await self.run(stage, policy: policy, speed: 10) { agent in
                 await until { agent.health.fleet.counts == [.active: 1] }
                 let start = self.clock.now
                 try await stage.otherClient.pauseDeciding()
