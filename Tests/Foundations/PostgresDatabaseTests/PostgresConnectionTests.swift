@@ -98,7 +98,7 @@ struct PostgresConnectionTests {
     }
 
     @Test func refusalsAreToldApart() async throws {
-        let connection = try await self.connect { $0.statementTimeout = .milliseconds(50) }
+        let connection = try await self.connect { $0.statementTimeout = .seconds(1) }
         try connection.run("CREATE TEMPORARY TABLE item (id int8 PRIMARY KEY)")
         func refusal(of sql: String, _ values: [PostgresValue] = []) -> PostgresError? {
             do {
@@ -300,7 +300,7 @@ struct PostgresConnectionTests {
             overTCP: overTCP,
             interrupt: interrupt
         ) {
-            $0.statementTimeout = .milliseconds(100)
+            $0.statementTimeout = .seconds(1)
             $0.grace = .milliseconds(100)
         }
         try connection.run("CREATE TABLE item (id int8)")

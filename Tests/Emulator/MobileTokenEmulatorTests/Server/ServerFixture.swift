@@ -50,7 +50,7 @@ extension HTTPServer.Limits {
     /// With a client that has stopped in the middle of a request, the server's patience decides how long a test takes.
     static var impatient: Self {
         var limits = Self()
-        limits.patience = .milliseconds(200)
+        limits.patience = .seconds(1)
         return limits
     }
 }

@@ -168,7 +168,7 @@ import Testing
     ])
     func aClientThatTricklesIsCutOff(beginning: String) async throws {
         var limits = HTTPServer.Limits()
-        limits.patience = .milliseconds(300)
+        limits.patience = .seconds(1)
         try await withServer(limits: limits, Echo.answer) { server in
             let client = try RawConnection(port: server.port)
             try await client.send(beginning)

@@ -154,7 +154,7 @@ import Testing
 
     @Test func aHandshakeThatTricklesIsCutOff() async throws {
         var limits = HTTPServer.Limits()
-        limits.patience = .milliseconds(300)
+        limits.patience = .seconds(1)
         try await self.withSecureServer(limits: limits) { server, _ in
             let client = try RawConnection(port: server.port)
             try await client.send([0x16, 0x03, 0x01, 0x3F, 0x00])
