@@ -62,9 +62,12 @@ struct ConsoleGlanceTests {
     @Test func countsAreOfAllOperationsAndDoNotWrap() async throws {
         try await withConsole { emulator, page async throws in
             for _ in 0..<150 { try await emulator.cloud.createOperation("login", userID: "alice") }
+            // What a slow page has not heard of yet it would fetch after the import, older ones and all.
+            let row = "document.querySelector('#operations-list .row')"
+            try await page.wait(until: "\(row).getAttribute('aria-setsize') === '150'")
             let state = try await emulator.exported()
             try await emulator.reset()
-            try await page.wait(until: "!document.querySelectorAll('#operations-list .row').length")
+            try await page.wait(until: "!\(row)")
             // Older ones than the first page do not come.
             try await page.evaluate(
                 """
