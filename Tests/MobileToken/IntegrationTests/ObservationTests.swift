@@ -15,6 +15,8 @@ import Testing
     @Test func everyRequestHasAStartAndAnEndOfTheSameActivation() async throws {
         try await Run.with { run in
             try await run.liveThroughEverything()
+            // A list that the agent had asked for ends a moment after the agent.
+            await until { run.observer.requests.allSatisfy { !$0.ends.isEmpty } }
             let requests = run.observer.requests
             #expect(Set(requests.map(\.start.id)).count == requests.count)
             for request in requests {
