@@ -18,7 +18,7 @@ extension ApprovalAgent {
         self.init(
             deciding: fleet,
             configuration: configuration,
-            unlock: { try await factors(try await fleet.openedActivation($0.activationID)) },
+            unlock: { try await factors(try fleet.openedActivation($0.activationID)) },
             policy: policy
         )
     }

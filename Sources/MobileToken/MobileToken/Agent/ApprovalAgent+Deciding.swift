@@ -100,7 +100,7 @@ extension ApprovalAgent {
     /// The receipts show whether anything was signed.
     private nonisolated func givenUp(_ review: OperationReview, attempt: Int) async -> MobileTokenError {
         var error = MobileTokenError(.networkUnknown, "The decision was given up")
-        let evidence = await self.fleet.openedService(of: review.activationID)?.channel.evidence?.source
+        let evidence = self.fleet.openedService(of: review.activationID)?.channel.evidence?.source
         let open = (try? await evidence?.openDecisions())?.last {
             $0.intent.isAutomatic && $0.intent.attempt == attempt
                 && $0.intent.operationID.isExactly(review.operation.id)
@@ -146,7 +146,7 @@ extension ApprovalAgent {
             guard error.endsQuestions || isLast && (error.isPageOfAnother || error.isServersRefusal) else {
                 return .failed(error)
             }
-            if let service = await self.fleet.openedService(of: decision.intent.activationID) {
+            if let service = self.fleet.openedService(of: decision.intent.activationID) {
                 await (try? DecisionTrace(decision, service))?.giveUp()
             }
             return .unknown

@@ -21,7 +21,7 @@ extension ApprovalAgent {
             !underWay.contains { $0.isOn(decision) }
         }
         for (activationID, decisions) in Dictionary(grouping: lost, by: \.intent.activationID) {
-            guard let evidence = try? await self.fleet.openedService(of: activationID)?.evidence,
+            guard let evidence = try? self.fleet.openedService(of: activationID)?.evidence,
                 self.adopted.contains(ExactString(activationID))
             else { continue }
             let open = decisions.map { ($0, timeLeft: evidence.timeLeft(of: $0)) }

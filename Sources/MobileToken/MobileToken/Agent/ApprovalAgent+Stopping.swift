@@ -28,7 +28,7 @@ extension ApprovalAgent {
     func look(at activationID: String) {
         let isLost = self.stoppedActivations[activationID]?.code == .signaturesAreLost
         self.statusChecks[ExactString(activationID)] = Self.start {
-            let evidence = await self.fleet.openedService(of: activationID)?.channel.evidence?.source
+            let evidence = self.fleet.openedService(of: activationID)?.channel.evidence?.source
             let isWell = try? await isLost ? evidence?.signaturesArrive() : evidence?.mayGoOnSigning()
             await self.looked(at: activationID, isWell: isWell ?? false)
         }

@@ -13,7 +13,7 @@ extension ApprovalAgent {
             case .changed(let news):
                 self.unread.lists[ExactString(news.activationID)] = news.change
                 self.takeUnread(of: ExactString(news.activationID))
-            case .stateChanged(let id, let state): await self.take(state, of: id)
+            case .stateChanged(let id, let state): self.take(state, of: id)
             case .left(let id):
                 self.adopted.remove(ExactString(id))
                 self.readings[ExactString(id)] = nil
@@ -36,16 +36,15 @@ extension ApprovalAgent {
         }
     }
 
-    private func take(_ state: OperationsFleet.ActivationState, of activationID: String) async {
+    /// Waits for nothing: meanwhile a reading might end, and take the list.
+    private func take(_ state: OperationsFleet.ActivationState, of activationID: String) {
         self.report(Event(activationID: activationID, kind: .stateChanged(state)))
         self.supervise { $0.setHeld(!state.allowsDecisions, activationID, at: self.now) }
         if state.phase.isEnded { self.forget(activationID) }
         // The last decision is traced even if nothing is listed any more.
         let id = ExactString(activationID)
         guard state.phase != .starting, !self.adopted.contains(id),
-            await self.fleet.openedService(of: activationID) != nil,
-            // Meanwhile a reading may have ended, and taken the list.
-            !self.adopted.contains(id)
+            self.fleet.openedService(of: activationID) != nil
         else { return }
         if self.unread.lists[id] == nil { self.unread.lists[id] = OperationList.Change(wholeList: []) }
         self.takeUnread(of: id)
@@ -100,7 +99,7 @@ extension ApprovalAgent {
         self.lastReading += 1
         let number = self.lastReading
         let task = Self.start {
-            let service = await self.fleet.openedService(of: id.string)
+            let service = self.fleet.openedService(of: id.string)
             let result: Result<[OpenDecision]?, any Error>
             do { result = .success(try await self.openDecisions(of: service)) } catch { result = .failure(error) }
             await self.adopt(result, of: id, service, by: number)

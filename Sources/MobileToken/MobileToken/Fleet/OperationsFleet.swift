@@ -193,13 +193,13 @@ public actor OperationsFleet {
     }
 
     /// Returns the service of an open activation that is, or until its end was, polled here.
-    func openedService(of activationID: String) -> OperationsService? {
+    nonisolated func openedService(of activationID: String) -> OperationsService? {
         guard let member = self.members[ExactString(activationID)], member.isOurs else { return nil }
         return member.service
     }
 
     /// Returns the activation of a service polled here.
-    func openedActivation(_ activationID: String) throws(MobileTokenError) -> Activation {
+    nonisolated func openedActivation(_ activationID: String) throws(MobileTokenError) -> Activation {
         guard let activation = self.members[ExactString(activationID)]?.activation else { throw .notPolledHere }
         return activation
     }

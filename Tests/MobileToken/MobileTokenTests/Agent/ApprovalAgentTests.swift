@@ -1,4 +1,5 @@
 import Coordination
+import Dispatch
 import ExactJSON
 import Foundation
 import MobileTokenTesting
@@ -372,6 +373,46 @@ import TestSupport
         }
     }
 
+    /// A state may come while the open decisions are read, and the fleet has other work. The list that is taken meanwhile stays.
+    @Test func aStateThatComesWhileOpenDecisionsAreReadMakesNoListForgotten() async throws {
+        let evidence = ScriptedEvidence()
+        let (isReading, mayRead) = (Signal(), Signal())
+        evidence.reading.value = {
+            isReading.raise()
+            _ = await mayRead.wait()
+        }
+        let listed = self.listed
+        let channel = ScriptedChannel(evidence: evidence) { request in
+            request.path.hasSuffix("list") ? SampleAnswer.list(listed.value) : SampleAnswer.ok
+        }
+        var configuration = OperationsService.Configuration()
+        configuration.clock = self.clock
+        let agent = try ApprovalAgent(
+            operations: OperationsService(activation: channel, configuration: configuration),
+            factors: { .possessionAndKnowledge(password: "1234") }
+        ) { _ in .approve }
+        await agent.pauseDeciding()
+        try await self.run(agent) { events in
+            _ = await isReading.wait()
+            let occupation = Occupation()
+            let occupying = Task(executorPreference: occupation) { await occupation.occupy(agent.fleet) }
+            _ = await occupation.began.wait()
+            let state = OperationsFleet.ActivationState(.active, reason: MobileTokenError(.timeout, "of this test"))
+            agent.fleet.streams.stateChanged(state, of: channel.activationID)
+            await self.expect("of this test", in: &events)
+            mayRead.raise()
+            await until { agent.health.openOperationCount == 1 }
+            occupation.end.signal()
+            await occupying.value
+            // Whoever waited for the fleet, and then for the agent, comes first.
+            _ = await agent.fleet.isIdle
+            _ = await agent.keptFactorCount
+            try #require(agent.health.openOperationCount == 1)
+            await agent.resumeDeciding()
+            await self.expect("decided: approve", in: &events)
+        }
+    }
+
     @Test func anAgentRunsOnce() async throws {
         let agent = try self.makeAgent { _ in .leave }
         try await self.run(agent) { events in
@@ -497,5 +538,23 @@ extension ScriptedChannel {
     fileprivate func waitForList(_ operations: [JSONValue]) async {
         self.setRule(nil)
         await self.nextRequest().answer(SampleAnswer.list(operations))
+    }
+}
+
+/// Keeps a fleet busy, on a thread of its own: nobody else waits for one.
+private final class Occupation: TaskExecutor {
+    let began = Signal()
+    let end = DispatchSemaphore(value: 0)
+    private let queue = DispatchQueue(label: "occupation")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        self.queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+
+    func occupy(_ fleet: isolated OperationsFleet) {
+        dispatchPrecondition(condition: .onQueue(self.queue))
+        self.began.raise()
+        self.end.wait()
     }
 }
