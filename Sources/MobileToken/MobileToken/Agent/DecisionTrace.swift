@@ -66,15 +66,13 @@ struct DecisionTrace: Sendable {
         }
     }
 
-    /// Requests the history, once: it shows the verdict to two factors, or never will, because it lists the latest operations.
+    /// Requests the history, once. It takes two factors.
     mutating func askHistory(with authentication: Activation.Authentication) async throws {
         guard authentication.hasTwoFactors else { return self.fate.see(.withheld) }
         let history = try await self.service.history(with: authentication)
-        // A later signature was accepted.
-        self.fate.see(.past)
-        let operation = history.operations.first { $0.id.isExactly(self.decision.intent.operationID) }
-        if let operation { self.see(operation.status) }
-        self.fate.see(.withheld)
+        let status = history.operations.first { $0.id.isExactly(self.decision.intent.operationID) }?.status
+        self.fate.see(history: status.flatMap { .init($0, of: self.verdict) })
+        if let status { self.see(status) }
     }
 
     private mutating func see(_ status: UserOperation.Status) {

@@ -16,7 +16,7 @@ extension OperationsService {
     ///   - archive: Exported receipts to include, such as those no longer in the store.
     ///   - isSettling: `true` to write provable outcomes into open and unknown receipts. A signature decided nothing if the
     ///     operation ended differently or still waits; it did decide if the server had followed the counter. If the operation
-    ///     ended as decided and nothing shows by whom, `unknown` is written.
+    ///     ended as decided and nothing shows by whom, or it is over and the history lacks it, `unknown` is written.
     /// - Throws:
     ///   ``MobileTokenError/Code/decisionsOpen``, ``MobileTokenError/Code/receiptsNotKept``, `ReceiptFault` for a changed line of the archive, and the errors of ``history(with:)``.
     public func reconcileReceipts(
@@ -29,7 +29,7 @@ extension OperationsService {
             throw MobileTokenError(.receiptsNotKept, "The channel of these operations shows no receipts")
         }
         let exported = try await archive?.receipts() ?? []
-        try await self.lookIntoOpenDecisions(by: evidence, isSettling: isSettling)
+        let over = try await self.lookIntoOpenDecisions(by: evidence, isSettling: isSettling)
         let before = try await [DecisionReceipt](receipts)
         let history = try await self.history(with: authentication)
         var reconciliation = ReceiptReconciliation(
@@ -37,21 +37,26 @@ extension OperationsService {
             activationID: self.channel.activationID,
             with: history,
             since: since,
-            readBefore: before.joined(with: exported)
+            readBefore: before.joined(with: exported),
+            over: over
         )
         if isSettling { await reconciliation.writeConclusions(of: self.channel.activationID, in: evidence) }
         return reconciliation
     }
 
+    /// - Returns: The decisions whose outcome only the verdict that ended the operation can tell.
     /// - Throws: ``MobileTokenError/Code/decisionsOpen`` if a signature would destroy evidence.
     private func lookIntoOpenDecisions(
         by evidence: any DecisionEvidenceSource,
         isSettling: Bool
-    ) async throws {
+    ) async throws -> Set<DecisionReceipt.Key> {
+        var over: Set<DecisionReceipt.Key> = []
         for open in try await evidence.openDecisions() {
             if isSettling {
                 // A failure with one does not affect the others: the history resolves an open one, or reports it.
-                _ = try? await self.look(at: open, fencing: true)
+                if let fate = try? await self.look(at: open, fencing: true), fate.isOpen, fate.needsVerdict {
+                    over.insert(.init(open.intent.activationID, open.moves))
+                }
                 try Task.checkCancellation()
                 continue
             }
@@ -60,6 +65,7 @@ extension OperationsService {
             case .past, .untold: continue
             }
         }
+        return over
     }
 
     private static func isOpen(_ decision: OpenDecision) -> MobileTokenError {

@@ -21,6 +21,18 @@ extension ReceiptReconciliation {
         since: Date? = nil,
         readBefore earlier: [DecisionReceipt]? = nil
     ) {
+        self.init(of: receipts, activationID: activationID, with: history, since: since, readBefore: earlier, over: [])
+    }
+
+    /// - Parameter over: The receipts whose operations were over before the history was requested, nobody knows how.
+    init(
+        of receipts: [DecisionReceipt],
+        activationID: String,
+        with history: OperationList,
+        since: Date?,
+        readBefore earlier: [DecisionReceipt]?,
+        over: Set<DecisionReceipt.Key>
+    ) {
         let bank = HistoryIndex(history)
         let relevant = receipts.filter { receipt in
             receipt.intent.activationID.isExactly(activationID) || bank[receipt.operationID] != nil
@@ -38,7 +50,8 @@ extension ReceiptReconciliation {
                 receipt,
                 others.filter { $0.key != receipt.key },
                 // The history itself was signed.
-                cannotBeAccepted: isOwn || receipts.contains { $0.showsThatTheServerIsPast(receipt) }
+                cannotBeAccepted: isOwn || receipts.contains { $0.showsThatTheServerIsPast(receipt) },
+                isOver: over.contains(receipt.key)
             )
             let finding = rule.finding(in: bank)
             guard isOwn || finding.isAboutTheBank else { continue }
@@ -127,9 +140,13 @@ extension DecisionReceipt {
     struct Key: Hashable {
         let activationID: ExactString
         let moves: UInt64
+
+        init(_ activationID: String, _ moves: UInt64) {
+            (self.activationID, self.moves) = (ExactString(activationID), moves)
+        }
     }
 
-    var key: Key { Key(activationID: ExactString(self.intent.activationID), moves: self.intent.moves) }
+    var key: Key { Key(self.intent.activationID, self.intent.moves) }
     var operationID: String? { self.intent.personalData?.operationID }
 
     /// Indicates whether the receipt claims that its signature decided the operation.

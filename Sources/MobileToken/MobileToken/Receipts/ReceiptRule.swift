@@ -8,11 +8,14 @@ struct ReceiptRule {
     private let others: [DecisionReceipt]
     /// Indicates whether a later signature of its activation was accepted before the history was read.
     private let cannotBeAccepted: Bool
+    /// Indicates whether the server said, before the history was read, that the operation is over, and not how.
+    private let isOver: Bool
 
-    init(_ receipt: DecisionReceipt, _ others: [DecisionReceipt], cannotBeAccepted: Bool) {
+    init(_ receipt: DecisionReceipt, _ others: [DecisionReceipt], cannotBeAccepted: Bool, isOver: Bool) {
         self.receipt = receipt
         self.others = others
         self.cannotBeAccepted = cannotBeAccepted
+        self.isOver = isOver
     }
 
     enum Finding: Equatable {
@@ -34,10 +37,11 @@ struct ReceiptRule {
 
     func finding(in bank: HistoryIndex) -> Finding {
         guard let id = self.receipt.operationID else { return self.isOpen ? .differs(.open) : .incomparable(.erased) }
-        guard let operation = bank[id] else { return self.finding(ofAbsent: bank) }
-        guard let standing = DecisionFate.Operation(operation.status, of: self.receipt.intent.verdict) else {
-            return .incomparable(.unrecognizedStatus)
-        }
+        let operation = bank[id]
+        let standing = operation.flatMap { DecisionFate.Operation($0.status, of: self.receipt.intent.verdict) }
+        if standing == nil, self.isOver { return self.finding(ofUnclear: nil) }
+        guard operation != nil else { return self.finding(ofAbsent: bank) }
+        guard let standing else { return .incomparable(.unrecognizedStatus) }
         switch self.receipt.outcome?.result {
         case .accepted: return standing == .asDecided ? .agrees : .differs(.notCarriedOut)
         case .inferred: return standing == .asDecided ? .agrees : .differs(.wrongInference)
@@ -64,17 +68,17 @@ struct ReceiptRule {
     }
 
     /// Handles a receipt with an unclear outcome.
-    private func finding(ofUnclear standing: DecisionFate.Operation) -> Finding {
+    private func finding(ofUnclear standing: DecisionFate.Operation?) -> Finding {
         let known = self.receipt.outcome?.result
         var fate = DecisionFate(self.receipt.intent.verdict, known)
-        if self.cannotBeAccepted { fate.see(.past) }
         for other in self.others { fate.see(another: other.outcome?.result) }
-        fate.see(standing)
+        if self.isOver { fate.see(.finished) }
+        if self.cannotBeAccepted { fate.see(history: standing) } else if let standing { fate.see(standing) }
+        let kind: ReceiptReconciliation.Difference.Kind = standing == .asDecided ? .unattributed : .open
         switch fate.result {
-        case .unknown?:
-            return known == .unknown ? .incomparable(.unknownOutcome) : .differs(.unattributed, proving: .unknown)
+        case .unknown?: return known == .unknown ? .incomparable(.unknownOutcome) : .differs(kind, proving: .unknown)
         case let result? where !fate.isOpen: return .differs(.provable, proving: result)
-        default: return standing == .asDecided ? .differs(.unattributed) : .differs(.open)
+        default: return .differs(kind)
         }
     }
 }

@@ -90,6 +90,14 @@ package struct DecisionFate: Sendable, Hashable {
         }
     }
 
+    /// Observes a history, signed by a later value, with the operation in this state; `nil` if it lacks the operation, and always
+    /// will, because it lists the latest ones.
+    package mutating func see(history operation: Operation?) {
+        self.see(.past)
+        if let operation { self.see(operation) }
+        self.see(.withheld)
+    }
+
     /// Observes the operation by the server's error code, if that reveals its state.
     package mutating func see(_ serverCode: String) {
         if let operation = Operation(serverCode: serverCode, of: self.verdict) { self.see(operation) }

@@ -50,8 +50,10 @@ import MobileTokenReceipts
         }
     }
 
-    private func withScene(_ body: (Scene) async throws -> Void) async throws {
-        try await withEmulator { emulator in
+    private func withScene(listLength: Int = 100, _ body: (Scene) async throws -> Void) async throws {
+        var configuration = Emulator.Configuration()
+        configuration.limits.listLength = listLength
+        try await withEmulator(configuration) { emulator in
             let strike = Shared<MeddlingProxy.Strike?>(nil)
             let store = ActivationStore.inMemory()
             let client = try emulator.makeClient {
@@ -129,6 +131,26 @@ import MobileTokenReceipts
             #expect(try await scene.results() == [.unknown])
             #expect(try await scene.kinds(isSettling: true) == [])
             #expect(try await scene.results() == [.unknown])
+        }
+    }
+
+    /// The server followed, and says that the operation is over. Its history, which would say how, reaches back no further than
+    /// to the next operation.
+    @Test func whatTheHistoryNoLongerTellsIsUnknownAndNotAskedForAgain() async throws {
+        try await self.withScene(listLength: 1) { scene in
+            try await scene.decide(try await scene.offer(), .page(status: 403, isDelivered: true), rejects: true)
+            #expect(try await scene.results() == [.followed])
+            try await scene.emulator.cloud.createOperation("login", userID: "alice")
+            let settled = try await scene.service.reconcileReceipts(with: .twoFactors, isSettling: true)
+            #expect(settled.differences == [])
+            #expect(settled.settled.map(\.conclusion) == [.unknown])
+            let sentence = "receipt 1 says reject: followed; the history does not have the operation"
+            #expect(settled.settled.map(\.sentence) == [sentence])
+            #expect(try await scene.results() == [.unknown])
+            let position = await scene.emulator.journalPosition
+            #expect(try await scene.kinds(isSettling: true) == [])
+            #expect(await scene.emulator.journal(since: position).calls.contains("history"))
+            #expect(await !scene.emulator.journal(since: position).calls.contains("detail"))
         }
     }
 

@@ -1,8 +1,9 @@
 import Foundation
-import MobileToken
 import PowerAuth
 import PowerAuthProtocol
 import Testing
+
+@testable import MobileToken
 
 /// The statements of a bank's history about receipts.
 struct ReceiptReconciliationTests {
@@ -44,14 +45,16 @@ struct ReceiptReconciliationTests {
         _ receipts: [DecisionReceipt],
         _ operations: [UserOperation],
         since: Date? = nil,
-        before: [DecisionReceipt]? = nil
+        before: [DecisionReceipt]? = nil,
+        over: [DecisionReceipt] = []
     ) -> ReceiptReconciliation {
         ReceiptReconciliation(
             of: receipts,
             activationID: "ours",
             with: OperationList(operations: operations),
             since: since,
-            readBefore: before
+            readBefore: before,
+            over: Set(over.map(\.key))
         )
     }
 
@@ -110,6 +113,19 @@ struct ReceiptReconciliationTests {
             opposite == "\(cells[3]), decidedElsewhere"
                 || cells[3] == "agrees" && opposite == "agrees, decidedElsewhere"
         )
+    }
+
+    /// Of an operation that the server says is over, the history tells how, or nothing ever will.
+    @Test func whatIsOverIsNotLeftOpen() {
+        let receipt = Self.receipt(1, .followed)
+        func found(_ status: UserOperation.Status?) -> String {
+            Self.found(Self.reconcile([receipt], status.map { [Self.operation("op", $0)] } ?? [], over: [receipt]))
+        }
+        for status in [nil, .pending, .unknown("NEW")] as [UserOperation.Status?] {
+            #expect(found(status) == "open (unknown)")
+        }
+        #expect(found(.approved) == "provable (inferred)")
+        #expect(found(.expired) == "provable (not followed)")
     }
 
     // MARK: Several receipts

@@ -7,6 +7,7 @@ import Testing
 struct DecisionFateTests {
     private enum Sight {
         case counter(DecisionFate.Counter), operation(DecisionFate.Operation), another(DecisionOutcome.Result?), failure
+        case history(DecisionFate.Operation?)
     }
 
     private static let lost = DecisionOutcome.Result.unanswered(code: "timeout")
@@ -26,6 +27,7 @@ struct DecisionFateTests {
             switch sight {
             case .counter(let counter): fate.see(counter)
             case .operation(let operation): fate.see(operation)
+            case .history(let operation): fate.see(history: operation)
             case .another(let result): fate.see(another: result)
             case .failure: fate.seeFailure()
             }
@@ -108,6 +110,23 @@ struct DecisionFateTests {
         #expect(self.result(.followed, [.operation(.asDecided), .operation(.withheld)]) == .inferred)
         #expect(self.result(Self.lost, [.operation(.withheld), .counter(.behind)]) == Self.lost)
         #expect(self.result(Self.lost, [.counter(.past), .operation(.missing)]) == .unknown)
+    }
+
+    /// A history is signed. Of an operation that is over it tells the verdict, or never will.
+    @Test func aHistoryEndsWhatOnlyItCanTell() {
+        func result(_ sights: [Sight], _ history: DecisionFate.Operation?) -> DecisionOutcome.Result? {
+            self.result(.followed, sights + [.history(history)])
+        }
+        #expect(result([.operation(.finished)], nil) == .unknown)
+        #expect(result([.operation(.finished)], .asDecided) == .inferred)
+        #expect(result([.operation(.finished)], .otherwise) == .notFollowed)
+        // It lags behind what was seen before.
+        #expect(result([.operation(.finished)], .pending) == .unknown)
+        // It may be over, or not: nobody looked.
+        #expect(result([], nil) == .followed)
+        #expect(result([.operation(.pending)], nil) == .followed)
+        #expect(self.result(Self.lost, [.history(nil)]) == Self.lost)
+        #expect(self.result(Self.lost, [.history(.pending)]) == .notFollowed)
     }
 
     @Test func aRefusalIsOneWhenItWasCountedOrNothingWasLeftToDecide() {
@@ -210,11 +229,8 @@ struct DecisionFateTests {
             case .status: fate.see(self.seen)
             case .detail: fate.see(self.end == nil ? .pending : .finished)
             case .history:
-                fate.see(.past)
-                fate.see(self.end == nil ? .pending : self.end == .otherwise ? .otherwise : .asDecided)
-            case .shortHistory:
-                fate.see(.past)
-                fate.see(.withheld)
+                fate.see(history: self.end == nil ? .pending : self.end == .otherwise ? .otherwise : .asDecided)
+            case .shortHistory: fate.see(history: nil)
             case .judged, .verified, .completed, .outage, .decidedSoElsewhere, .decidedOtherwiseElsewhere, .canceled,
                 .fence:
                 break
