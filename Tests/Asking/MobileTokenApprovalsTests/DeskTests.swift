@@ -33,6 +33,18 @@ import Testing
         #expect(await bench.code() == .canceled)
     }
 
+    @Test func aTaskCanceledBeforeItsQuestionIsAskedSaysSo() async throws {
+        let bench = try await Bench { $0.limits.requestsPerSecond = 1 }
+        bench.server.with { $0.listsRegistrations = true }
+        let request = Bench.request(from: .all(of: ["alice", "bob"]))
+        let task = Task { try await bench.desk.perform(request) { bench.runs.note($0.action) } }
+        // The second person's device is looked for in a second.
+        await bench.clock.waitForSleepers(1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(try await bench.state() == nil)
+    }
+
     @Test func aQuestionThatIsKeptIsGoneOnWithAfterARestart() async throws {
         let bench = try await Bench()
         bench.server.with { $0.script = [:] }

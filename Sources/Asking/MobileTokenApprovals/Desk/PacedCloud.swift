@@ -69,13 +69,13 @@ final class PacedCloud: Sendable {
 
     /// Returns whether a user has an active device; `nil` if the server does not tell.
     ///
-    /// - Throws: ``CloudError/Code/canceled``.
-    func hasDevice(_ user: String) async throws(CloudError) -> Bool? {
+    /// - Throws: `CancellationError`.
+    func hasDevice(_ user: String) async throws(CancellationError) -> Bool? {
         do {
             let answer = try await self.call { try await $0.registrations(of: user) }
             return answer.value.contains { $0.status == .active && $0.userID.isExactly(user) }
         } catch {
-            if error.code == .canceled { throw error }
+            if error.code == .canceled { throw CancellationError() }
             return nil
         }
     }
