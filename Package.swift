@@ -345,7 +345,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "CommandLineSupport", "MobileToken", "MobileTokenApprovals", "MobileTokenReceipts",
+                "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenApprovals", "MobileTokenReceipts",
                 "MobileTokenEmulator", "EmulatorBackend",
                 "EmulatorMessages", "MobileTokenTesting",
                 "HTTPClientTransport", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport",

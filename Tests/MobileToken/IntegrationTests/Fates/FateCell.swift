@@ -93,6 +93,7 @@ extension FateCell.Fault {
                 self.rule("/pa/*/keystore/create", .init(status: 400, code: "ERR_TEMPORARY_KEY")),
                 self.rule("/pa/*/signature/validate", .init(status: 401, code: "POWERAUTH_AUTH_FAIL")),
                 self.rule("/pa/**", .init(status: 400, code: "ERR_ACTIVATION")),
+                self.rule("/v2/**", .init(status: 500, code: "ERROR_UNABLE_TO_CALL_UPSTREAM_SERVICE")),
             ]
         case .stripped: [self.rule("/**", .init(strip: "X-PowerAuth-Authorization"))]
         }

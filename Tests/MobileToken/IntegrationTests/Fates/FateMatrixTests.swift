@@ -5,8 +5,8 @@ import TestSupport
 
 /// Every claim of every story, compared with the bank's books. A change tells one story of each fault, `Scripts/test --full` all.
 @Suite(.timeLimit(.minutes(10))) struct FateMatrixTests {
-    private static let origin = Task { try await FateOrigin() }
-    private static let isComplete = ProcessInfo.processInfo.environment["FATES"] == "all"
+    static let origin = Task { try await FateOrigin() }
+    static let isComplete = ProcessInfo.processInfo.environment["FATES"] == "all"
 
     @Test(arguments: FateCell.Task.allCases, FateCell.Fault.allCases)
     func nothingFalseIsSaid(task: FateCell.Task, fault: FateCell.Fault) async throws {

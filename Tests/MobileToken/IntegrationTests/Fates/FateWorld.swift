@@ -55,14 +55,18 @@ enum FateQuestion {
         )
     }
 
-    static func desk(of emulator: Emulator, _ clock: ManualClock) async throws -> ApprovalDesk {
+    static func desk(
+        of cloud: CloudClient,
+        _ clock: ManualClock,
+        _ ledger: ApprovalLedger = .inMemory()
+    ) async throws -> ApprovalDesk {
         var configuration = ApprovalDesk.Configuration()
         configuration.clock = clock
         configuration.now = { FateWorld.date(clock) }
         return try await ApprovalDesk(
             audience: "fates",
-            cloud: emulator.cloud,
-            ledger: .inMemory(),
+            cloud: cloud,
+            ledger: ledger,
             configuration: configuration
         )
     }
@@ -77,7 +81,7 @@ final class FateWorld: Sendable {
     let emulator: Emulator
     let clock = ManualClock()
     let traffic = Traffic()
-    private let transport: any HTTPTransport
+    let transport: any HTTPTransport
     private let stores: [ActivationStore]
     private let clients: Shared<[MobileTokenClient]>
     private let services: Shared<[OperationsService]>
@@ -97,7 +101,7 @@ final class FateWorld: Sendable {
         self.stores = stores
         self.activationID = origin.records[0].activationID
         (self.clients, self.services) = (Shared([]), Shared([]))
-        self.desk = cell.task == .ask ? try await FateQuestion.desk(of: emulator, self.clock) : nil
+        self.desk = cell.task == .ask ? try await FateQuestion.desk(of: emulator.cloud, self.clock) : nil
         for device in 0...1 { try await self.start(device) }
     }
 
@@ -132,7 +136,7 @@ final class FateWorld: Sendable {
 
     // MARK: The way of requests
 
-    private func pass(_ request: HTTPRequest, _ deliver: InterceptingTransport.Delivery) async throws -> HTTPResponse {
+    func pass(_ request: HTTPRequest, _ deliver: InterceptingTransport.Delivery) async throws -> HTTPResponse {
         try await self.traffic.counting {
             guard self.cell.fault == .held else { return try await deliver(request) }
             // A client gives up on what is held.
