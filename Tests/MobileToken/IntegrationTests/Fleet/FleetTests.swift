@@ -89,7 +89,6 @@ import TestSupport
                 // The state is the activation's, whoever polls it.
                 #expect(fleet.state(of: id)?.phase == .active)
                 await service.stopPolling()
-                #expect(!service.isPolling)
                 await stage.advance(fleet) { service.isPolling }
                 let count = stage.count(of: "/operation/list")
                 await stage.advance(fleet, by: .seconds(30))
