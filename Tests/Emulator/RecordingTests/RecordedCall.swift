@@ -111,6 +111,7 @@ struct RecordedEnvelope {
     var purpose: ECIESPurpose?
     var content: [UInt8]?
     var time: Milliseconds?
+    var ephemeralKey: P256PrivateKey?
     var form = P256PublicKey.Form.compressed
     var applicationKey: String?
     var secret: ApplicationSecret?

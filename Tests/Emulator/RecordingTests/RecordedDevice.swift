@@ -204,7 +204,7 @@ final class RecordedDevice {
             exchange = ECIESClientExchange(parameters: parameters, recipient: recipient)
             let request = try exchange.encryptRequest(
                 envelope.content ?? content,
-                ephemeralKey: .generate(),
+                ephemeralKey: envelope.ephemeralKey ?? .generate(),
                 ephemeralKeyForm: envelope.form,
                 nonce: SecureRandom.bytes(16),
                 timestamp: envelope.time ?? self.server.now.milliseconds

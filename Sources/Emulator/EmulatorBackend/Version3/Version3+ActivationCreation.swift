@@ -44,7 +44,7 @@ extension Version3 {
             var response: JSONObject = ["activationData": try bank.seal(.object(content), in: inner, &context)]
             response["customAttributes"] = .object(request.customAttributes ?? [:])
             response["userInfo"] = bank.claims(about: activation, at: context.now)
-            return .json(try bank.seal(.object(response), in: outer, &context))
+            return .json(try bank.seal(.object(response), in: outer, isIndented: false, &context))
         }
 
         private static func openOuter(

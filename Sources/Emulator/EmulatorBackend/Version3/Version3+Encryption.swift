@@ -175,16 +175,23 @@ extension Backend {
     }
 
     /// Encrypts a response for the sender of the request.
+    ///
+    /// - Parameter isIndented: `true` for a standard call's own content, see ``JSONValue/sealable(isIndented:)``.
     mutating func seal(
         _ body: JSONValue,
         in envelope: Version3.OpenedEnvelope,
+        isIndented: Bool = true,
         _ context: inout RequestContext
     ) throws(Refusal) -> JSONValue {
         context.inspection.noteSealed(body)
         var decryptor = envelope.decryptor
         do {
             let nonce = self.state.randomness.bytes(16)
-            return try decryptor.encryptResponse(body.serialized(), nonce: nonce, timestamp: context.now).json
+            return try decryptor.encryptResponse(
+                body.sealable(isIndented: isIndented),
+                nonce: nonce,
+                timestamp: context.now
+            ).json
         } catch {
             throw .encryption(error.description)
         }

@@ -45,7 +45,7 @@ extension Version4 {
             ]
             response["customAttributes"] = .object(customAttributes ?? [:])
             response["userInfo"] = bank.claims(about: activation, at: context.now)
-            return .json(try outer.seal(.object(response), &context))
+            return .json(try outer.seal(.object(response), isIndented: false, &context))
         }
 
         /// Opens and consumes both layers.

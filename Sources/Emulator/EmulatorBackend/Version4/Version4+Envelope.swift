@@ -54,11 +54,16 @@ extension Version4 {
 
         func content() throws(Refusal) -> JSONObject { try JSONObject(plaintext: self.plaintext) }
 
-        func seal(_ content: JSONValue, _ context: inout RequestContext) throws(Refusal) -> JSONValue {
+        func seal(
+            _ content: JSONValue,
+            isIndented: Bool = true,
+            _ context: inout RequestContext
+        ) throws(Refusal) -> JSONValue {
             context.inspection.noteSealed(content)
             var exchange = self.exchange
             do {
-                return try JSONValue(encoding: exchange.encryptResponse(content.serialized(), timestamp: context.now))
+                let plaintext = content.sealable(isIndented: isIndented)
+                return try JSONValue(encoding: exchange.encryptResponse(plaintext, timestamp: context.now))
             } catch {
                 throw .encryption("the response cannot be encrypted")
             }

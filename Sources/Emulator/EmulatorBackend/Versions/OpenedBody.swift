@@ -144,8 +144,8 @@ extension Backend {
         _ context: inout RequestContext
     ) throws(Refusal) -> JSONValue {
         switch body {
-        case .version3(let envelope): try self.seal(content, in: envelope, &context)
-        case .version4(let envelope): try envelope.seal(content, &context)
+        case .version3(let envelope): try self.seal(content, in: envelope, isIndented: false, &context)
+        case .version4(let envelope): try envelope.seal(content, isIndented: false, &context)
         }
     }
 }
@@ -161,5 +161,13 @@ extension RequestContext {
         for member in members where envelope[member] ?? .null == .null {
             throw .authentication("'\(member)' is missing in an envelope of version \(versionName)")
         }
+    }
+}
+
+extension JSONValue {
+    /// Returns the plaintext of an encrypted response. Two servers write it: the enrollment server what it answers itself, and the
+    /// one behind it, with indentation, what a standard call asks for. A length can be seen without the key.
+    func sealable(isIndented: Bool) -> [UInt8] {
+        isIndented ? Array(self.indented(separator: " : ").utf8) : self.serialized()
     }
 }

@@ -272,23 +272,3 @@ private enum HTML {
         return result
     }
 }
-
-extension JSONValue {
-    fileprivate var plain: String { String(decoding: self.serialized(), as: UTF8.self) }
-
-    /// The JSON on several lines.
-    fileprivate func indented(by depth: Int = 0) -> String {
-        let (inner, outer) = (String(repeating: "  ", count: depth + 1), String(repeating: "  ", count: depth))
-        switch self {
-        case .object(let object) where !object.members.isEmpty:
-            let lines = object.members.map { member in
-                "\(inner)\(JSONValue.string(member.key).plain): \(member.value.indented(by: depth + 1))"
-            }
-            return "{\n\(lines.joined(separator: ",\n"))\n\(outer)}"
-        case .array(let elements) where !elements.isEmpty:
-            let lines = elements.map { inner + $0.indented(by: depth + 1) }
-            return "[\n\(lines.joined(separator: ",\n"))\n\(outer)]"
-        default: return self.plain
-        }
-    }
-}

@@ -1,4 +1,5 @@
 import ExactJSON
+import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 import WireFacts
@@ -106,5 +107,16 @@ import WireFacts
     ) {
         let refusal = refusal("the reason is for the journal")
         #expect(refusal.status == status && refusal.code == code && refusal.message == message)
+    }
+
+    /// Rows `token/create envelope replayed under a new code 3.1` and `vault/unlock envelope replayed under a new code 3.0`: a length shows that
+    /// the server behind writes its answers with indentation.
+    @Test(.wireFact("2.2"), arguments: [("token/create", 112), ("vault/unlock", 96)])
+    func theAnswerOfAStandardCallIsIndented(name: String, count: Int) throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice(version: .v3_1)
+        let purpose = "/pa/" + name
+        let (reply, _) = try device.encryptThenSign(device.path(name), uriID: purpose, purpose: purpose, in: &fixture)
+        #expect(reply.json["encryptedData"]?.string.flatMap(Base64.decode(_:))?.count == count, "\(reply.outcome)")
     }
 }
