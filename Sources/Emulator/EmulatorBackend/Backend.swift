@@ -213,9 +213,23 @@ package struct Backend: Sendable {
         self.profile.servesVersion4 && self.protocolRules.offersUpgrade(to: applicationID)
     }
 
+    /// Returns the application of a key, unless its version is switched off.
     func application(ofKey key: String) -> ServerApplication? {
         // There are only a handful.
-        self.state.applications.values.first { $0.key == key }
+        self.state.applications.values.first { $0.key == key && !self.isSwitchedOff($0) }
+    }
+
+    /// Returns the reason for refusing an application key, for the journal.
+    func objection(toApplicationKey key: String) -> String {
+        guard let application = self.state.applications.values.first(where: { $0.key == key }) else {
+            return "the application key is unknown"
+        }
+        return self.isSwitchedOff(application)
+            ? "the version of the application is switched off" : "the application key is of another application"
+    }
+
+    private func isSwitchedOff(_ application: ServerApplication) -> Bool {
+        self.protocolRules.unsupportedApplications.contains(application.id)
     }
 }
 

@@ -14,6 +14,8 @@ public struct EmulatorProtocolRules: Sendable, Codable, Hashable {
     public var allowedSuites: Set<AlgorithmSuite> = []
     /// The identifiers of the applications whose version 3 activations are offered the upgrade.
     public var upgradeOffers: Set<String> = []
+    /// The identifiers of the applications whose version is switched off, as an old one of a bank's is: their key counts as unknown.
+    public var unsupportedApplications: Set<String> = []
     /// Indicates whether a device may remove its activation with possession only. Default: `false`. Ignored if the
     /// ``EmulatorServerProfile``'s release lacks this setting.
     public var allowsRemovalByPossession = false

@@ -87,10 +87,11 @@ extension CoreCase {
         case "transfer"
         where !["no Host", "X-Correlation-ID", "7 kB header", "Accept-Encoding gzip"].contains(self.name):
             throw NotPerformed(reason: "it is about HTTP")
-        case "recovery", "application versions", "fingerprint", "users", "expiry":
+        case "recovery", "fingerprint", "users", "expiry":
             throw NotPerformed(reason: "the area \(self.area)")
         case "create": try self.changeLayer(&call)
-        case "answer envelope", "body", "content type", "flags", "method", "query", "replay", "status", "transfer":
+        case "answer envelope", "application versions", "body", "content type", "flags", "method", "query", "replay",
+            "status", "transfer":
             break
         default: throw NotPerformed(reason: "the area \(self.area)")
         }

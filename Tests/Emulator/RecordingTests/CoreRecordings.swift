@@ -60,7 +60,11 @@ final class CoreCase {
         case "recovery": try self.performRecovery()
         default:
             try self.setUp()
-            for index in self.steps.indices { try self.perform(index) }
+            if self.area == "application versions" { try self.switchVersionOff() }
+            for index in self.steps.indices {
+                try self.perform(index)
+                self.hide(index)
+            }
             if self.area == "answer envelope", let answer = self.device.log.last?.reply.json.object {
                 self.notes = .object(
                     JSONObject(answer.members.map { .init(key: $0.key, value: $0.value.string == nil ? "int" : "str") })
@@ -156,6 +160,20 @@ final class CoreCase {
         if state == "REMOVED" { try self.server.remove(self.device.id) }
     }
 
+    /// Switches the version of the application off, after the device has got the keys of its envelopes.
+    private func switchVersionOff() throws {
+        _ = try self.device.temporaryKey(.application)
+        if self.device.keys != nil { _ = try self.device.temporaryKey(.activation) }
+        self.server.backend.protocolRules.unsupportedApplications = [self.server.backend.defaultApplicationID]
+    }
+
+    private func askForKey(_ isOfApplication: Bool) throws {
+        self.device.temporaryKeys = [:]
+        do {
+            _ = try self.device.temporaryKey(isOfApplication ? .application : .activation)
+        } catch let error as RecordedDevice.Refused { self.device.log.append(error.exchange) }
+    }
+
     // MARK: - Performing
 
     /// Performs a recorded request.
@@ -196,6 +214,7 @@ final class CoreCase {
             try self.device.sealed(path, "/pa/activation/rename", .genericActivation, content, call)
         case "/pa/v3/user/info": try self.device.encrypted(path, call, content: content)
         case "/pa/v3/activation/detail": try self.device.encrypted(path, call, content: content, withToken: true)
+        case "/pa/v3/keystore/create": try self.askForKey(request["body"]?["claims"]?["activationId"] == nil)
         case "/pa/v3/upgrade/start": try self.device.encrypted(path, call, purpose: .upgrade)
         case Self.list: try self.device.withToken(path, content, call)
         case "/pa/v3/activation/status":

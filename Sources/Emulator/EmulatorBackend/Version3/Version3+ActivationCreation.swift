@@ -56,7 +56,7 @@ extension Version3 {
                 throw .activation("the envelope is of another version of the protocol")
             }
             guard let application = bank.application(ofKey: addressee.applicationKey) else {
-                throw .activation("the application key is unknown")
+                throw .activation(bank.objection(toApplicationKey: addressee.applicationKey))
             }
             let recipient = Recipient(
                 version: version,

@@ -46,7 +46,7 @@ extension Version3 {
             do {
                 let asked = try TemporaryKeyRequest.Unverified(jwt: token)
                 guard let application = bank.application(ofKey: asked.applicationKey) else {
-                    throw Refusal.temporaryKey("the application key is unknown")
+                    throw Refusal.temporaryKey(bank.objection(toApplicationKey: asked.applicationKey))
                 }
                 let device = try Self.keys(bank, asking: asked, application, &context)
                 let request = try asked.verified(

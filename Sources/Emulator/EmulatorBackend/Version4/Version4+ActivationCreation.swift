@@ -58,7 +58,7 @@ extension Version4 {
                 throw .activation("the envelope is of another version of the protocol")
             }
             guard let application = bank.application(ofKey: addressee.applicationKey) else {
-                throw .activation("the application key is unknown")
+                throw .activation(bank.objection(toApplicationKey: addressee.applicationKey))
             }
             let forServer = Recipient(application: application, activation: nil, purpose: .genericApplication)
             let outer = try bank.open(context.envelope(), forServer, &context)

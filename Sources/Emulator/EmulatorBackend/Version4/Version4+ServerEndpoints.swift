@@ -34,7 +34,7 @@ extension Version4 {
             guard !context.request.body.isEmpty else { throw .serverStatus("the body is missing") }
             if let key = try context.json().optionalObject("requestObject")?.optionalString("applicationKey") {
                 guard bank.application(ofKey: key) != nil else {
-                    throw .serverStatus("the application key is unknown")
+                    throw .serverStatus(bank.objection(toApplicationKey: key))
                 }
                 content["supportedAlgorithms"] = .strings(bank.protocolRules.offeredSuites.map(\.rawValue))
             }
@@ -80,7 +80,7 @@ extension Version4 {
             _ context: inout RequestContext
         ) throws -> Signer {
             guard let application = bank.application(ofKey: request.applicationKey) else {
-                throw Refusal.temporaryKey("the application key is unknown")
+                throw Refusal.temporaryKey(bank.objection(toApplicationKey: request.applicationKey))
             }
             guard let id = request.activationID else {
                 let key = try KeyDerivation.temporaryKeyRequestKey(applicationSecret: application.secret)

@@ -91,7 +91,7 @@ extension Version4 {
             }
             try context.checkEnvelope(of: addressee.versionName)
             guard let application = bank.application(ofKey: addressee.applicationKey) else {
-                throw .upgrade("the application key is unknown")
+                throw .upgrade(bank.objection(toApplicationKey: addressee.applicationKey))
             }
             let recipient = Recipient(application: application, activation: nil, purpose: .upgradeStart)
             return (application, try bank.open(context.json(), recipient, &context))

@@ -108,7 +108,8 @@ extension Backend {
         // Real servers count this before they check the state, so it blocks an activation in any state.
         guard let application = self.application(ofKey: code.applicationKey), application.id == named.applicationID
         else {
-            throw self.countFailure(named.id, code.type, "the application key is wrong", &context)
+            let reason = self.objection(toApplicationKey: code.applicationKey)
+            throw self.countFailure(named.id, code.type, reason, &context)
         }
         let bytes = cover.plaintext ?? context.request.body
         guard !bytes.contains(0) else {

@@ -74,7 +74,7 @@ extension Backend {
             throw .encryption("there is no version \(addressee.versionName)")
         }
         guard let application = self.application(ofKey: addressee.applicationKey) else {
-            throw .encryption("the application key is unknown")
+            throw .encryption(self.objection(toApplicationKey: addressee.applicationKey))
         }
         let activation = try self.activation(addressee, of: application, &context)
         let object = try context.envelope()

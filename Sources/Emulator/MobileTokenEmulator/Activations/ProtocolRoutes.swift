@@ -11,6 +11,7 @@ struct ProtocolState: Described {
     /// The suites available to a new activation.
     var offeredSuites: [String]
     var upgradeOffers: [String]
+    var unsupportedApplications: [String]
     var allowsRemovalByPossession: Bool
     var acceptsCustomIdentities: Bool
     var allowsVaultWithBiometry: Bool
@@ -27,6 +28,7 @@ struct ProtocolState: Described {
         .required("allowedSuites", \.allowedSuites, .list(of: .string)),
         .required("offeredSuites", \.offeredSuites, .list(of: .string)),
         .required("upgradeOffers", \.upgradeOffers, .list(of: .string)),
+        .required("unsupportedApplications", \.unsupportedApplications, .list(of: .string)),
         .required("allowsRemovalByPossession", \.allowsRemovalByPossession, .boolean),
         .required("acceptsCustomIdentities", \.acceptsCustomIdentities, .boolean),
         .required("allowsVaultWithBiometry", \.allowsVaultWithBiometry, .boolean),
@@ -42,6 +44,7 @@ struct ProtocolChange: Described {
     var minimumVersion: Int?
     var allowedSuites: Set<AlgorithmSuite>?
     var upgradeOffers: Set<String>?
+    var unsupportedApplications: Set<String>?
     var allowsRemovalByPossession: Bool?
     var acceptsCustomIdentities: Bool?
     var allowsVaultWithBiometry: Bool?
@@ -55,6 +58,7 @@ struct ProtocolChange: Described {
             minimumVersion:
             allowedSuites:
             upgradeOffers:
+            unsupportedApplications:
             allowsRemovalByPossession:
             acceptsCustomIdentities:
             allowsVaultWithBiometry:
@@ -75,6 +79,12 @@ struct ProtocolChange: Described {
             \.upgradeOffers,
             .set(of: .string),
             "The applications whose activations are offered version 4."
+        ),
+        .optional(
+            "unsupportedApplications",
+            \.unsupportedApplications,
+            .set(of: .string),
+            "The applications whose version is switched off, so that their key counts as unknown."
         ),
         .optional(
             "allowsRemovalByPossession",
@@ -119,6 +129,7 @@ struct ProtocolChange: Described {
         rules.minimumVersion = self.minimumVersion ?? rules.minimumVersion
         rules.allowedSuites = self.allowedSuites ?? rules.allowedSuites
         rules.upgradeOffers = self.upgradeOffers ?? rules.upgradeOffers
+        rules.unsupportedApplications = self.unsupportedApplications ?? rules.unsupportedApplications
         rules.allowsRemovalByPossession = self.allowsRemovalByPossession ?? rules.allowsRemovalByPossession
         rules.acceptsCustomIdentities = self.acceptsCustomIdentities ?? rules.acceptsCustomIdentities
         rules.allowsVaultWithBiometry = self.allowsVaultWithBiometry ?? rules.allowsVaultWithBiometry
@@ -157,6 +168,7 @@ extension ControlAPI {
                 allowedSuites: rules.allowedSuites.map(\.rawValue).sorted(),
                 offeredSuites: rules.offeredSuites.map(\.rawValue),
                 upgradeOffers: rules.upgradeOffers.sorted(),
+                unsupportedApplications: rules.unsupportedApplications.sorted(),
                 allowsRemovalByPossession: rules.allowsRemovalByPossession,
                 acceptsCustomIdentities: rules.acceptsCustomIdentities,
                 allowsVaultWithBiometry: rules.allowsVaultWithBiometry,

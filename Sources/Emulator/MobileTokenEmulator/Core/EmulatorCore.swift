@@ -167,8 +167,11 @@ actor EmulatorCore {
 
     func setProtocolRules(_ rules: EmulatorProtocolRules) throws(EmulatorError) {
         try rules.check(self.configuration.profile)
-        if let id = rules.upgradeOffers.sorted().first(where: { self.backend.state.applications[$0] == nil }) {
-            throw EmulatorError(.invalidConfiguration, "'upgradeOffers' names no application: there is no '\(id)'")
+        for (name, ids) in [
+            ("upgradeOffers", rules.upgradeOffers), ("unsupportedApplications", rules.unsupportedApplications),
+        ] {
+            guard let id = ids.sorted().first(where: { self.backend.state.applications[$0] == nil }) else { continue }
+            throw EmulatorError(.invalidConfiguration, "'\(name)' names no application: there is no '\(id)'")
         }
         self.backend.protocolRules = rules
         self.send(.protocolRules)

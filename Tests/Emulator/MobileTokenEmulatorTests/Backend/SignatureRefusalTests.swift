@@ -113,4 +113,22 @@ import WireFacts
         #expect(good.outcome == "200 OK")
         #expect(fixture.backend.activations[0].failedAttempts == 0)
     }
+
+    /// Row `unsupported version of the application: validate`.
+    @Test(.wireFact("2.6")) func aRightCodeOfAVersionThatIsSwitchedOffIsCounted() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        fixture.backend.protocolRules.unsupportedApplications = [fixture.backend.defaultApplication.id]
+        for failures in 1...5 {
+            let reply = try device.sendSigned(
+                "/pa/v3/signature/validate",
+                uriID: "/pa/signature/validate",
+                in: &fixture
+            )
+            #expect(reply.outcome == "401 ERR_AUTHENTICATION")
+            #expect(reply.reason?.contains("the version of the application is switched off") == true)
+            #expect(fixture.backend.activations[0].failedAttempts == failures)
+        }
+        #expect(fixture.backend.activations[0].status == .blocked)
+    }
 }

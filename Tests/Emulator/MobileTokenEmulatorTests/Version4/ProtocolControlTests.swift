@@ -15,7 +15,8 @@ import Testing
             #expect(shown["offeredSuites"]?.array?.first == "EC_P384")
             #expect(shown["documentedAnswersOnly"] == false)
             let change = #"""
-                {"allowedSuites":["EC_P384"],"upgradeOffers":["mobile-token"],"documentedAnswersOnly":true}
+                {"allowedSuites":["EC_P384"],"upgradeOffers":["mobile-token"],"unsupportedApplications":["mobile-token"],
+                 "documentedAnswersOnly":true}
                 """#
             let changed = try JSONValue(
                 parsing: await emulator.send("PUT", "/_emulator/protocol", body: change).body
@@ -23,7 +24,7 @@ import Testing
             #expect(changed["minimumVersion"]?.int64 == 3 && changed["offeredSuites"] == ["EC_P384"])
             let rules = await emulator.protocolRules()
             #expect(rules.allowedSuites == [.p384] && rules.upgradeOffers == ["mobile-token"])
-            #expect(rules.documentedAnswersOnly)
+            #expect(rules.unsupportedApplications == ["mobile-token"] && rules.documentedAnswersOnly)
             try await emulator.reset()
             #expect(await emulator.protocolRules() == EmulatorProtocolRules())
         }
@@ -33,7 +34,8 @@ import Testing
         try await withEmulator { emulator async throws in
             for change in [
                 #"{"minimumVersion":5}"#, #"{"minimumVersion":2}"#, #"{"allowedSuites":["LEGACY_P256"]}"#,
-                #"{"suites":[]}"#, #"{"upgradeOffers":"all"}"#, #"{"upgradeOffers":["none"]}"#, "[]",
+                #"{"suites":[]}"#, #"{"upgradeOffers":"all"}"#, #"{"upgradeOffers":["none"]}"#,
+                #"{"unsupportedApplications":["none"]}"#, "[]",
             ] {
                 let response = try await emulator.send("PUT", "/_emulator/protocol", body: change)
                 #expect(response.status == 400, "\(change)")

@@ -93,6 +93,27 @@ import TestSupport
         }
     }
 
+    /// Row `unsupported version of the application: validate`: every right code would be counted, and the fifth would block.
+    @Test func aVersionOfTheApplicationThatIsSwitchedOffCostsOneAttempt() async throws {
+        try await withEmulator { emulator in
+            let client = try self.makeClient(emulator)
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            for _ in 0..<6 { try await emulator.cloud.createOperation("login", userID: "alice") }
+            try await self.run(client.fleet()) { activation in
+                var rules = EmulatorProtocolRules()
+                rules.unsupportedApplications = [emulator.applicationID]
+                try await emulator.setProtocolRules(rules)
+                return try await activation.unlockKnowledge(password: password)
+            } _: { agent, events async throws in
+                while let event = await events.next(isolation: #isolation) {
+                    if case .stopped = event.kind { break }
+                }
+                #expect(agent.stoppedActivations[activation.activationID]?.code == .authenticationFailed)
+            }
+            #expect(await emulator.summary(of: activation)?.failedAttempts == 1)
+        }
+    }
+
     @Test func aStoppedActivationGoesOnWhenItIsToldTo() async throws {
         try await withEmulator { emulator in
             let client = try self.makeClient(emulator)
