@@ -148,6 +148,36 @@ import Testing
         }
     }
 
+    /// Row `risk flags 'XCF' without ui`: the server sends a warning without texts, and whoever approves passes it in our words.
+    @Test func aWarningWithoutTextsIsShownInOurWords() async throws {
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
+            try await emulator.addTemplate(
+                """
+                {"name": "risky", "data": "A2", "riskFlags": "XCF", "formData": {"title": "T", "message": "M"},
+                 "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]}}
+                """
+            )
+            let risky = try await emulator.cloud.createOperation("risky", userID: "alice")
+            let (heading, message) = ("Warning", "The bank warns of fraud, and gives no reason.")
+            let shown = try await Program.run("show", risky.id, home: home.url)
+            #expect(shown.output.contains("\(heading): \(message)"), "\(shown.output)")
+            let json = try await Program.run("show", risky.id, "--json", home: home.url)
+            let document = try JSONValue(parsing: json.output)
+            let screen = document["ui"]?["preApprovalScreens"]?.array?.first
+            #expect(screen?["type"] == "WARNING" && screen?["heading"]?.string == heading, "\(json.output)")
+            #expect(screen?["message"]?.string == message)
+            #expect(document["doubts"]?.array?.contains { $0["kind"] == "screenToPass" } == true)
+            for (accepted, exitCode) in [([], 12), (["--accept", "screenToPass"], 0)] as [([String], Int32)] {
+                let outcome = try await Program.start(
+                    ["approve", risky.id, "--password-stdin"] + accepted,
+                    home: home.url
+                ).answered("1234\n")
+                #expect(outcome.exitCode == exitCode, "\(outcome.errors)")
+            }
+        }
+    }
+
     /// A script sees which screens come before an approval, in the list too.
     @Test func theScreensOfAnOperationAreShownToScripts() async throws {
         try await withProgramAndServer { emulator, home in

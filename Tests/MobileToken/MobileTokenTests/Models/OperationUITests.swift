@@ -81,9 +81,18 @@ import Testing
         #expect(ui.preApprovalScreens.first?.elements.map(\.content) == [.listItem(text: "one")])
         #expect(ui.preApprovalScreens.first?.controls == nil)
         #expect(Set(issues) == ["ui.preApprovalScreen.items[1]", "ui.preApprovalScreen.approvalType"])
-        let headless = try self.read(["preApprovalScreen": Self.warning.with("heading", nil)])
-        #expect(headless.ui.preApprovalScreens.first?.heading == "Warning")
-        #expect(headless.issues == [])
+        // Row `risk flags 'XCF' without ui` has neither; newer servers list their screens.
+        for missing in [["heading"], ["message"], ["heading", "message"]] {
+            let warning = missing.reduce(Self.warning) { $0.with($1, nil) }
+            for json in [["preApprovalScreen": warning], ["preApprovalScreens": [warning]]] as [JSONValue] {
+                let (ui, issues) = try self.read(json)
+                let screen = try #require(ui.preApprovalScreens.first)
+                #expect(screen.heading == (missing.contains("heading") ? "Warning" : "Watch out!"))
+                let words = "The bank warns of fraud, and gives no reason."
+                #expect(screen.message == (missing.contains("message") ? words : "Beware."))
+                #expect(issues == [])
+            }
+        }
     }
 
     // MARK: One screen
