@@ -38,7 +38,7 @@ package struct BaseURLRule {
             }
             guard self.allowsInsecureHTTP || Self.isLoopback(host) else {
                 throw mistake(
-                    "http to another machine is open to any party on the way; use https, or allow insecure HTTP"
+                    "http to another machine is open to any party on the way; use https, or allowsInsecureHTTP"
                 )
             }
         }

@@ -81,7 +81,7 @@ package struct CommandLineProgram: Sendable {
         do {
             return try await self.dispatch(words)
         } catch {
-            let failure = Failure(error, sealingKeyOptions: self.sealingKeyOptions(of: words))
+            let failure = Failure(error, options: self.options(of: words))
             if words.prefix(while: { $0 != "--" }).contains("--json") {
                 Output.note(failure.document)
             } else if !(error is CancellationError) {
@@ -94,9 +94,8 @@ package struct CommandLineProgram: Sendable {
         }
     }
 
-    private func sealingKeyOptions(of words: [String]) -> [String] {
-        let options = (self.command(for: words)?.options ?? []) + self.commonOptions
-        return options.map(\.name).filter { $0.utf8.suffix(11).elementsEqual("sealing-key".utf8) }
+    private func options(of words: [String]) -> [String] {
+        ((self.command(for: words)?.options ?? []) + self.commonOptions).map(\.name)
     }
 
     private func dispatch(_ words: [String]) async throws -> ExitCode {

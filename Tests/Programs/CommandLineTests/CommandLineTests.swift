@@ -546,7 +546,7 @@ import Testing
         (["rename"], "NAME is missing"),
         (["transfer", "--otp", "1"], "--application and --otp are needed"),
         (["activate", "CODE", "--protocol", "2.1"], "--protocol takes one of: 3.1, 3.2, 3.3"),
-        (["activate", "CODE", "--url", "http://127.0.0.1:1", "--sdk-configuration", "x"], "sdkConfiguration"),
+        (["activate", "CODE", "--url", "http://127.0.0.1:1", "--sdk-configuration", "x"], "--sdk-configuration: "),
     ])
     func mistakesAreExplained(_ words: [String], _ explanation: String) async throws {
         let home = try TemporaryFolder()

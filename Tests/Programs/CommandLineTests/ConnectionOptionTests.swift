@@ -110,10 +110,11 @@ import Testing
         (["--proxy", "Environment"], "the proxy is no URL of http,"),
         (["--proxy", "http://proxy.example", "--powerauth-url", "http://127.0.0.1"], "--insecure-http"),
         (["--proxy", "environment", "--url", "HTTP://127.0.0.1:1"], "--insecure-http"),
-        (["--powerauth-url", "http://bank.example"], "powerAuthURL: http to another machine"),
-        (["--powerauth-url", "ftp://bank.example"], "powerAuthURL: the scheme must be"),
-        (["--powerauth-url", "https://bank.example?hunter2"], "powerAuthURL: a query"),
-        (["--powerauth-url", ""], "powerAuthURL:"),
+        (["--powerauth-url", "http://bank.example"], "--powerauth-url: http to another machine"),
+        (["--powerauth-url", "ftp://bank.example"], "--powerauth-url: the scheme must be"),
+        (["--powerauth-url", "https://bank.example?hunter2"], "--powerauth-url: a query"),
+        (["--powerauth-url", ""], "--powerauth-url:"),
+        (["--url", "http://bank.example"], "on the way; use https, or --insecure-http"),
     ])
     func whatCannotBeMeantIsRefusedByName(words: [String], message: String) async throws {
         try await withProgramAndServer { emulator, home in
@@ -125,5 +126,47 @@ import Testing
             #expect(outcome.exitCode == 2)
             #expect(outcome.errors.contains(message) && !outcome.errors.contains("hunter2"), "\(outcome.errors)")
         }
+    }
+
+    /// A reader of a program's messages has its options, and no Swift.
+    @Test func noMessageNamesAParameterOfTheLibrary() async throws {
+        try await withProgramAndServer { emulator, home in
+            var options: [String: [String]] = [:]
+            for command in try await self.commands(home) {
+                let help = try await self.run(command + ["--help"], home).output
+                let usage = help.split(separator: "\n").first { $0.hasPrefix("Usage:") } ?? ""
+                let operands = usage.split(separator: " ").filter { $0.allSatisfy(\.isUppercase) }.map { _ in "x" }
+                for option in help.matches(of: #/\n +(--[a-z-]+) [A-Z]/#).map({ String($0.1) }) {
+                    options[option] = options[option] ?? command + operands
+                }
+            }
+            #expect(options.count > 40)
+            let right = ["--url": "https://127.0.0.1:1", "--sdk-configuration": emulator.sdkConfiguration]
+            for (option, command) in options {
+                for value in ["", "/dev/null/a b", "http://bank.example", String(repeating: "a", count: 300)] {
+                    let others = right.filter { $0.key != option && command.first != "ask" }.flatMap {
+                        [$0.key, $0.value]
+                    }
+                    let outcome = try await self.run(command + others + ["\(option)=\(value)", "--json"], home)
+                    let message =
+                        (try? JSONValue(parsing: outcome.errors))?["error"]?["message"]?.string ?? outcome.errors
+                    #expect(
+                        message.firstMatch(of: #/\b[a-z]+[A-Z]\w+/#) == nil,
+                        "\(command) \(option)=\(value): \(message)"
+                    )
+                }
+            }
+        }
+    }
+
+    /// The commands of the program's own table: those that other programs run are theirs.
+    private func commands(_ home: TemporaryFolder, below path: [String] = []) async throws -> [[String]] {
+        let words = try await self.run(["completion", "words", "--"] + path + [""], home).output
+            .split(separator: "\n").map { String($0.prefix { $0 != "\t" }) }
+        var commands = [path]
+        for word in words where path.count < 2 && !["emulator", "demo", "store", "fleet", "completion"].contains(word) {
+            commands += try await self.commands(home, below: path + [word])
+        }
+        return commands.filter { !$0.isEmpty }
     }
 }
