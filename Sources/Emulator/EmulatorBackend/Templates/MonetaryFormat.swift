@@ -182,8 +182,11 @@ private struct NumberPattern: Sendable {
 
     /// Returns a currency's symbol with the direction marks around it.
     static func symbol(of code: String, in locale: Locale) -> String {
-        if code == "JPY", locale.identifier.utf8.starts(with: "ja".utf8) { return "\u{FFE5}" }
-        let text = (0 as Decimal).formatted(.currency(code: code).locale(locale).attributed)
+        let isYenAtHome = code == "JPY" && locale.identifier.utf8.starts(with: "ja".utf8)
+        let style = Decimal.FormatStyle.Currency(code: code, locale: locale).presentation(
+            isYenAtHome ? .narrow : .standard
+        )
+        let text = (0 as Decimal).formatted(style.attributed)
         let runs = text.runs.map { ($0.numberSymbol, String(text[$0.range].characters)) }
         guard let index = runs.firstIndex(where: { $0.0 == .currency }) else { return code }
         let marks = runs[(index + 1)...].first.map { next in
