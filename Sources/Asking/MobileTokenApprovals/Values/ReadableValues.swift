@@ -19,13 +19,14 @@ struct ReadableValues {
     ///   - isSigned: Indicates whether the data contain the string. Then it deceives only if the data sign another amount or account.
     func deception(in string: String, named name: String = "", isSigned: Bool = false) -> String? {
         let visible = VisibleText(string)
-        if !isSigned, Self.ends(name, "amount") {
+        let kind = isSigned ? nil : NamedKind(name)
+        if kind == .amount {
             let number = FormattedMoney(string)
             guard self.data.amounts.contains(where: { number?.stands(for: $0.amount) == true }) else {
                 return "an amount"
             }
         }
-        if !isSigned, Self.ends(name, "account") || Self.ends(name, "iban") {
+        if kind == .account {
             let number = AccountNumber(string)
             guard self.data.accounts.contains(where: { $0.isShown(as: number) }) else { return "an account" }
         }
@@ -39,10 +40,5 @@ struct ReadableValues {
     /// Returns whether a string is a digest or a UUID, in which `12cad` is no amount.
     private static func isIdentifier(_ string: String) -> Bool {
         string.utf8.count >= 16 && string.unicodeScalars.allSatisfy { $0.properties.isASCIIHexDigit || $0 == "-" }
-    }
-
-    /// Returns whether a name ends with a word, as `creditorAccount` does.
-    private static func ends(_ name: String, _ word: String) -> Bool {
-        name.utf8.map { $0 | 0x20 }.reversed().starts(with: word.utf8.reversed())
     }
 }

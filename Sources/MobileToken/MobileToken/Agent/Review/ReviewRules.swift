@@ -124,7 +124,7 @@ extension ReviewRules {
                 let match = unshown.firstIndex { $0.isShown(as: money) }
                 if let match { unshown.remove(at: match) }
                 if match == nil || !money.isNamedByItsTexts { self.note(.amountNotSigned, attribute.name) }
-            case .keyValue(let value) where attribute.isNamed("amount"):
+            case .keyValue(let value) where NamedKind(attribute.id ?? "") == .amount:
                 let shown = FormattedMoney(value)
                 let isSigned = signed.contains { signed in
                     shown?.stands(for: signed.amount) == true
@@ -149,7 +149,7 @@ extension ReviewRules {
             guard case .keyValue(let value) = attribute.content else { continue }
             let shown = AccountNumber(value)
             unshown.removeAll { $0.isShown(as: shown) }
-            guard attribute.isNamed("account") || attribute.isNamed("iban") else { continue }
+            guard NamedKind(attribute.id ?? "") == .account else { continue }
             if !signed.contains(where: { $0.isShown(as: shown) }) { self.note(.accountNotSigned, attribute.name) }
         }
         for account in unshown { self.note(.accountNotShown, account.text) }
@@ -164,13 +164,5 @@ extension ReviewRules {
             if !data.content.signAccounts(in: visible) { self.note(.accountNotSigned, text.name) }
             if !data.content.signAmounts(in: visible) { self.note(.amountNotSigned, text.name) }
         }
-    }
-}
-
-extension UserOperation.Attribute {
-    /// Returns whether the identifier ends with a word, as `operation.account` and `creditorAccount` do.
-    fileprivate func isNamed(_ word: String) -> Bool {
-        let letters = (self.id ?? "").utf8.map { $0 | 0x20 }
-        return letters.reversed().starts(with: word.utf8.reversed())
     }
 }
