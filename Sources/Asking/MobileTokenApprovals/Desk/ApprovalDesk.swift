@@ -240,7 +240,7 @@ public final class ApprovalDesk: Sendable {
     }
 
     /// Returns events from now on. A slow reader loses the oldest of a thousand.
-    public func events() -> AsyncStream<ApprovalEvent> { self.core.events.stream() }
+    public func events() -> AsyncStream<ApprovalEvent> { self.core.events.subscribe().stream }
 
     /// The known state of the desk. Reading it does no I/O and changes nothing.
     ///

@@ -15,7 +15,7 @@ final class DeskCore: Sendable {
     let server: PacedCloud
     let configuration: ApprovalDesk.Configuration
     let clock: ServiceClock
-    let events = EventHub()
+    let events = Broadcast(startingWith: ApprovalEventBuffer())
     /// Raised when the poller has earlier work.
     let poller = Signal()
     private let state = Mutex(DeskState())
@@ -358,22 +358,16 @@ extension Terms {
     var demandsDevice: Bool { self.factors != nil || self.devices != nil || self.minimumDeviceAge != nil }
 }
 
-/// Distributes events to any number of streams. A slow reader loses the oldest.
-final class EventHub: Sendable {
-    private let sinks = Mutex<[UInt64: AsyncStream<ApprovalEvent>.Continuation]>([:])
-    private let last = Atomic<UInt64>(0)
+/// The unread events of a stream. A slow reader loses the oldest.
+struct ApprovalEventBuffer: SubscriptionBuffer {
+    private static let capacity = 1_000
 
-    func stream() -> AsyncStream<ApprovalEvent> {
-        let (stream, sink) = AsyncStream.makeStream(of: ApprovalEvent.self, bufferingPolicy: .bufferingNewest(1_000))
-        let id = self.last.add(1, ordering: .relaxed).newValue
-        self.sinks.withLock { $0[id] = sink }
-        sink.onTermination = { [weak self] _ in self?.sinks.withLock { _ = $0.removeValue(forKey: id) } }
-        return stream
+    private var unread = FIFO<ApprovalEvent>()
+
+    mutating func append(_ event: ApprovalEvent) {
+        if self.unread.count >= Self.capacity { _ = self.unread.popFirst() }
+        self.unread.append(event)
     }
 
-    func send(_ event: ApprovalEvent) {
-        for sink in self.sinks.withLock({ Array($0.values) }) { sink.yield(event) }
-    }
-
-    deinit { for sink in self.sinks.withLock({ $0.values }) { sink.finish() } }
+    mutating func removeFirst() -> ApprovalEvent? { self.unread.popFirst() }
 }
