@@ -269,6 +269,33 @@ private func copy(_ path: String, to target: String, _ suffixes: [String] = suff
         #expect(bench.runs.count == 1)
     }
 
+    /// Number 51, spot 6: nothing is committed before the lock, and waiting for it blocks nothing.
+    @Test func aWriteThatWaitsForAnotherProcessCanBeCanceled() async throws {
+        try await withFolder { folder in
+            let driver = SQLiteLedger(StoreFiles(path: folder + "/ledger"))
+            let facts = try await driver.open(audience: [1])
+            let row = LedgerRow(
+                key: LedgerKey(audience: "test", id: "deploy-1"),
+                state: .open,
+                incarnation: facts.incarnation,
+                tag: 1,
+                needsAttention: true,
+                asked: 0,
+                content: []
+            )
+            let other = try LockFile(creating: folder + "/ledger-lease")
+            #expect(try other.tryLock(SQLiteLedger.markLock))
+            let asking = LedgerAsking(people: [], maximumOpen: 1, interval: 0)
+            let write = Task { try await driver.insert(row, asking: asking) }
+            #expect(try await driver.load(row.key) == nil)
+            write.cancel()
+            await #expect(throws: CancellationError.self) { try await write.value }
+            other.unlock(SQLiteLedger.markLock)
+            #expect(try await driver.load(row.key) == nil)
+            #expect(try await driver.insert(row, asking: asking) == .written)
+        }
+    }
+
     // MARK: Requirements of every ledger
 
     @Test(arguments: LedgerConformance.allCases) func aLedgerInMemoryConforms(to requirement: LedgerConformance)

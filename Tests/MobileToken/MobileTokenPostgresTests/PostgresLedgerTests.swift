@@ -81,6 +81,47 @@ struct PostgresLedgerTests {
         }
     }
 
+    /// Number 51, spot 5.
+    @Test func aLedgerThatIsClosedHoldsNoClaimAndMakesNoConnection() async throws {
+        try await withNodes { nodes in
+            let (clock, dialed) = (ManualClock(), Shared(0))
+            let ledger = Self.ledger(nodes) {
+                $0.poolSize = 1
+                $0.clock = clock
+                $0.lifetimes = NodeLifetimes(heartbeat: .seconds(60), death: .seconds(3_600))
+                $0.connectionString = { [connectionString = $0.connectionString] in
+                    dialed.update { $0 += 1 }
+                    return try await connectionString()
+                }
+            }
+            let driver = try #require(ledger.driver as? PostgresLedger)
+            _ = try await driver.open(audience: [1])
+            let (isBusy, end) = (Shared(false), DispatchSemaphore(value: 0))
+            let busy = Task {
+                try await driver.database.withConnection { _ in
+                    isBusy.value = true
+                    end.wait()
+                }
+            }
+            await until { isBusy.value }
+            let beside = Task { try await driver.hold(7) }
+            await until { driver.database.pool.waitingCount == 1 }
+            await driver.close()
+            end.signal()
+            try await busy.value
+            await #expect(throws: ApprovalError.self) { try await beside.value }
+            #expect(clock.sleeperCount == 0)
+
+            await driver.close()
+            let before = dialed.value
+            await #expect(throws: ApprovalError.self) { try await driver.hold(8) }
+            await #expect(throws: ApprovalError.self) { try await driver.isHeld(8) }
+            await #expect(throws: ApprovalError.self) { try await driver.unask([], LedgerKey(bytes: [])) }
+            await driver.release(7)
+            #expect(dialed.value == before && clock.sleeperCount == 0)
+        }
+    }
+
     @Test func eachAudienceHasALedgerOfItsOwn() async throws {
         try await withNodes { nodes in
             let ledger = Self.ledger(nodes)

@@ -57,7 +57,7 @@ package actor SQLiteLedger: LedgerDriver {
     /// The offset of the claims' locks, far beyond the marks.
     private static let firstLease: Int64 = 1 << 40
     private static let openingLock: Int64 = 1 << 39
-    private static let markLock: Int64 = (1 << 39) + 1
+    static let markLock: Int64 = (1 << 39) + 1
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
 
@@ -72,14 +72,16 @@ package actor SQLiteLedger: LedgerDriver {
 
     // MARK: Opening
 
-    package func open(audience: [UInt8]) throws -> LedgerFacts {
-        let open = try self.connected()
-        // One process at a time: if two began an epoch, each would see the other's ledger as rolled back.
-        try self.lock(Self.openingLock, open.lock)
-        defer { open.lock.unlock(Self.openingLock) }
-        let opened = try self.recognized(open, audience: audience)
-        self.state = opened
-        return try self.facts(opened)
+    package func open(audience: [UInt8]) async throws -> LedgerFacts {
+        try await self.retrying {
+            let open = try self.connected()
+            // One process at a time: if two began an epoch, each would see the other's ledger as rolled back.
+            try self.lock(Self.openingLock, open.lock)
+            defer { open.lock.unlock(Self.openingLock) }
+            let opened = try self.recognized(open, audience: audience)
+            self.state = opened
+            return try self.facts(opened)
+        }
     }
 
     private func recognized(_ connected: Open, audience: [UInt8]) throws -> Open {
@@ -96,13 +98,17 @@ package actor SQLiteLedger: LedgerDriver {
         return open
     }
 
-    /// Waits for a lock that other processes hold briefly.
-    ///
-    /// This blocks the ledger's own queue, whose other work needs the lock too.
+    /// Another process holds the lock.
+    private struct Locked: Error {}
+
     private func lock(_ place: Int64, _ file: LockFile) throws {
-        for _ in 0..<5_000 {
-            if try file.tryLock(place) { return }
-            usleep(2_000)
+        guard try file.tryLock(place) else { throw Locked() }
+    }
+
+    /// Repeats what needs a lock that other processes hold briefly. Meanwhile others read, and a canceled task gives up.
+    private func retrying<Answer>(_ attempt: () async throws -> Answer) async throws -> Answer {
+        for _ in 0..<2_000 {
+            do { return try await attempt() } catch is Locked { try await Task.sleep(for: .milliseconds(5)) }
         }
         throw ApprovalError(.ledgerFailed, "Another process holds a lock of the ledger, and does not come to an end")
     }
@@ -114,16 +120,18 @@ package actor SQLiteLedger: LedgerDriver {
         return try self.facts(try self.opened())
     }
 
-    package func adopt(audience: [UInt8]) throws {
-        let open = try self.connected()
-        try self.lock(Self.openingLock, open.lock)
-        defer { open.lock.unlock(Self.openingLock) }
-        if let known = try self.setting("audience", open.connection), known != audience {
-            throw ApprovalError.otherAudience
+    package func adopt(audience: [UInt8]) async throws {
+        try await self.retrying {
+            let open = try self.connected()
+            try self.lock(Self.openingLock, open.lock)
+            defer { open.lock.unlock(Self.openingLock) }
+            if let known = try self.setting("audience", open.connection), known != audience {
+                throw ApprovalError.otherAudience
+            }
+            _ = try self.begin(open, audience: audience)
+            // Connections opened before belong to the earlier epoch.
+            self.state = nil
         }
-        _ = try self.begin(open, audience: audience)
-        // Connections opened before belong to the earlier epoch.
-        self.state = nil
     }
 
     package func close() {
@@ -271,7 +279,7 @@ package actor SQLiteLedger: LedgerDriver {
     private func write<Answer>(_ body: @escaping (SQLiteConnection) throws -> Answer) async throws -> Answer {
         var answer: Answer?
         let write: Write = { answer = try body($0) }
-        try await self.writes.commit(write, on: self.executor, by: self.commit)
+        try await self.retrying { try await self.writes.commit(write, on: self.executor, by: self.commit) }
         guard let answer else { throw ApprovalError(.ledgerFailed, "The ledger was not written") }
         return answer
     }

@@ -28,7 +28,7 @@ actor AccessTokens {
 
     private var known: [OAuthClient: Token] = [:]
     /// Deliveries that need the same token concurrently share one request.
-    private var fetching: [OAuthClient: Coalescer<Result<Token, EmulatorError>>] = [:]
+    private(set) var fetching: [OAuthClient: Coalescer<Result<Token, EmulatorError>>] = [:]
 
     /// Returns a client's unexpired token, or the result of `fetch`.
     func token(

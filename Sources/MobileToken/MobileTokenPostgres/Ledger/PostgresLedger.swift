@@ -283,6 +283,7 @@ package final class PostgresLedger: LedgerDriver {
     static func place(_ key: LedgerKey) -> Int64 { key.bytes.prefix(8).reduce(0) { $0 << 8 | Int64($1) } }
 
     package func unask(_ people: [[UInt8]], _ key: LedgerKey) async throws {
+        try self.requireOpen()
         try await self.database.withConnection { connection in
             _ = try connection.run(
                 "DELETE FROM asked WHERE person = ANY ($1::bytea[]) AND key = $2",
@@ -348,8 +349,12 @@ package final class PostgresLedger: LedgerDriver {
     }
 
     package func release(_ token: Int64) async {
-        self.state.withLock { _ = $0.held.remove(token) }
-        // If this fails, the lease expires. The caller may be canceled.
+        let isOpen = self.state.withLock { state in
+            state.held.remove(token)
+            return !state.isClosed
+        }
+        guard isOpen else { return }
+        // If this fails, or the ledger is closed, the lease expires. The caller may be canceled.
         await shielded { [database] in
             _ = try? await database.withConnection { connection in
                 try connection.run("DELETE FROM claim WHERE token = $1", [.integer(token)], .relaxed)
@@ -358,7 +363,8 @@ package final class PostgresLedger: LedgerDriver {
     }
 
     package func isHeld(_ token: Int64) async throws -> Bool {
-        try await self.database.withConnection { connection in
+        try self.requireOpen()
+        return try await self.database.withConnection { connection in
             try connection.run(
                 "SELECT EXISTS (SELECT FROM claim WHERE token = $1 AND expires_at > clock_timestamp())",
                 [.integer(token)],

@@ -1,3 +1,4 @@
+import Coordination
 import EmulatorHTTP
 import EmulatorMessages
 import ExactJSON
@@ -7,6 +8,7 @@ import TestSupport
 import Testing
 import WireFacts
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// The bank's side with a token endpoint: which tokens it gave, which it takes, and what it was told with.
@@ -111,6 +113,26 @@ extension Emulator {
             #expect(bank.given.value == 1)
             #expect(Set(bank.shown.value) == ["Bearer token-1"])
         }
+    }
+
+    /// Number 51, spot 8.
+    @Test func aDeliveryThatIsCanceledTakesTheTokenFromNobodyElse() async throws {
+        let client = OAuthClient(tokenURL: "https://a/", clientID: "c", clientSecret: "s", scope: nil)
+        let token = try #require(AccessTokens.Token(parsing: Array(#"{"access_token":"a"}"#.utf8), at: 0))
+        let (tokens, (stream, end)) = (AccessTokens(), AsyncStream.makeStream(of: Never.self))
+        let deliveries = (0..<2).map { _ in
+            Task {
+                try await tokens.token(of: client, at: 0) {
+                    for await _ in stream {}
+                    return Task.isCancelled ? .failure(EmulatorError(.refused, "was canceled")) : .success(token)
+                }
+            }
+        }
+        await until { await tokens.fetching[client]?.waiterCount == 2 }
+        deliveries[0].cancel()
+        await #expect(throws: EmulatorError.self) { try await deliveries[0].value }
+        end.finish()
+        #expect(try await deliveries[1].value == token)
     }
 
     @Test func aTokenThatIsRefusedIsFetchedOnceMore() async throws {
