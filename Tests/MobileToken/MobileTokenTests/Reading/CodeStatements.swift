@@ -248,7 +248,7 @@ import Testing
     }
 
     private static let push: [Statement] = [
-        Statement("operationInit, operationFinished, inboxMessage.new") {
+        Statement("operationInit, operationFinished, inboxMessage.new, statusChange") {
             Self.created("null") == .operationCreated(id: "1", name: "n", content: nil)
                 && Self.payload(
                     #"{"messageType":"mtoken.operationFinished","operationId":"1","operationName":"n","#
@@ -256,6 +256,8 @@ import Testing
                 ) == .operationFinished(id: "1", name: "n", result: .timeout)
                 && Self.payload(#"{"messageType":"mtoken.inboxMessage.new","inboxId":"1"}"#)
                     == .inboxMessageReceived(id: "1")
+                && Self.payload(#"{"messageType":"mtoken.statusChange","activationId":"1"}"#)
+                    == .activationStatusChanged(activationID: "1")
         },
         Statement("a member given twice, at any depth that is read, refuses") {
             [
