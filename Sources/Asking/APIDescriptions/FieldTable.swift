@@ -100,6 +100,22 @@ package struct FieldTable<Root: Sendable>: Sendable {
     /// The table of an object with one member, which the value is.
     package init(_ name: String, _ field: Field<Root, Root>) { self.init(name, { $0 }, field) }
 
+    /// The table of a value of two parts, with the members of both.
+    package init<First: Described, Second: Described>(
+        _ name: String,
+        _ make: @escaping @Sendable (First, Second) -> Root,
+        _ first: any KeyPath<Root, First> & Sendable,
+        _ second: any KeyPath<Root, Second> & Sendable
+    ) {
+        let (one, other) = (First.fields, Second.fields)
+        self.name = name
+        self.members = one.members + other.members
+        self.make = { (object, place) throws(Schema.Objection) in
+            make(try one.make(object, place), try other.make(object, place))
+        }
+        self.write = { JSONObject(one.write($0[keyPath: first]).members + other.write($0[keyPath: second]).members) }
+    }
+
     /// Returns the table with a validation across members.
     package func refusing(_ objection: @escaping @Sendable (Root) -> Schema.Objection?) -> Self {
         var table = self

@@ -96,7 +96,7 @@ package struct NewCloudMessage: Described {
 }
 
 /// A message in the API's form.
-package struct CloudMessage: Described {
+package struct CloudMessage: Described, Hashable {
     package var id: String
     package var subject: String
     package var summary: String
@@ -117,12 +117,17 @@ package struct CloudMessage: Described {
         .required("timestamp", \.created, .timestamp),
         .required("read", \.isRead, .boolean)
     )
-}
 
-extension CloudMessage {
-    /// Creates an unread message.
-    package init(_ message: NewCloudMessage, id: String, created: Int64) {
-        (self.id, self.subject, self.summary, self.body) = (id, message.subject, message.summary, message.body)
-        (self.format, self.created, self.isRead) = ((message.format ?? .text).rawValue, created, false)
+    package init(
+        id: String,
+        subject: String,
+        summary: String,
+        body: String,
+        format: String,
+        created: Int64,
+        isRead: Bool
+    ) {
+        (self.id, self.subject, self.summary, self.body) = (id, subject, summary, body)
+        (self.format, self.created, self.isRead) = (format, created, isRead)
     }
 }

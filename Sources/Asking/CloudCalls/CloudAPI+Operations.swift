@@ -160,7 +160,7 @@ extension Schema {
 }
 
 /// An operation in the API's form.
-package struct CloudOperation: Described {
+package struct CloudOperation: Described, Hashable {
     package var id: String
     package var userID: String?
     package var applicationID: String?

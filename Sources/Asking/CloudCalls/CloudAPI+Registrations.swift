@@ -262,7 +262,7 @@ extension Form<String> {
 }
 
 /// A registration in the API's form.
-package struct CloudRegistration: Described {
+package struct CloudRegistration: Described, Hashable {
     package var id: String
     /// Optional in the response to a creation, like the user and the time.
     package var registrationStatus: String?
@@ -327,7 +327,7 @@ package struct CloudRegistration: Described {
     )
 
     /// The push address of a device.
-    package struct PushTarget: Described {
+    package struct PushTarget: Described, Hashable {
         package var platform: String
         package var token: String
         package var environment: String?

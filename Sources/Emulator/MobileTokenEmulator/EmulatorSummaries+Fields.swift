@@ -5,16 +5,6 @@ import MobileTokenCloud
 
 // The summaries as the control API shows them.
 
-extension Form<CloudClient.OperationStatus> {
-    static var operationStatus: Self {
-        Form<String>.string(oneOf: ServerOperation.Status.allCases.map(\.rawValue)).map {
-            CloudClient.OperationStatus(rawValue: $0)
-        } from: {
-            $0.rawValue
-        }
-    }
-}
-
 extension Form<CloudClient.RegistrationStatus> {
     static var activationStatus: Self {
         Form<String>.string(oneOf: ServerActivation.Status.allCases.map(\.rawValue)).map {
@@ -26,47 +16,29 @@ extension Form<CloudClient.RegistrationStatus> {
 }
 
 extension Emulator.ActivationSummary: Described {
-    package static let fields = FieldTable(
-        "ActivationSummary",
+    package static let fields = FieldTable("ActivationSummary", Self.init, \.registration, \.inner)
+}
+
+extension Emulator.ActivationSummary.Inner {
+    static let fields = FieldTable(
+        "ActivationWithin",
         Self.init,
-        .required("id", \.id, .string),
-        .required("userId", \.userID, .string),
-        .required("applicationId", \.applicationID, .string),
-        .optional("name", \.name, .string),
-        .required("status", \.status, .activationStatus),
-        .optional("version", \.version, .string),
-        .optional("suite", \.suite, .cases()),
-        .required("flags", \.flags, .list(of: .string)),
-        .optional("blockExpires", \.blockExpires, .date),
-        .optional("fingerprint", \.fingerprint, .string, "Eight digits that the device shows too."),
         .required("counter", \.counter, .count, unit: .steps),
-        .required("failedAttempts", \.failedAttempts, .count),
-        .required("maxFailedAttempts", \.maximumFailedAttempts, .count),
-        .optional("activationQrCodeData", \.activationQRCode, .string),
-        .required("created", \.created, .date),
-        .optional("pushPlatform", \.pushPlatform, .string),
-        .optional("pushToken", \.pushToken, .string)
+        .required("statusFlags", \.statusFlags, .list(of: .string))
     )
 }
 
 extension Emulator.OperationSummary: Described {
-    package static let fields = FieldTable(
-        "OperationSummary",
+    package static let fields = FieldTable("OperationSummary", Self.init, \.operation, \.shown)
+}
+
+extension Emulator.OperationSummary.Shown {
+    static let fields = FieldTable(
+        "OperationShown",
         Self.init,
-        .required("id", \.id, .string),
-        .optional("userId", \.userID, .string),
-        .required("name", \.name, .string),
         .required("title", \.title, .string),
         .optional("formData", \.formData, .json(.open()), "The texts that the user is shown, in English."),
-        .required("data", \.data, .string),
-        .required("status", \.status, .operationStatus),
-        .optional("statusReason", \.statusReason, .string),
-        .optional("rejectReason", \.rejectReason, .string),
-        .required("failureCount", \.failureCount, .count),
-        .required("maxFailureCount", \.maximumFailureCount, .count),
-        .required("created", \.created, .date),
-        .required("expires", \.expires, .date),
-        .optional("proximityCode", \.proximityCode, .string)
+        .optional("rejectReason", \.rejectReason, .string)
     )
 }
 
@@ -84,18 +56,11 @@ extension Emulator.TemplateSummary: Described {
 }
 
 extension Emulator.MessageSummary: Described {
-    package static let fields = FieldTable(
-        "MessageSummary",
-        Self.init,
-        .required("id", \.id, .string),
-        .required("userId", \.userID, .string),
-        .required("type", \.type, .string),
-        .required("subject", \.subject, .string),
-        .required("summary", \.summary, .string),
-        .required("body", \.body, .string),
-        .required("isRead", \.isRead, .boolean),
-        .required("created", \.created, .date)
-    )
+    package static let fields = FieldTable("MessageSummary", Self.init, \.message, \.owner)
+}
+
+extension Emulator.MessageSummary.Owner {
+    static let fields = FieldTable("MessageOwner", Self.init, .required("userId", \.userID, .string))
 }
 
 extension Emulator.DeliverySummary: Described {

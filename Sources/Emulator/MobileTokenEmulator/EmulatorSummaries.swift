@@ -1,79 +1,91 @@
+import APIDescriptions
+import CloudCalls
+import EmulatorBackend
 public import ExactJSON
 public import Foundation
 public import MobileTokenCloud
 public import PowerAuthProtocol
 
 extension Emulator {
-    /// An activation in the server.
-    public struct ActivationSummary: Sendable, Codable, Hashable, Identifiable {
+    /// An activation in the server: its registration in the cloud API, and what the bank does not see.
+    public struct ActivationSummary: Sendable, Hashable, Identifiable {
+        let registration: CloudRegistration
+        let inner: Inner
+
+        struct Inner: Described, Hashable {
+            var counter: UInt64
+            var statusFlags: [String]
+        }
+
         /// The activation's identifier, the same as its registration's in the cloud API.
-        public var id: String
+        public var id: String { self.registration.id }
         /// The user of the device.
-        public var userID: String
+        public var userID: String { self.registration.userID ?? "" }
         /// The identifier of the application.
-        public var applicationID: String
+        public var applicationID: String { self.registration.applicationID ?? "" }
         /// The device's own name.
-        public var name: String?
+        public var name: String? { self.registration.name }
         /// The state of its registration.
-        public var status: CloudClient.RegistrationStatus
+        public var status: CloudClient.RegistrationStatus { .init(rawValue: self.registration.status ?? "") }
         /// The protocol version of the activation, such as `3.3` or `4.0`.
-        public var version: String?
+        public var version: String? { self.registration.protocolVersion }
         /// The suite of a version 4 activation, such as `EC_P384`; also while an upgrade waits for its confirmation.
-        public var suite: AlgorithmSuite?
+        public var suite: AlgorithmSuite? { self.registration.algorithm.flatMap(AlgorithmSuite.init(rawValue:)) }
+        /// The flags of the registration.
+        public var flags: [String] { self.registration.flags ?? [] }
         /// The status flags of a version 4 activation besides its state: `AWAITS_CONFIRMATION`, `UPGRADE_AWAITS_CONFIRMATION`,
         /// `SUITE_UNSUPPORTED`, `BIOMETRY_IS_ON`.
-        public var flags: [String]
+        public var statusFlags: [String] { self.inner.statusFlags }
         /// The time when a temporary block ends.
-        public var blockExpires: Date?
+        public var blockExpires: Date? { self.registration.blockExpires.map(Date.init(milliseconds:)) }
         /// The eight digits that the device shows if both sides have the same keys, to compare before committing the
         /// registration. `nil` before the key exchange.
-        public var fingerprint: String?
+        public var fingerprint: String? { self.registration.fingerprint }
         /// The number of hash counter steps.
-        public var counter: UInt64
+        public var counter: UInt64 { self.inner.counter }
         /// The number of consecutive failed authentications.
-        public var failedAttempts: Int
+        public var failedAttempts: Int { self.registration.failedAttempts ?? 0 }
         /// The number of failed authentications that blocks the activation.
-        public var maximumFailedAttempts: Int
+        public var maximumFailedAttempts: Int { self.registration.maximumFailedAttempts ?? 0 }
         /// The activation's QR code content, `CODE#SIGNATURE`, while it is usable.
-        public var activationQRCode: String?
+        public var activationQRCode: String? { self.registration.activationQRCode }
         /// The time of the registration.
-        public var created: Date
+        public var created: Date { Date(milliseconds: self.registration.created ?? 0) }
         /// The registered push platform: `apns`, `fcm` or `hms`.
-        public var pushPlatform: String?
+        public var pushPlatform: String? { self.registration.push?.platform }
         /// The registered push token.
-        public var pushToken: String?
+        public var pushToken: String? { self.registration.push?.token }
     }
 
-    /// An operation in the server.
-    public struct OperationSummary: Sendable, Codable, Hashable, Identifiable {
+    /// An operation in the server: as the cloud API shows it, and as its user is shown it.
+    @dynamicMemberLookup
+    public struct OperationSummary: Sendable, Hashable, Identifiable {
+        let operation: CloudOperation
+        let shown: Shown
+
+        struct Shown: Described, Hashable {
+            var title: String
+            var formData: JSONValue?
+            var rejectReason: String?
+        }
+
         /// The operation's identifier.
-        public var id: String
-        /// The user who decides; `nil` until a user claims it.
-        public var userID: String?
+        public var id: String { self.operation.id }
         /// The template's name.
-        public var name: String
+        public var name: String { self.operation.operationType }
         /// The title shown to the user.
-        public var title: String
+        public var title: String { self.shown.title }
         /// The form shown to the user, in English, with formatted amounts; `nil` if the operation's template is gone.
-        public var formData: JSONValue?
+        public var formData: JSONValue? { self.shown.formData }
         /// The data to sign.
-        public var data: String
-        /// The state of the operation.
-        public var status: CloudClient.OperationStatus
-        /// The bank's reason for its cancellation.
-        public var statusReason: String?
+        public var data: String { self.operation.data ?? "" }
         /// The device's reason for its rejection.
-        public var rejectReason: String?
-        /// The number of failed approvals.
-        public var failureCount: Int
-        /// The number of failed approvals that makes it fail.
-        public var maximumFailureCount: Int
-        /// The time of creation.
-        public var created: Date
-        /// The deadline for a decision.
-        public var expires: Date
-        /// The current one-time code, while an operation with a proximity check is pending.
-        public var proximityCode: String?
+        public var rejectReason: String? { self.shown.rejectReason }
+
+        /// A member of the operation in the cloud API, such as `status`.
+        public subscript<Value>(dynamicMember member: KeyPath<CloudClient.Operation, Value>) -> Value {
+            CloudClient.Operation(self.operation)[keyPath: member]
+        }
     }
 
     /// A template for operations.
@@ -93,22 +105,27 @@ extension Emulator {
     }
 
     /// A message in a user's inbox.
-    public struct MessageSummary: Sendable, Codable, Hashable, Identifiable {
+    public struct MessageSummary: Sendable, Hashable, Identifiable {
+        let message: CloudMessage
+        let owner: Owner
+
+        struct Owner: Described, Hashable { var userID: String }
+
         /// The message's identifier.
-        public var id: String
+        public var id: String { self.message.id }
         /// The user of the inbox.
-        public var userID: String
+        public var userID: String { self.owner.userID }
         /// `text` or `html`.
-        public var type: String
+        public var type: String { self.message.format }
         /// The first line in a list.
-        public var subject: String
+        public var subject: String { self.message.subject }
         /// The second line in a list.
-        public var summary: String
+        public var summary: String { self.message.summary }
         /// The full message.
-        public var body: String
+        public var body: String { self.message.body }
         /// Indicates whether a client has marked it as read.
-        public var isRead: Bool
+        public var isRead: Bool { self.message.isRead }
         /// The time of creation.
-        public var created: Date
+        public var created: Date { Date(milliseconds: self.message.created) }
     }
 }

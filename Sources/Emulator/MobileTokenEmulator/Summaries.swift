@@ -25,14 +25,9 @@ extension Backend {
 
     var activations: [Emulator.ActivationSummary] { self.activationPage(.init()).items }
 
-    func activationPage(
-        status: ServerActivation.Status? = nil,
-        _ bounds: PageBounds
-    ) -> SummaryPage<Emulator.ActivationSummary> {
-        let activations = self.state.activations.newestFirst.lazy.filter {
-            status == nil || $0.status == status
-        }
-        return SummaryPage(activations, bounds, self.summary(of:))
+    func activationPage(_ page: StatusPage<ServerActivation.Status>) -> SummaryPage<Emulator.ActivationSummary> {
+        let activations = self.state.activations.newestFirst.lazy.filter { page.has($0.status, of: $0.userID) }
+        return SummaryPage(activations, page.bounds, self.summary(of:))
     }
 
     func activation(_ id: String) -> Emulator.ActivationSummary? {
@@ -40,25 +35,9 @@ extension Backend {
     }
 
     private func summary(of activation: ServerActivation) -> Emulator.ActivationSummary {
-        let pushDevice = self.state.devices[activation.id]
-        return Emulator.ActivationSummary(
-            id: activation.id,
-            userID: activation.userID,
-            applicationID: activation.applicationID,
-            name: activation.name,
-            status: .init(rawValue: activation.status.rawValue),
-            version: activation.protocolVersion,
-            suite: activation.suite,
-            flags: self.statusFlags(of: activation),
-            blockExpires: activation.blockExpires.map(Date.init(milliseconds:)),
-            fingerprint: activation.fingerprint,
-            counter: activation.steps,
-            failedAttempts: activation.failedAttempts,
-            maximumFailedAttempts: activation.maximumFailedAttempts,
-            activationQRCode: activation.status == .created ? activation.offer?.qrCode : nil,
-            created: Date(milliseconds: activation.created),
-            pushPlatform: pushDevice?.platform,
-            pushToken: pushDevice?.token
+        .init(
+            registration: CloudRegistration(self, activation),
+            inner: .init(counter: activation.steps, statusFlags: self.statusFlags(of: activation))
         )
     }
 
@@ -67,12 +46,11 @@ extension Backend {
     func operations(at now: Date) -> [Emulator.OperationSummary] { self.operationPage(.init(), at: now).items }
 
     func operationPage(
-        status: ServerOperation.Status? = nil,
-        _ bounds: PageBounds,
+        _ page: StatusPage<ServerOperation.Status>,
         at now: Date
     ) -> SummaryPage<Emulator.OperationSummary> {
-        let operations = self.state.operations.newestFirst.lazy.filter { status == nil || $0.status == status }
-        return SummaryPage(operations, bounds) { self.summary(of: $0, at: now) }
+        let operations = self.state.operations.newestFirst.lazy.filter { page.has($0.status, of: $0.userID) }
+        return SummaryPage(operations, page.bounds) { self.summary(of: $0, at: now) }
     }
 
     func operation(_ id: String, at now: Date) -> Emulator.OperationSummary? {
@@ -81,22 +59,13 @@ extension Backend {
 
     private func summary(of operation: ServerOperation, at now: Date) -> Emulator.OperationSummary {
         let formData = self.formData(of: operation)
-        return Emulator.OperationSummary(
-            id: operation.id,
-            userID: operation.userID,
-            name: operation.type,
-            title: formData?["title"]?.string ?? operation.type,
-            formData: formData,
-            data: operation.data,
-            status: .init(rawValue: operation.status.rawValue),
-            statusReason: operation.statusReason,
-            rejectReason: operation.rejectReason,
-            failureCount: operation.failures,
-            maximumFailureCount: operation.maximumFailures,
-            created: Date(milliseconds: operation.created),
-            expires: Date(milliseconds: operation.expires),
-            proximityCode: operation.status == .pending
-                ? self.proximityCode(of: operation)?.string(at: now.milliseconds) : nil
+        return .init(
+            operation: CloudOperation(self, operation, at: now.milliseconds),
+            shown: .init(
+                title: formData?["title"]?.string ?? operation.type,
+                formData: formData,
+                rejectReason: operation.rejectReason
+            )
         )
     }
 
@@ -138,15 +107,6 @@ extension Backend {
     }
 
     private static func summary(of message: ServerInboxMessage) -> Emulator.MessageSummary {
-        Emulator.MessageSummary(
-            id: message.id,
-            userID: message.userID,
-            type: message.format.rawValue,
-            subject: message.subject,
-            summary: message.summary,
-            body: message.body,
-            isRead: message.isRead,
-            created: Date(milliseconds: message.created)
-        )
+        .init(message: CloudMessage(message), owner: .init(userID: message.userID))
     }
 }

@@ -23,7 +23,7 @@ extension Backend {
 
 extension CloudRegistration {
     /// Creates the cloud API's form of a registration.
-    init(_ bank: Backend, _ activation: ServerActivation) {
+    package init(_ bank: Backend, _ activation: ServerActivation) {
         let status = activation.status.rawValue
         self.init(id: activation.id, status: status, userID: activation.userID, created: activation.created)
         self.status = status

@@ -23,6 +23,21 @@ enum CloudMessageEndpoints {
         )
         bank.state.inbox.insert(message)
         context.events.append(BackendEvent(subject: .message, id: message.id, status: "CREATED", isNew: true))
-        return CloudMessage(request, id: message.id, created: message.created)
+        return CloudMessage(message)
+    }
+}
+
+extension CloudMessage {
+    /// Creates the cloud API's form of a message.
+    package init(_ message: ServerInboxMessage) {
+        self.init(
+            id: message.id,
+            subject: message.subject,
+            summary: message.summary,
+            body: message.body,
+            format: message.format.rawValue,
+            created: message.created,
+            isRead: message.isRead
+        )
     }
 }

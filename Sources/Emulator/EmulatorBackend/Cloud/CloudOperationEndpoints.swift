@@ -121,7 +121,7 @@ extension Backend {
 
 extension CloudOperation {
     /// Creates the cloud API's form of an operation, with its current proximity code.
-    init(_ bank: Backend, _ operation: ServerOperation, at now: Milliseconds) {
+    package init(_ bank: Backend, _ operation: ServerOperation, at now: Milliseconds) {
         self.init(
             id: operation.id,
             status: operation.status.rawValue,

@@ -10,7 +10,7 @@ extension ControlAPI {
             takes: Call.query(StatusPage<ServerActivation.Status>.fields),
             gives: SummaryPage<Emulator.ActivationSummary>.form("ActivationSummaries")
         ) { control, page in
-            await control.core.snapshot.backend.activationPage(status: page.status, page.bounds)
+            await control.core.snapshot.backend.activationPage(page)
         },
         Route(
             "GET /activations/{id}",

@@ -20,14 +20,9 @@ struct CallbackPause: Described {
 
 struct CallbackState: Described {
     var callback: CloudAPI.Callback
-    var isPaused: Bool
+    var pause: CallbackPause
 
-    static let fields = FieldTable(
-        "CallbackState",
-        Self.init(callback:isPaused:),
-        .required("callback", \.callback, .described),
-        .required("isPaused", \.isPaused, .boolean)
-    )
+    static let fields = FieldTable("CallbackState", Self.init, \.callback, \.pause)
 }
 
 /// All callbacks, oldest first.
@@ -53,7 +48,7 @@ extension ControlAPI {
             let outbox = control.core.mailroom.outbox
             let states = backend.shownCallbacks.map { callback in
                 let isPaused = outbox.pause(ofCallback: callback.id, at: now.milliseconds) != nil
-                return CallbackState(callback: callback, isPaused: isPaused)
+                return CallbackState(callback: callback, pause: CallbackPause(isPaused: isPaused))
             }
             return CallbackStates(items: states)
         },

@@ -76,7 +76,7 @@ struct DocumentationPage {
         }
         return """
             <details class="route" id="\(id)" data-method="\(method)" data-path="\(HTML.text(path))"\
-            \(self.trial(path, operation))>
+            \(self.trial(method, path, operation))>
             <summary><span class="method \(method)">\(method)</span> <code>\(HTML.text(path))</code> \
             <span class="about">\(about)</span></summary>
             <div class="content"><div>\(tables.joined(separator: "\n"))</div><div>\(example)</div></div>
@@ -96,12 +96,12 @@ struct DocumentationPage {
     }
 
     /// The attributes for trying the call: through the relay, or with the credentials; none for a device's signed call.
-    private func trial(_ path: String, _ operation: JSONValue) -> String {
+    private func trial(_ method: String, _ path: String, _ operation: JSONValue) -> String {
         let way = operation["security"]?[0]?.object?.keys.first
         if way == "code" || way == "token" || path.hasPrefix("/pa/") || path.hasSuffix("/events") { return "" }
         var attributes = " data-try=\"\(way ?? "open")\""
         let relayed = path.replacing("/v2/", with: "/_emulator/cloud/", maxReplacements: 1)
-        if way == "credentials", relayed != path, self.document["paths"]?[relayed] != nil {
+        if way == "credentials", relayed != path, self.document["paths"]?[relayed]?[method.lowercased()] != nil {
             attributes += " data-relay=\"\(HTML.text(relayed))\""
         }
         if let body = operation["requestBody"]?["content"]?["application/json"] {

@@ -61,11 +61,18 @@ extension ControlAPI {
             return statuses.sorted()
         }
 
+        /// What the control API shows itself, with more members.
+        private static let shown = [
+            "/v2/operations", "/v2/operations/{id}", "/v2/registrations", "/v2/registrations/{id}", "/v2/callbacks",
+        ]
+
         /// A route of the cloud API in its user's name, with the control API's access instead of the user's credentials.
         /// Applications are shown with their keys.
         init?(relaying route: Backend.Route) {
             let prefix = "/v2/".utf8
-            guard route.path.utf8.starts(with: prefix) else { return nil }
+            guard route.path.utf8.starts(with: prefix), route.method != "GET" || !Self.shown.contains(route.path) else {
+                return nil
+            }
             let rest = String(Substring(route.path.utf8.dropFirst(prefix.count)))
             self.method = route.method
             self.path = "/_emulator/cloud/" + rest

@@ -1,4 +1,5 @@
 import APIDescriptions
+import Basics
 
 /// The requested part of a list.
 struct PageBounds: Described {
@@ -11,20 +12,29 @@ struct PageBounds: Described {
 /// The requested part of a list, filtered by status.
 struct StatusPage<Status: CaseIterable & RawRepresentable<String> & Sendable>: Described {
     var status: Status?
-    var bounds: PageBounds
+    var userID: String?
+    var bounds = PageBounds()
 
     static var fields: FieldTable<Self> {
         FieldTable(
             "StatusPage",
-            Self.init(status:offset:limit:),
+            Self.init(status:userID:offset:limit:),
             .optional("status", \.status, .cases(), "Lists those of this status only."),
+            .optional("userId", \.userID, .word, "Lists those of this user only."),
             .offset(\.bounds.offset),
             .limit(\.bounds.limit)
         )
     }
 
-    private init(status: Status?, offset: Int, limit: Int) {
-        (self.status, self.bounds) = (status, PageBounds(offset: offset, limit: limit))
+    init() {}
+
+    private init(status: Status?, userID: String?, offset: Int, limit: Int) {
+        (self.status, self.userID, self.bounds) = (status, userID, PageBounds(offset: offset, limit: limit))
+    }
+
+    func has(_ status: Status, of userID: String?) -> Bool {
+        self.status.map { $0.rawValue == status.rawValue } ?? true
+            && self.userID.map { userID?.isExactly($0) == true } ?? true
     }
 }
 

@@ -32,7 +32,7 @@ extension ControlAPI {
             gives: SummaryPage<Emulator.OperationSummary>.form("OperationSummaries")
         ) { control, page in
             let (backend, now) = await control.core.snapshot
-            return backend.operationPage(status: page.status, page.bounds, at: now)
+            return backend.operationPage(page, at: now)
         },
         Route(
             "GET /operations/{id}",

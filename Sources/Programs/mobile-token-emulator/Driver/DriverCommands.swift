@@ -162,7 +162,7 @@ enum DriverCommands {
         let id = try invocation.required(0)
         let path = "/activations/\(PercentEncoding.encode(id))/\(action)"
         let response = try await RemoteServer(invocation).send(.post, path, members, naming: "activation \(id)")
-        return Self.show(invocation, response) { "\($0.text("id"))  \($0.text("status"))" }
+        return Self.show(invocation, response) { "\($0.text("registrationId"))  \($0.text("status"))" }
     }
 
     // MARK: Output

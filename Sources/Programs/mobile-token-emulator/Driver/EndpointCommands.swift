@@ -214,8 +214,10 @@ extension JSONValue {
         let members = if case .json(let schema) = content { schema.members } else { [Schema.Member]() }
         let isOne = members.contains { $0.name == "id" }
         if !isOne, let list = members.first(where: { $0.schema.elementMembers != nil }) {
-            let columns = list.schema.elementMembers ?? []
             let rows = self[list.name]?.array ?? []
+            let columns = (list.schema.elementMembers ?? []).filter { column in
+                rows.contains { $0[column.name]?.isNull == false }
+            }
             return rows.isEmpty ? "There are none." : rows.map { $0.shownRow(columns) }.joined(separator: "\n")
         }
         let shown = self.object?.members.filter { !$0.value.isNull } ?? []

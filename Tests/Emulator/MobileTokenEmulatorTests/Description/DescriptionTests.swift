@@ -68,6 +68,34 @@ import WireFacts
         #expect(text.matches(of: /"(\w*[a-z]IDs?|maximum[A-Z]\w*|\w*QRCode)":{/).map { String($0.1) } == [])
     }
 
+    /// The control API has one list of each thing, whose members are named as the bank's are (number 43).
+    @Test func eachThingHasOneListAndOneShape() {
+        let schemas = Self.document["components"]?["schemas"]
+        func resolved(_ schema: JSONValue?) -> JSONValue? {
+            guard let name = schema?["$ref"]?.string?.split(separator: "/").last else { return schema }
+            return schemas?[String(name)]
+        }
+        var lists: [(path: String, members: JSONObject)] = []
+        for (name, operation) in Self.operations where name.hasPrefix("GET ") && !name.contains("{") {
+            let answer = resolved(operation["responses"]?["200"]?["content"]?["application/json"]?["schema"])
+            for member in answer?["properties"]?.object?.members ?? [] {
+                guard let element = resolved(resolved(member.value)?["items"])?["properties"]?.object else { continue }
+                lists.append((String(name.dropFirst(4)), element))
+            }
+        }
+        let ours = lists.filter { $0.path.hasPrefix("/_emulator/") }
+        #expect(ours.count > 8)
+        let names = Set(ours.map(\.path)).compactMap { $0.split(separator: "/").last }
+        #expect(Set(names).count == names.count, "\(names.sorted())")
+        let identifiers = ours.compactMap { $0.members.keys.first }.filter { $0.hasSuffix("Id") }
+        #expect(Set(identifiers).count == identifiers.count, "\(identifiers.sorted())")
+        #expect(identifiers.contains("operationId") && identifiers.contains("registrationId"))
+        for bank in lists where bank.path.hasPrefix("/v2/") {
+            guard let own = ours.first(where: { $0.members.keys.first == bank.members.keys.first }) else { continue }
+            for member in bank.members.members { #expect(own.members[member.key] == member.value, "\(own.path)") }
+        }
+    }
+
     /// A name stands for one form: two forms of one name would hide one another.
     @Test func aNameStandsForOneForm() {
         var forms: [String: JSONObject] = [:]

@@ -44,13 +44,13 @@ import Testing
     }
 
     private static let misspelt: [(path: String, message: String)] = [
-        ("/operations?userID=alice", "'userID' is not known here: there are status, offset, limit"),
+        ("/operations?userID=alice", "'userID' is not known here; did you mean 'userId'?"),
         ("/operations?ofset=1", "'ofset' is not known here; did you mean 'offset'?"),
         ("/operations?status=pending", "'status' is none of PENDING, APPROVED, REJECTED, CANCELED, EXPIRED, FAILED"),
         ("/activations?limit=5000", "'limit' is not 1 to 1000"),
         ("/activations?limit=x", "'limit' is not a whole number"),
         ("/activations?limit=1&limit=2", "'limit' is given twice"), ("/clock?now", "'now' is not known here"),
-        ("/cloud/operations?userID=alice", "'userID' is not known here; did you mean 'userId'?"),
+        ("/operations?kind=login", "'kind' is not known here: there are status, userId, offset, limit"),
         ("/journal?before=5&since=1", "'before' is given beside 'since', 'run' or 'wait', which lead the other way"),
     ]
 

@@ -14,7 +14,7 @@ import Testing
         fixture.backend.protocolRules.allowedSuites = [.p384MLLevel3]
         device.forgetTemporaryKeys()
         #expect(try device.status(in: &fixture).blob.flags == .suiteUnsupported)
-        #expect(fixture.backend.activation(device.activationID)?.flags == ["SUITE_UNSUPPORTED"])
+        #expect(fixture.backend.activation(device.activationID)?.statusFlags == ["SUITE_UNSUPPORTED"])
         #expect(try device.validate(in: &fixture).outcome == "200 OK")
         let request = try JSONValue(encoding: Version4.SharedSecretAgreement(suite: .p384).request)
         let (change, _) = try device.sendEncrypted(.passwordChange, .possessionKnowledge, request, in: &fixture)

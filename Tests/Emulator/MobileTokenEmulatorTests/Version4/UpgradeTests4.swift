@@ -34,7 +34,7 @@ import WireFacts
         #expect(waiting.currentVersion == 3 && waiting.upgradeVersion == 4 && waiting.state == .active)
         #expect(waiting.flags == [.upgradeAwaitsConfirmation, .biometryIsOn])
         let summary = try #require(fixture.backend.activation(device.activationID))
-        #expect(summary.version == "3.3" && summary.flags.contains("UPGRADE_AWAITS_CONFIRMATION"))
+        #expect(summary.version == "3.3" && summary.statusFlags.contains("UPGRADE_AWAITS_CONFIRMATION"))
         // Until it is confirmed, it is of version 3.
         #expect(try newer.validate(in: &fixture).outcome == "401 ERR_AUTHENTICATION")
         #expect(device.sendWithToken("/api/inbox/count", in: &fixture).outcome == "200 OK")
@@ -99,7 +99,7 @@ import WireFacts
         #expect(try device.upgradeVersion(in: &fixture) == 3)
         var newer = try Self.upgraded(device)
         #expect(try newer.startUpgrade(of: &device, in: &fixture).outcome == "400 ERR_UPGRADE")
-        #expect(fixture.backend.activation(device.activationID)?.flags == [])
+        #expect(fixture.backend.activation(device.activationID)?.statusFlags == [])
         // The signature was right, and has moved the counter.
         #expect(device.operations(in: &fixture).isEmpty)
         let validated = try device.sendSigned(
@@ -122,7 +122,7 @@ import WireFacts
         #expect(
             try newer.startUpgrade(of: &device, .possessionBiometry, in: &fixture).outcome == "401 ERR_AUTHENTICATION"
         )
-        #expect(fixture.backend.activation(device.activationID)?.flags == [])
+        #expect(fixture.backend.activation(device.activationID)?.statusFlags == [])
         #expect(try fixture.exportedStateBesidesReplays() != state)  // the counter has moved
         var four = try fixture.activeDevice4(user: "bob")
         let envelope = try four.envelope(.upgradeStart, [:], in: &fixture)

@@ -74,7 +74,7 @@ import WireFacts
         #expect(shown["algorithm"]?.string == suite.rawValue)
         let summary = try #require(fixture.backend.activation(device.activationID))
         #expect(summary.version == "4.0" && summary.suite == suite)
-        #expect(summary.flags == ["AWAITS_CONFIRMATION"])
+        #expect(summary.statusFlags == ["AWAITS_CONFIRMATION"])
     }
 
     @Test func theConfirmationMayComeBeforeTheCommitOrAfterIt() throws {

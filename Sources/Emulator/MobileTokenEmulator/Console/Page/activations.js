@@ -16,8 +16,10 @@ export const activations = new Collection("activations", (item) => make("div.act
   make("span.sub", item.name ?? make("span.mono", item.id)),
   make("span.number", narrow("counter "), item.counter),
   make(item.failedAttempts ? "span.number.bad" : "span.number", attempts(item), narrow(" failed")),
-  ago(item.created, { class: "number time" })),
+  ago(item.timestampCreated, { class: "number time" })),
 (item) => `Activation of ${item.userId}: ${item.status}`);
+
+activations.prepared = (item) => ({ ...item, id: item.registrationId });
 
 export function activationName(id) {
   const item = activations.find(id);
@@ -35,16 +37,16 @@ defineDetails("activations", (id) => ({
       body: [
         item.activationQrCodeData && codeCard(item.activationQrCodeData),
         facts([
-          ["User", item.userId], ["Device", item.name], ["Fingerprint", item.fingerprint, "copy"], ["Failed attempts", attempts(item)],
-          ["Counter", item.counter], ["Protocol", item.version], ["Suite", item.suite], ["Status flags", item.flags.join(", ")],
-          ["Block ends", item.blockExpires && dateOf(item.blockExpires)], ["Push messages", item.pushPlatform], ["Created", dateOf(item.created)],
+          ["User", item.userId], ["Device", item.name], ["Fingerprint", item.activationFingerprint, "copy"], ["Failed attempts", attempts(item)],
+          ["Counter", item.counter], ["Protocol", item.protocolVersion], ["Suite", item.algorithm], ["Status flags", item.statusFlags.join(", ")],
+          ["Block ends", item.timestampBlockExpire && dateOf(item.timestampBlockExpire)], ["Push messages", item.push?.platform], ["Created", dateOf(item.timestampCreated)],
         ]),
         item.status === "PENDING_COMMIT" && make("p.hint", "Commit it when the client shows the same fingerprint."),
         deviceSection(id),
         item.status === "ACTIVE" && counterForm(path),
         make("p", make("a", { href: addressOfFiltered("journal", item.id) }, "Its requests"), " · ",
           make("a", { href: addressOfFiltered("operations", item.userId) }, "Its user’s operations")),
-        folded("Identifiers", false, facts([["Identifier", item.id, "copy"], ["Application", item.applicationId], ["Push token", item.pushToken, "copy"]])),
+        folded("Identifiers", false, facts([["Identifier", item.id, "copy"], ["Application", item.applicationId], ["Push token", item.push?.token, "copy"]])),
       ],
       actions: actions(item, path),
     };
@@ -66,13 +68,13 @@ function counterForm(path) {
     make("div.buttons", make("label.check", "Steps ", steps), action("Move", move)));
 }
 
-function actions({ id, status, version }, path) {
+function actions({ id, status, protocolVersion }, path) {
   const post = (path, body) => () => ask(path, body, "POST");
   return [
     status === "PENDING_COMMIT" && action("Commit", post(at`cloud/registrations/${id}/commit`, {}), "primary"),
     status === "ACTIVE" && action("Block", post(`${path}/block`)),
     // Only version 4 of the protocol knows blocks that end.
-    status === "ACTIVE" && version === "4.0" && action("Block for a minute", post(`${path}/block`, { seconds: 60 })),
+    status === "ACTIVE" && protocolVersion === "4.0" && action("Block for a minute", post(`${path}/block`, { seconds: 60 })),
     status === "BLOCKED" && action("Unblock", post(`${path}/unblock`)),
     status !== "REMOVED" && dangerousAction("Remove", "Remove for good?", () => ask(path, undefined, "DELETE")),
   ].filter(Boolean);

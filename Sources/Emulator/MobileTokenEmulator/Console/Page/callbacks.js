@@ -14,7 +14,7 @@ export async function loadCallbacks() {
   $("callbacks-none").hidden = items.length > 0;
 }
 
-function row({ callback: item, isPaused }) {
+function row({ isPaused, ...item }) {
   const path = encodeURIComponent(item.callbackId);
   const label = isPaused ? "Resume" : "Pause";
   const kind = item.type.startsWith("OPERATION") ? "operations" : "activations";

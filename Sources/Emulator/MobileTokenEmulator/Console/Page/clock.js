@@ -40,12 +40,12 @@ let next;
 function showNext() {
   if (address.view !== "clock") return;
   const first = [...operations.items.values()].filter((one) => one.status === "PENDING")
-    .reduce((first, one) => (!first || one.expires < first.expires ? one : first), undefined);
+    .reduce((first, one) => (!first || one.timestampExpires < first.timestampExpires ? one : first), undefined);
   if (first === next) return;
   next = first;
-  const jump = () => setClock({ advance: Math.max(1, Math.ceil((Date.parse(first.expires) - serverNow()) / 1000)) });
+  const jump = () => setClock({ advance: Math.max(1, Math.ceil((first.timestampExpires - serverNow()) / 1000)) });
   $("clock-next").replaceChildren(...(first
-    ? ["Next: ", detailsLink("operations", first.id, what(first).lead), " ", until(first.expires), " ", button("Jump", jump, { "aria-label": "Jump to its expiry" })] : []));
+    ? ["Next: ", detailsLink("operations", first.id, what(first).lead), " ", until(first.timestampExpires), " ", button("Jump", jump, { "aria-label": "Jump to its expiry" })] : []));
 }
 
 function showTime() {

@@ -23,6 +23,11 @@ function kindOf(entry) {
 
 const repeated = new Set(["shown", "opened", "read"]);
 
+function once(kind, milliseconds) {
+  const time = new Date(milliseconds).toISOString();
+  return { kind, time, last: time, count: 1 };
+}
+
 /** The moments of an operation, oldest first; what happens again and again is one. */
 function momentsOf(operation, entries) {
   const moments = [];
@@ -34,8 +39,8 @@ function momentsOf(operation, entries) {
     else moments.push({ kind, time: entry.time, last: entry.time, count: 1, requestId: entry.id, activationId: entry.activationId, entry });
   }
   // The journal forgets, and what is made in Swift or by a scenario may not be in it.
-  if (!moments.some((one) => one.kind === "created")) moments.unshift({ kind: "created", time: operation.created, last: operation.created, count: 1 });
-  if (operation.status === "EXPIRED") moments.push({ kind: "expired", time: operation.expires, last: operation.expires, count: 1 });
+  if (!moments.some((one) => one.kind === "created")) moments.unshift(once("created", operation.timestampCreated));
+  if (operation.status === "EXPIRED") moments.push(once("expired", operation.timestampExpires));
   return moments;
 }
 

@@ -7,10 +7,10 @@ import { onSubmit } from "./dialogs.js";
 
 export const messages = new Collection("messages", (item) => make("div.message",
   status(item.status), make("span.main", item.subject), make("span.sub", item.userId), make("span.muted.wide-cell", item.summary),
-  ago(item.created, { class: "number time" })),
+  ago(item.timestamp, { class: "number time" })),
 (item) => `${item.subject}: ${item.status}`);
 
-messages.prepared = (item) => ({ ...item, status: item.isRead ? "READ" : "UNREAD" });
+messages.prepared = (item) => ({ ...item, status: item.read ? "READ" : "UNREAD" });
 
 defineDetails("messages", (id) => ({
   prepare: () => messages.need(id),
@@ -20,7 +20,7 @@ defineDetails("messages", (id) => ({
       title: item.subject,
       status: item.status,
       body: [
-        facts([["User", item.userId], ["Summary", item.summary], ["Type", item.type], ["Created", dateOf(item.created)], ["Identifier", item.id, "copy"]]),
+        facts([["User", item.userId], ["Summary", item.summary], ["Type", item.type], ["Created", dateOf(item.timestamp)], ["Identifier", item.id, "copy"]]),
         make("h3", "Body"),
         make("pre", { class: item.type !== "html" && "prose", tabindex: "0" }, item.body),  // HTML is shown as its source
       ],

@@ -43,7 +43,7 @@ function summary(item, moments) {
   const reason = item.statusReason ?? item.rejectReason;
   return make("div.summary",
     make("p.headline", headline(item)),
-    make("p.muted", item.title, " for ", item.userId ?? "anybody, until somebody claims it", ", ", ago(item.created), item.status === "PENDING" && [" · ", until(item.expires)]),
+    make("p.muted", item.title, " for ", item.userId ?? "anybody, until somebody claims it", ", ", ago(item.timestampCreated), item.status === "PENDING" && [" · ", until(item.timestampExpires)]),
     last && item.status !== "APPROVED" && make("p.finding.bad", `${reasonOf(last) ?? "Refused"}. `, detailsLink("journal", last.requestId, "Why"), make("span.muted", ` · ${item.failureCount} of ${item.maxFailureCount} attempts`)),
     reason && make("p", `Reason: ${reason}`));
 }
@@ -83,8 +83,8 @@ defineDetails("operations", (id) => ({
         section("Life", timeline(moments), links(item, told)),
         isPending && folded("Offline approval", Boolean(approvalOf(id).code || approvalOf(id).failure), approvalOf(id).card()),
         folded("Identifiers and data", false, facts([
-          ["Identifier", item.id, "copy"], ["Type", item.name], ["Signed data", item.data, "copy"], ["Proximity code", item.proximityCode, "copy"],
-          ["Failures", `${item.failureCount} of ${item.maxFailureCount}`], ["Created", dateOf(item.created)], ["Expires", dateOf(item.expires)],
+          ["Identifier", item.id, "copy"], ["Type", item.operationType], ["Signed data", item.data, "copy"], ["Proximity code", item.proximityOtp, "copy"],
+          ["Failures", `${item.failureCount} of ${item.maxFailureCount}`], ["Created", dateOf(item.timestampCreated)], ["Expires", dateOf(item.timestampExpires)],
         ]))))],
       actions: isPending ? [dangerousAction("Cancel operation", "Cancel it for good?", cancel)] : [],
     };
@@ -105,5 +105,5 @@ setInterval(() => {
   if (step === proximityStep) return;
   proximityStep = step;
   const [kind, id] = split(shownKey() ?? "/");
-  if (kind === "operations" && operations.items.get(id)?.proximityCode) operations.touch(id);
+  if (kind === "operations" && operations.items.get(id)?.proximityOtp) operations.touch(id);
 }, 1000);

@@ -104,7 +104,7 @@ export function decisionControls(operation, device, isFlipped, attempt) {
   const wrong = make("input", { type: "radio", name, value: "wrong", "data-action": `password ${operation.id} ${device.id} wrong` });
   const right = make("input", { type: "radio", name, value: "right", checked: true, "data-action": `password ${operation.id} ${device.id} right` });
   const key = (label, kind, decision) => button(label, ({ currentTarget }) => attempt(currentTarget, () => ask(at`devices/${device.id}/decisions`, {
-    operationId: operation.id, decision: decision(), proximityCode: operation.proximityCode,
+    operationId: operation.id, decision: decision(), proximityCode: operation.proximityOtp,
   })), { class: kind, "data-action": `${label} ${device.id}`, "aria-label": `${label} as ${device.name}` });
   const keys = [key("Reject", "", () => "reject"), key("Approve", "primary", () => (wrong.checked ? "wrongPassword" : "approve"))];
   return make("div.controls", { role: "group", "aria-label": `Decide as ${device.name}` },

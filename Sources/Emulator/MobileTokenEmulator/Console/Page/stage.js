@@ -87,7 +87,7 @@ export function showStage() {
     if (current.rang) announce(`To decide: ${sentence(item)}`);
   }
   const refused = isPending && item.failureCount ? `${findingOf(item.id)}: ${item.failureCount} of ${item.maxFailureCount} attempts refused` : "";
-  const state = [item.id, item.status, refused, failure, device?.id, device?.name, item.proximityCode].join("\n");
+  const state = [item.id, item.status, refused, failure, device?.id, device?.name, item.proximityOtp].join("\n");
   if (state === current.state && current.preview === current.drawn) return;
   Object.assign(current, { state, drawn: current.preview });
   const close = make("button.quiet.close", { type: "button", "aria-label": "Put the phone away", onclick: () => { calling = undefined; showStage(); } }, "×");

@@ -60,7 +60,7 @@ function refresh(element) {
 }
 
 function timed(kind, date, attributes) {
-  const element = make("time", { ...attributes, datetime: date, title: dateOf(date), "data-time": kind });
+  const element = make("time", { ...attributes, datetime: new Date(date).toISOString(), title: dateOf(date), "data-time": kind });
   refresh(element);
   return element;
 }
