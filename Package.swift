@@ -24,6 +24,14 @@ let package = Package(
         .executable(name: "mobile-token-emulator", targets: ["mobile-token-emulator"]),
         .executable(name: "mobile-token-postgres", targets: ["mobile-token-postgres"]),
     ],
+    // The neighbors of a server, none of which is fetched unless its trait is on.
+    traits: ["Logging", "Metrics", "Tracing", "ServiceLifecycle"],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.2.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
+    ],
     targets: [
         // System libraries: a module map each, nothing more.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
@@ -380,6 +388,45 @@ if Context.environment["MOBILE_TOKEN_FUZZ"] != nil {
     )
 }
 
+// The tests of the traits, which `Scripts/check-traits` builds. An ordinary build does not know them.
+if Context.environment["MOBILE_TOKEN_NEIGHBORS"] != nil {
+    func product(_ name: String, of origin: String, with trait: String) -> Target.Dependency {
+        .product(name: name, package: origin, condition: .when(traits: [trait]))
+    }
+    package.targets.append(
+        .testTarget(
+            name: "Neighbors",
+            dependencies: [
+                "MobileToken", "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenPostgres",
+                "MobileTokenEmulator", "MobileTokenTesting", "PostgresTestServer", "PowerAuth",
+                "HTTPClientTransport", "Coordination", "TestSupport",
+                product("InMemoryLogging", of: "swift-log", with: "Logging"),
+                product("Logging", of: "swift-log", with: "ServiceLifecycle"),
+                product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
+                product("InMemoryTracing", of: "swift-distributed-tracing", with: "Tracing"),
+            ]
+        )
+    )
+}
+
+// Of each trait: the targets with its code, and the products that they import.
+let neighbors: [(trait: String, targets: [String], package: String, products: [String])] = [
+    ("Logging", ["PowerAuth"], "swift-log", ["Logging"]),
+    ("Metrics", ["PowerAuth"], "swift-metrics", ["Metrics"]),
+    ("Tracing", ["PowerAuth"], "swift-distributed-tracing", ["Tracing"]),
+    (
+        "ServiceLifecycle", ["Coordination", "PowerAuth", "MobileToken", "MobileTokenApprovals"],
+        "swift-service-lifecycle", ["ServiceLifecycle"]
+    ),
+]
+for (trait, targets, origin, products) in neighbors {
+    for target in package.targets where targets.contains(target.name) {
+        target.dependencies += products.map {
+            .product(name: $0, package: origin, condition: .when(traits: [trait]))
+        }
+    }
+}
+
 // Seven rooms for the sources, and the same for the tests; `CONTRIBUTING.md` says what belongs where.
 let rooms = [
     "Sources/CLibraries": "CCurl CLinux CMicroHTTPD COpenSSL COpenSSLLifetime CPostgreSQL CQREncode CSQLite CZlib",
@@ -395,7 +442,7 @@ let rooms = [
     SQLiteDatabaseTests TestSupport VisibleSynchronization
     """,
     "Tests/PowerAuth": "PowerAuthProtocolTests PowerAuthTests StoreExerciser StoreTesting VectorTests WireFacts",
-    "Tests/MobileToken": "IntegrationTests MobileTokenPostgresTests MobileTokenTests NodeExerciser",
+    "Tests/MobileToken": "IntegrationTests MobileTokenPostgresTests MobileTokenTests Neighbors NodeExerciser",
     "Tests/Asking": "ApprovalExerciser ApprovalTesting MobileTokenApprovalsTests MobileTokenCloudTests",
     "Tests/Emulator": "HeadlessBrowser MobileTokenEmulatorTests RecordingTests",
     "Tests/Programs": "CommandLineTests Fuzz",

@@ -194,7 +194,7 @@ public final class ApprovalDesk: Sendable {
     /// Without it each waiting call follows its own question.
     ///
     /// - Throws: `CancellationError`, and errors of the ledger.
-    public func run() async throws { try await self.core.run() }
+    public func run() async throws { try await cancelingAtShutdown { try await self.core.run() } }
 
     /// Handles a callback of the server, and returns at once the status for its response.
     ///

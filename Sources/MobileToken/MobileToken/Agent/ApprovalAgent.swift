@@ -153,6 +153,10 @@ public actor ApprovalAgent {
     /// - Throws: `MobileTokenError`: for one activation, the reason that it cannot decide any more; for a fleet, the errors of
     ///   ``OperationsFleet/run()``. `invalidConfiguration` if it ran before.
     public func run() async throws {
+        try await cancelingAtShutdown { try await self.runToItsEnd() }
+    }
+
+    private func runToItsEnd() async throws {
         guard !self.standing.isRunning, !self.isShutDown else {
             throw MobileTokenError(.invalidConfiguration, "An approval agent runs once")
         }

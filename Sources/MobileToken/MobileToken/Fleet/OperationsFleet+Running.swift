@@ -18,7 +18,7 @@ extension OperationsFleet {
         guard !self.isClaimed else { throw MobileTokenError(.invalidConfiguration, "The fleet is running already") }
         self.isClaimed = true
         defer { self.isClaimed = false }
-        try await self.runInTurn()
+        try await cancelingAtShutdown { try await self.runInTurn() }
     }
 
     /// Waits until no other caller runs the fleet, and runs it until the calling task is canceled.

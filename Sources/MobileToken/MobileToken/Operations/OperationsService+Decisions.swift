@@ -36,6 +36,16 @@ extension OperationsService {
         with authentication: Activation.Authentication,
         as decision: DecisionIntent
     ) async throws -> DecisionOutcome.Result {
+        try await self.channel.withSpan("mobile_token.decision", of: decision) {
+            try await self.authorizeUntraced(operation, with: authentication, as: decision)
+        }
+    }
+
+    private func authorizeUntraced(
+        _ operation: some AuthorizableOperation,
+        with authentication: Activation.Authentication,
+        as decision: DecisionIntent
+    ) async throws -> DecisionOutcome.Result {
         guard operation.allows(authentication) else {
             throw (operation as? UserOperation)?.isAuthorizable == false
                 ? MobileTokenError(.notAuthorizable, "The operation is not pending, or requires unknown factors")
@@ -78,15 +88,17 @@ extension OperationsService {
         reason: UserOperation.RejectionReason,
         as decision: DecisionIntent
     ) async throws -> DecisionOutcome.Result {
-        try await self.channel.synchronizeTime()
-        if !decision.isAutomatic { await self.resolveOpenDecisions() }
-        return try await self.decide(
-            decision,
-            path: "/api/auth/token/app/operation/cancel",
-            body: try RequestBody.reject(operation, reason: reason),
-            uriID: "/operation/cancel",
-            with: .possession
-        )
+        try await self.channel.withSpan("mobile_token.decision", of: decision) {
+            try await self.channel.synchronizeTime()
+            if !decision.isAutomatic { await self.resolveOpenDecisions() }
+            return try await self.decide(
+                decision,
+                path: "/api/auth/token/app/operation/cancel",
+                body: try RequestBody.reject(operation, reason: reason),
+                uriID: "/operation/cancel",
+                with: .possession
+            )
+        }
     }
 
     /// Fetches the current state of one operation.

@@ -1,3 +1,4 @@
+import Coordination
 import PowerAuth
 import Synchronization
 
@@ -32,7 +33,7 @@ extension OperationsService {
     ///
     /// - Throws: as ``poll(every:delayStart:options:)``.
     public func run() async throws {
-        try await self.poll(self.runPlan)
+        try await cancelingAtShutdown { try await self.poll(self.runPlan) }
     }
 
     /// Polls in the service's own task until ``stopPolling()``, the service's release, or an error that ``endReason`` then has.
@@ -152,8 +153,10 @@ extension OperationsService {
         case .poll(let lag):
             channel.observer?.pollStarted(MobileTokenObservation.Poll(activationID: channel.activationID, lag: lag))
             do {
-                guard let wait = await service()?.join() else { throw CancellationError() }
-                try await wait.wait()
+                try await channel.withSpan("mobile_token.poll") {
+                    guard let wait = await service()?.join() else { throw CancellationError() }
+                    try await wait.wait()
+                }
                 poller.record(.succeeded)
             } catch {
                 poller.record(.failed(retryAfter: (error as? MobileTokenError)?.retryAfter))

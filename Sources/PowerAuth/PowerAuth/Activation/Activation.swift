@@ -90,7 +90,7 @@ public actor Activation: AuthenticatedChannel {
     package nonisolated func makeServerTimeProbe() -> ServerTimeProbe? { self.server.time.makeProbe() }
 
     /// The client's observer, if any.
-    public nonisolated var observer: (any MobileTokenObserver)? { self.server.configuration.observer }
+    public nonisolated var observer: (any MobileTokenObserver)? { self.server.observer }
 
     /// Eight digits for comparing by eye with the server's display.
     public nonisolated var fingerprint: String { self.dialect.fingerprint }

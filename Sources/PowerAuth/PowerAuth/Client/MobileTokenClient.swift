@@ -1,3 +1,4 @@
+import Coordination
 public import Foundation
 import HTTPClientTransport
 public import PowerAuthProtocol
@@ -98,9 +99,11 @@ public final class MobileTokenClient: Sendable {
     /// Optional. Without it, call ``shutdown()`` at the end.
     public func run() async throws {
         try await self.ownStore?.open()
-        let (never, continuation) = AsyncStream.makeStream(of: Never.self)
-        for await _ in never {}  // ends when the task is canceled
-        continuation.finish()
+        try await cancelingAtShutdown {
+            let (never, continuation) = AsyncStream.makeStream(of: Never.self)
+            for await _ in never {}  // ends when the task is canceled
+            continuation.finish()
+        }
         await self.shutdown()
     }
 

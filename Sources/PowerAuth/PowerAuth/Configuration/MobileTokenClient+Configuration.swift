@@ -2,6 +2,13 @@ public import Foundation
 public import HTTPClientTransport
 public import PowerAuthProtocol
 
+#if Logging
+    public import Logging
+#endif
+#if Tracing
+    public import Tracing
+#endif
+
 extension MobileTokenClient {
     /// The settings of a client, besides the server and the application.
     public struct Configuration: Sendable {
@@ -37,6 +44,17 @@ extension MobileTokenClient {
         public var userAgent: String?
         /// The observer of the SDK's events. Default: none.
         public var observer: (any MobileTokenObserver)?
+        #if Logging
+            /// The logger of the SDK's events, beside the ``observer``; see ``LogObserver``. Default: none.
+            public var logger: Logger?
+        #endif
+        #if Tracing
+            /// The tracer of requests, decisions and polls. Default: that of `InstrumentationSystem`.
+            public var tracer: any Tracer = InstrumentationSystem.tracer
+            /// Sends the context of a request's span in its headers. Default: `false`, because the server may be somebody
+            /// else's.
+            public var sendsTraceContext = false
+        #endif
         /// The monotonic clock for round trips, key ages and the services' intervals. Default: the system's.
         public var clock: any Clock<Duration> = ContinuousClock()
         /// The local time, before correction by the server's time. Default: the system's.
@@ -48,6 +66,16 @@ extension MobileTokenClient {
 
         /// Creates a configuration with the documented defaults.
         public init() {}
+
+        /// The ``observer``, and the one that writes to the logger, if there is any.
+        var everyObserver: (any MobileTokenObserver)? {
+            #if Logging
+                guard let logger = self.logger.map({ LogObserver(logger: $0) }) else { return self.observer }
+                return self.observer?.and(logger) ?? logger
+            #else
+                self.observer
+            #endif
+        }
 
         /// Returns the value of `User-Agent`.
         ///

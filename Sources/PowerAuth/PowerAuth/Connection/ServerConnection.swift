@@ -14,6 +14,7 @@ final class ServerConnection: Sendable {
     let transport: any HTTPTransport
     let store: ActivationStore
     let configuration: MobileTokenClient.Configuration
+    let observer: (any MobileTokenObserver)?
     let time: ServerTime
     let clocks: LocalClocks
     /// Decides when requests may be sent, in a fleet.
@@ -49,6 +50,7 @@ final class ServerConnection: Sendable {
         try configuration.checkOfflineCodeDigits()
         self.userAgent = try configuration.validatedUserAgent()
         self.configuration = configuration
+        self.observer = configuration.everyObserver
         self.timeout = (configuration.timeout ?? transport.timeout).bounded
         self.arrivalTimeout = configuration.arrivalTimeout ?? (self.timeout + configuration.proxyTimeout.bounded)
         self.clocks = LocalClocks(monotonic: configuration.clock, wall: configuration.wallClock)
@@ -60,7 +62,6 @@ final class ServerConnection: Sendable {
     let arrivalTimeout: Duration
 
     var randomness: Randomness { self.configuration.randomness }
-    var observer: (any MobileTokenObserver)? { self.configuration.observer }
     var derivations: DerivationQueue { self.configuration.derivations }
 
     /// Waits for a permit, posts a JSON body, and returns the body of a success; see ``ResponseEnvelope``.
@@ -177,12 +178,14 @@ final class ServerConnection: Sendable {
 
     /// Sends a request, and reports it to the observer.
     private func send(_ request: HTTPRequest, to path: String, for activationID: String?) async throws -> Exchange {
-        guard let observer = self.observer else { return try await self.sendUnobserved(request, to: path) }
+        guard let observer = self.observer else {
+            return try await self.sendUnobserved(request, to: path, for: activationID)
+        }
         let observation = MobileTokenObservation.Request(of: activationID, to: path)
         let start = self.clocks.monotonic
         observer.requestStarted(observation)
         do {
-            let exchange = try await self.sendUnobserved(request, to: path)
+            let exchange = try await self.sendUnobserved(request, to: path, for: activationID)
             let duration = self.clocks.monotonic - start
             observer.requestFinished(observation, with: exchange.result(after: duration))
             return exchange
@@ -192,10 +195,14 @@ final class ServerConnection: Sendable {
         }
     }
 
-    private func sendUnobserved(_ request: HTTPRequest, to path: String) async throws -> Exchange {
+    private func sendUnobserved(
+        _ request: HTTPRequest,
+        to path: String,
+        for activationID: String?
+    ) async throws -> Exchange {
         let response: HTTPResponse
         do {
-            response = try await self.transport.send(request)
+            response = try await self.sendTraced(request, for: activationID)
         } catch {
             throw MobileTokenError.transport(error)
         }

@@ -1,0 +1,5 @@
+#if ServiceLifecycle
+    public import ServiceLifecycle
+
+    extension ApprovalDesk: Service {}
+#endif
