@@ -25,12 +25,16 @@ let package = Package(
         .executable(name: "mobile-token-postgres", targets: ["mobile-token-postgres"]),
     ],
     // The neighbors of a server, none of which is fetched unless its trait is on.
-    traits: ["Logging", "Metrics", "Tracing", "ServiceLifecycle"],
+    traits: ["Logging", "Metrics", "Tracing", "ServiceLifecycle", "AsyncHTTPClient"],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.2.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
+        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.24.0"),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.30.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.26.0"),
     ],
     targets: [
         // System libraries: a module map each, nothing more.
@@ -417,6 +421,17 @@ let neighbors: [(trait: String, targets: [String], package: String, products: [S
     (
         "ServiceLifecycle", ["Coordination", "PowerAuth", "MobileToken", "MobileTokenApprovals"],
         "swift-service-lifecycle", ["ServiceLifecycle"]
+    ),
+    (
+        "AsyncHTTPClient", ["HTTPClientTransport", "HTTPClientTransportTests", "Benchmarks"], "async-http-client",
+        ["AsyncHTTPClient"]
+    ),
+    ("AsyncHTTPClient", ["HTTPClientTransport", "HTTPClientTransportTests"], "swift-nio", ["NIOCore"]),
+    ("AsyncHTTPClient", ["HTTPClientTransport"], "swift-nio", ["NIOHTTP1", "NIOPosix"]),
+    ("AsyncHTTPClient", ["HTTPClientTransport"], "swift-nio-ssl", ["NIOSSL"]),
+    (
+        "AsyncHTTPClient", ["HTTPClientTransport", "HTTPClientTransportTests"], "swift-nio-extras",
+        ["NIOHTTPCompression"]
     ),
 ]
 for (trait, targets, origin, products) in neighbors {

@@ -2,6 +2,10 @@ import Foundation
 import FoundationNetworking
 import HTTPClientTransport
 
+#if AsyncHTTPClient
+    import AsyncHTTPClient
+#endif
+
 /// The wire: 32 requests in flight to a server in another process.
 let transportBenchmarks: [Benchmark] = [
     Benchmark(
@@ -18,6 +22,7 @@ let transportBenchmarks: [Benchmark] = [
         let url = server.url
         let expected = StaticServer.shortBody.utf8.count
         let request = HTTPRequest(url: url, headers: ["Content-Type": "application/json"], body: body)
+        let neighbor = neighbor(request) { try await inParallel($0, $1) }
         return Scenario(
             Subject(repeating: { count in
                 try await inParallel(count) { _ in
@@ -45,9 +50,10 @@ let transportBenchmarks: [Benchmark] = [
                         }
                     }
                 ),
-            ],
+            ] + neighbor.baselines,
             tearDown: {
                 session.invalidateAndCancel()
+                await neighbor.end()
                 await transport.shutdown()
                 server.stop()
             }
@@ -62,6 +68,7 @@ let transportBenchmarks: [Benchmark] = [
         let url = server.url
         let expected = StaticServer.shortBody.utf8.count
         let request = HTTPRequest(url: url, headers: ["Content-Type": "application/json"], body: body)
+        let neighbor = neighbor(request) { count, operation in for _ in 0..<count { try await operation(0) } }
         return Scenario(
             Subject(repeating: { count in
                 for _ in 0..<count { try check(try await transport.send(request).body.count == expected) }
@@ -73,14 +80,38 @@ let transportBenchmarks: [Benchmark] = [
                         try await onThread { try bare.run(count, expecting: expected) }
                     }
                 )
-            ],
+            ] + neighbor.baselines,
             tearDown: {
+                await neighbor.end()
                 await transport.shutdown()
                 server.stop()
             }
         )
     },
 ]
+
+/// The same over AsyncHTTPClient, where its trait is on, and the end of its client.
+private func neighbor(
+    _ request: HTTPRequest,
+    _ repeated: @escaping @Sendable (Int, @escaping @Sendable (Int) async throws -> Void) async throws -> Void
+) -> (baselines: [Subject], end: @Sendable () async -> Void) {
+    #if AsyncHTTPClient
+        var settings = HTTPClient.Configuration()
+        settings.redirectConfiguration = .disallow
+        settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = inFlight
+        let client = HTTPClient(configuration: settings)
+        let transport = AsyncHTTPTransport(client: client)
+        let subject = Subject(
+            "AsyncHTTPClient",
+            repeating: { count in
+                try await repeated(count) { _ in try check(try await transport.send(request).status == 200) }
+            }
+        )
+        return ([subject], { try? await client.shutdown() })
+    #else
+        ([], {})
+    #endif
+}
 
 let inFlight = 32
 

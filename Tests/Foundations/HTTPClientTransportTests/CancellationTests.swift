@@ -28,7 +28,7 @@ import Testing
             connection.waitForClose()
         }
         defer { server.stop() }
-        let transport = try CurlTransport()
+        let transport = try TestedTransport()
         let body = [UInt8](repeating: 0, count: point == .sendingBody ? 8_000_000 : 10)
         let task = Task { try await transport.send(HTTPRequest(url: server.url, body: body)) }
         await server.waitFor(.reached(connection: 0, "point"))
@@ -42,7 +42,7 @@ import Testing
 
     @Test func cancellingWhileConnectingGivesTheConnectionUp() async throws {
         let blocked = try BlockedListener()
-        let transport = try CurlTransport()
+        let transport = try TestedTransport()
         let task = Task { try await transport.send(HTTPRequest(url: blocked.url)) }
         try await blocked.waitForKnocks(1)
         task.cancel()
@@ -53,7 +53,7 @@ import Testing
     @Test func aTaskCancelledBeforehandSendsNothing() async throws {
         let server = try ScriptedServer { $0.answerAll() }
         defer { server.stop() }
-        let transport = try CurlTransport()
+        let transport = try TestedTransport()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             return try await transport.send(HTTPRequest(url: server.url))
@@ -73,7 +73,7 @@ import Testing
         defer { server.stop() }
         var configuration = CurlTransport.Configuration()
         configuration.maximumRequestsPerHost = 1
-        let transport = try CurlTransport(configuration: configuration)
+        let transport = try TestedTransport(configuration: configuration)
         let first = Task { try await transport.send(HTTPRequest(url: server.url)) }
         await server.waitFor(.reached(connection: 0, "holding"))
         let waiting = (0..<20).map { _ in Task { try await transport.send(HTTPRequest(url: server.url)) } }
@@ -93,7 +93,10 @@ import Testing
     @Test func everyCallEndsWhicheverComesFirst() async throws {
         let server = try ScriptedServer { $0.answerAll() }
         defer { server.stop() }
-        let transport = try CurlTransport()
+        // A busy machine makes the connections of a thousand calls in minutes.
+        var configuration = CurlTransport.Configuration()
+        (configuration.timeout, configuration.connectTimeout) = (.seconds(200), .seconds(200))
+        let transport = try TestedTransport(configuration: configuration)
         try await expectThatEveryCallEnds(of: transport, at: server.url, count: 1000)
         await transport.shutdown()
     }

@@ -19,7 +19,7 @@ import Testing
     func aRequestThatMayHaveArrivedIsNotSentAgain(isReset: Bool, method: HTTPRequest.Method) async throws {
         let server = try self.dyingServer { isReset ? $0.reset() : $0.close() }
         defer { server.stop() }
-        let transport = try CurlTransport()
+        let transport = try TestedTransport()
         _ = try await transport.send(HTTPRequest(url: server.url, body: Array("first".utf8)))
         await #expect {
             try await transport.send(HTTPRequest(method, url: server.url, body: Array("signed".utf8)))
@@ -34,7 +34,7 @@ import Testing
     @Test func aRequestWithoutBodyIsNotSentAgainEither() async throws {
         let server = try self.dyingServer { $0.close() }
         defer { server.stop() }
-        let transport = try CurlTransport()
+        let transport = try TestedTransport()
         _ = try await transport.send(HTTPRequest(.get, url: server.url))
         await #expect(throws: HTTPTransportError.self) { try await transport.send(HTTPRequest(.post, url: server.url)) }
         await transport.shutdown()
@@ -45,7 +45,7 @@ import Testing
     func aRepeatableRequestIsSentAgain(isReset: Bool) async throws {
         let server = try self.dyingServer { isReset ? $0.reset() : $0.close() }
         defer { server.stop() }
-        let transport = try CurlTransport()
+        let transport = try TestedTransport()
         _ = try await transport.send(HTTPRequest(url: server.url))
         let request = HTTPRequest(url: server.url, body: Array("poll".utf8), isRepeatable: true)
         #expect(try await transport.send(request).status == 200)
@@ -61,7 +61,7 @@ import Testing
             isReset ? connection.reset() : connection.close()
         }
         defer { server.stop() }
-        let transport = try CurlTransport()
+        let transport = try TestedTransport()
         for number in 0..<20 {
             #expect(try await transport.send(HTTPRequest(url: server.url, body: [1])).status == 200)
             await server.waitFor(.closed(connection: number))
@@ -76,7 +76,7 @@ import Testing
     @Test(arguments: [false, true]) func aRequestWhoseTimeHasPassedIsNotSent(isConnected: Bool) async throws {
         let server = try ScriptedServer { $0.answerAll() }
         defer { server.stop() }
-        let transport = try CurlTransport()
+        let transport = try TestedTransport()
         if isConnected { _ = try await transport.send(HTTPRequest(url: server.url, body: Array("before".utf8))) }
         await #expect {
             try await transport.send(HTTPRequest(url: server.url, body: Array("late".utf8), notAfter: .now))
@@ -88,5 +88,36 @@ import Testing
         await transport.shutdown()
         let bodies = server.requests.map { String(decoding: $0.body, as: UTF8.self) }
         #expect(bodies == (isConnected ? ["before", "in time"] : ["in time"]))
+    }
+
+    /// Its time passes while another request has the only connection.
+    @Test func aRequestThatWaitedTooLongForAConnectionIsNotSent() async throws {
+        let gate = ThreadGate()
+        let server = try ScriptedServer { connection in
+            guard connection.index == 0 else { return connection.answerAll() }
+            connection.readRequest()
+            gate.wait()
+            connection.answer()
+            connection.answerAll()
+        }
+        defer { server.stop() }
+        var configuration = CurlTransport.Configuration()
+        configuration.maximumRequestsPerHost = 1
+        let transport = try TestedTransport(configuration: configuration)
+        let first = Task { try await transport.send(HTTPRequest(url: server.url, body: Array("first".utf8))) }
+        await server.wait { !$0.isEmpty }
+        let end = ContinuousClock.now + .milliseconds(50)
+        let late = Task {
+            try await transport.send(HTTPRequest(url: server.url, body: Array("late".utf8), notAfter: end))
+        }
+        while ContinuousClock.now <= end { await Task.yield() }
+        gate.arrive()
+        let error = await #expect(throws: HTTPTransportError.self) { try await late.value }
+        // Of an HTTP client that has written the head, nobody says that nothing was sent.
+        #expect(error?.code == .tooLate || (!TestedTransport.isCurl && error?.code == .connectionLost))
+        #expect(try await first.value.status == 200)
+        #expect(try await transport.send(HTTPRequest(url: server.url, body: Array("third".utf8))).status == 200)
+        await transport.shutdown()
+        #expect(server.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["first", "third"])
     }
 }

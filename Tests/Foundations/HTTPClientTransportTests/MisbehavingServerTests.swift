@@ -14,7 +14,7 @@ import Testing
         let isHealthy = Atomic(false)
         let server = try ScriptedServer { isHealthy.load(ordering: .acquiring) ? $0.answerAll() : script($0) }
         defer { server.stop() }
-        let transport = try CurlTransport(configuration: configuration)
+        let transport = try TestedTransport(configuration: configuration)
         var code: HTTPTransportError.Code?
         do {
             let response = try await transport.send(HTTPRequest(url: server.url, body: [1], timeout: timeout))
@@ -73,12 +73,13 @@ import Testing
         defer { proxy.stop() }
         var configuration = CurlTransport.Configuration()
         configuration.proxy = .url("http://127.0.0.1:\(proxy.port)")
-        let transport = try CurlTransport(configuration: configuration)
+        let transport = try TestedTransport(configuration: configuration)
         let error = await #expect(throws: HTTPTransportError.self) {
             try await transport.send(HTTPRequest(url: "https://server.test/pa/v3", body: [1]))
         }
-        #expect(error?.code == .connectionFailed)
-        #expect(detail.isEmpty || error?.detail == detail)
+        // AsyncHTTPClient has the same error for this connection as for any other.
+        #expect(error?.code == .connectionFailed || (!TestedTransport.isCurl && error?.code == .connectionLost))
+        #expect(detail.isEmpty || !TestedTransport.isCurl || error?.detail == detail)
         #expect(error?.httpStatus == nil)
         #expect(proxy.requests.map { $0.requestLine.prefix(8) } == ["CONNECT "])
         await transport.shutdown()
@@ -128,7 +129,7 @@ import Testing
             connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nfirst")
             connection.waitForClose()  // it hangs unless the client refuses on the head alone
         }
-        #expect(code == .responseTooLarge)
+        #expect(code == .responseTooLarge || (!TestedTransport.isCurl && length.count > 19 && code == .invalidResponse))
     }
 
     @Test(arguments: ["Transfer-Encoding: chunked\r\n", ""])
@@ -151,7 +152,7 @@ import Testing
         defer { server.stop() }
         var configuration = CurlTransport.Configuration()
         configuration.maximumResponseSize = 1000
-        let transport = try CurlTransport(configuration: configuration)
+        let transport = try TestedTransport(configuration: configuration)
         #expect(try await transport.send(HTTPRequest(url: server.url)).body.count == 1000)
         await transport.shutdown()
     }
@@ -177,7 +178,7 @@ import Testing
             connection.waitForClose()
         }
         defer { server.stop() }
-        let transport = try CurlTransport()
+        let transport = try TestedTransport()
         #expect(try await transport.send(HTTPRequest(url: server.url)).body == Array("hello, hello, hello".utf8))
         await transport.shutdown()
         #expect(server.requests.first?.header("Accept-Encoding")?.contains("gzip") == true)
@@ -185,13 +186,15 @@ import Testing
 
     @Test(arguments: ["X-Flood: \(String(repeating: "y", count: 100))\r\n", "HTTP/1.1 100 Continue\r\n\r\n"])
     func headersWithoutEndStopAtTheLimit(line: String) async throws {
-        let code = try await self.codeOfFailure { connection in
+        // AsyncHTTPClient counts no interim answers.
+        let isCounted = TestedTransport.isCurl || !line.hasPrefix("HTTP")
+        let code = try await self.codeOfFailure(timeout: isCounted ? nil : .seconds(1)) { connection in
             connection.readRequest()
             connection.write("HTTP/1.1 100 Continue\r\n")
             if line.hasPrefix("HTTP") { connection.write("\r\n") }
             while connection.write(line) {}
         }
-        #expect(code == .responseTooLarge)
+        #expect(code == (isCounted ? .responseTooLarge : .timeout))
     }
 
     @Test func aServerThatNeverAnswersRunsIntoTheTimeout() async throws {
@@ -215,7 +218,7 @@ import Testing
         let blocked = try BlockedListener()
         var configuration = CurlTransport.Configuration()
         configuration.connectTimeout = .milliseconds(50)
-        let transport = try CurlTransport(configuration: configuration)
+        let transport = try TestedTransport(configuration: configuration)
         // Nothing was sent, so that nobody has to find out what became of it.
         await #expect { try await transport.send(HTTPRequest(url: blocked.url)) } throws: {
             ($0 as? HTTPTransportError)?.code == .connectionFailed
@@ -226,7 +229,7 @@ import Testing
     @Test func nobodyListeningAndUnknownNamesAreFailedConnections() async throws {
         let (descriptor, port) = try ScriptedServer.listen(backlog: nil)
         defer { close(descriptor) }
-        let transport = try CurlTransport()
+        let transport = try TestedTransport()
         for url in ["http://127.0.0.1:\(port)/", "http://no-such-host.invalid/"] {
             await #expect { try await transport.send(HTTPRequest(url: url)) } throws: {
                 ($0 as? HTTPTransportError)?.code == .connectionFailed
@@ -244,7 +247,7 @@ import Testing
         }
         var configuration = CurlTransport.Configuration()
         configuration.maximumRequestsPerHost = 2
-        let transport = try CurlTransport(configuration: configuration)
+        let transport = try TestedTransport(configuration: configuration)
         await withTaskGroup { group in
             for _ in 0..<10 { group.addTask { _ = try? await transport.send(HTTPRequest(url: hanging.url)) } }
             await hanging.wait { $0.count == 2 }
@@ -267,11 +270,11 @@ import Testing
         defer { server.stop() }
         var configuration = CurlTransport.Configuration()
         configuration.maximumRequestsPerHost = 1
-        let transport = try CurlTransport(configuration: configuration)
+        let transport = try TestedTransport(configuration: configuration)
         let first = Task { try await transport.send(HTTPRequest(url: server.url)) }
         await server.waitFor(.accepted(connection: 0))
         await #expect { try await transport.send(HTTPRequest(url: server.url, timeout: .milliseconds(50))) } throws: {
-            ($0 as? HTTPTransportError)?.code == .connectionFailed
+            ($0 as? HTTPTransportError)?.code == (TestedTransport.isCurl ? .connectionFailed : .timeout)
         }
         await transport.shutdown()
         let error = await #expect(throws: HTTPTransportError.self) { try await first.value }

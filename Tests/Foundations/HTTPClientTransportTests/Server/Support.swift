@@ -12,7 +12,7 @@ import Testing
 
 /// Cancels many calls, each a moment later than the one before: whichever comes first, the response or the cancellation, a call
 /// ends, and exactly once; the transport goes on.
-func expectThatEveryCallEnds(of transport: CurlTransport, at url: String, count: Int) async throws {
+func expectThatEveryCallEnds(of transport: any HTTPTransport, at url: String, count: Int) async throws {
     let ended = await withTaskGroup { group in
         for number in 0..<count {
             group.addTask {
