@@ -7,35 +7,41 @@ let package = Package(
     products: [
         .executable(name: "approval-daemon", targets: ["approval-daemon"])
     ],
-    // Named, so that it is found whatever the folder of the checkout is called.
-    dependencies: [.package(name: "swift-mobile-token", path: "../..")],
+    // With it, the SDK logs and measures through swift-log and swift-metrics, which are fetched for it alone.
+    traits: ["ServerLibraries"],
+    dependencies: [
+        // Named, so that it is found whatever the folder of the checkout is called.
+        .package(
+            name: "swift-mobile-token",
+            path: "../..",
+            traits: [
+                .trait(name: "Logging", condition: .when(traits: ["ServerLibraries"])),
+                .trait(name: "Metrics", condition: .when(traits: ["ServerLibraries"])),
+            ]
+        ),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
+    ],
     targets: [
         // The listener of the health endpoint: a module map, nothing more.
         .systemLibrary(name: "CStatusHTTP", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
-        // Reports the SDK's work to a logger and to metrics of the shapes that the server ecosystem uses.
-        .target(name: "Telemetry", dependencies: [product("MobileToken")]),
         // Everything but the arguments, so that it can be tested.
         .target(
             name: "ApprovalDaemon",
             dependencies: [
-                "CStatusHTTP", "Telemetry", product("MobileToken"), product("MobileTokenReceipts"),
-                product("ExactJSON"), product("HTTPClientTransport"),
+                "CStatusHTTP", product("MobileToken"), product("MobileTokenReceipts"), product("ExactJSON"),
+                product("HTTPClientTransport"), library("Logging", of: "swift-log"),
+                library("Metrics", of: "swift-metrics"),
             ]
         ),
         .executableTarget(
             name: "approval-daemon",
-            dependencies: ["ApprovalDaemon", "Telemetry", product("MobileToken"), product("HTTPClientTransport")]
-        ),
-        .testTarget(
-            name: "TelemetryTests",
-            dependencies: [
-                "Telemetry", product("MobileToken"), product("MobileTokenEmulator"), product("MobileTokenTesting"),
-            ]
+            dependencies: ["ApprovalDaemon", product("MobileToken"), product("HTTPClientTransport")]
         ),
         .testTarget(
             name: "ApprovalDaemonTests",
             dependencies: [
-                "ApprovalDaemon", "Telemetry", "approval-daemon", product("MobileToken"),
+                "ApprovalDaemon", "approval-daemon", product("MobileToken"),
                 product("MobileTokenReceipts"),
                 product("HTTPClientTransport"), product("MobileTokenEmulator"), product("MobileTokenTesting"),
                 product("ExactJSON"),
@@ -46,6 +52,10 @@ let package = Package(
 )
 
 func product(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-mobile-token") }
+
+func library(_ name: String, of package: String) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: ["ServerLibraries"]))
+}
 
 for target in package.targets where target.type != .system {
     target.swiftSettings = [

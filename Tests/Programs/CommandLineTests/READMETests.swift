@@ -14,14 +14,14 @@ import Testing
         ("Sources/MobileToken/MobileToken/MobileToken.docc/TestingABot.md", "Tests/MobileToken/MobileTokenTests", 4),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/TestingAFleet.md", "Tests/MobileToken/MobileTokenTests", 2),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/TLSAndProxies.md", "Snippets", 1),
-        ("Sources/MobileToken/MobileToken/MobileToken.docc/Observing.md", Self.observers, 3),
+        ("Sources/MobileToken/MobileToken/MobileToken.docc/ServerLibraries.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/Operations/OperationsService.swift", "Snippets", 2),
         ("Sources/PowerAuth/PowerAuth/Store/ActivationStore.swift", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/WakingByCallback.md", "Snippets", 1),
         ("Sources/MobileToken/MobileTokenPostgres/MobileTokenPostgres.docc/MobileTokenPostgres.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/GettingStarted.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/Deployment.md", "Snippets", 2),
-        ("Sources/MobileToken/MobileToken/MobileToken.docc/RunningADaemon.md", "Snippets", 2),
+        ("Sources/MobileToken/MobileToken/MobileToken.docc/RunningADaemon.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/MovingFromPhoneSDKs.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/ManyActivations.md", "Snippets", 2),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/MobileToken.md", "Snippets", 1),
@@ -157,7 +157,6 @@ import Testing
 
     // MARK: -
 
-    private static let observers = "Snippets Examples/approval-daemon/Tests/TelemetryTests"
     /// The line of an example whose value a test is given, instead of making it.
     private static let givenLine = "let operations = OperationsService(activation: activation)"
 

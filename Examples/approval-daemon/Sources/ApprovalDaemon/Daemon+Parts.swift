@@ -1,7 +1,6 @@
 import Foundation
 import HTTPClientTransport
 import MobileToken
-import Telemetry
 
 // MARK: - The parts
 
@@ -27,14 +26,20 @@ extension Daemon {
         _ settings: DaemonConfiguration.Server,
         store: ActivationStore,
         transport: any HTTPTransport,
-        observer: any MobileTokenObserver,
+        _ logger: JSONLogger,
+        _ metrics: MetricsRegistry,
         _ surroundings: Surroundings
     ) throws -> MobileTokenClient {
         var configuration = MobileTokenClient.Configuration()
         configuration.powerAuthURL = settings.powerAuthURL
         configuration.store = store
         configuration.transport = transport
-        configuration.observer = observer
+        #if ServerLibraries
+            configuration.logger = logger.makeLogger()
+            configuration.observer = MetricsObserver(factory: metrics)
+        #else
+            configuration.observer = Telemetry(logger: logger, metrics: metrics)
+        #endif
         configuration.clock = surroundings.clock
         configuration.wallClock = surroundings.wallClock
         do {
@@ -84,7 +89,7 @@ extension Daemon {
 
     /// Runs `body`, and logs what is wrong with a setting that it needs.
     private static func logging<Result>(
-        _ message: StaticString,
+        _ message: String,
         of activation: Activation,
         _ logger: JSONLogger,
         _ body: () throws -> Result

@@ -2,7 +2,6 @@ import Foundation
 import HTTPClientTransport
 import MobileToken
 import Synchronization
-import Telemetry
 import MobileTokenReceipts
 
 /// Decides the operations of all activations of a store by the rules of its configuration, until its task is canceled.
@@ -68,7 +67,8 @@ public final class Daemon: Sendable {
             configuration.server,
             store: self.store,
             transport: surroundings.wrap(self.transport),
-            observer: Telemetry(logger: logger, metrics: self.metrics),
+            logger,
+            self.metrics,
             surroundings
         )
         self.agent = Self.agent(configuration, self.client, passwords, logger)

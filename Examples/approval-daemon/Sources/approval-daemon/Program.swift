@@ -2,7 +2,6 @@ import ApprovalDaemon
 import Foundation
 import HTTPClientTransport
 import MobileToken
-import Telemetry
 
 @main
 enum Program {

@@ -2,7 +2,6 @@ import Foundation
 import HTTPClientTransport
 import MobileToken
 import MobileTokenTesting
-import Telemetry
 import Testing
 
 @testable import ApprovalDaemon

@@ -6,66 +6,8 @@ import MobileTokenTesting
 import Testing
 import TestSupport
 
-/// The two ways in which the pages end a program: by a service group, and by a signal.
+/// Programs of the pages, ended by a signal.
 @Suite(.timeLimit(.minutes(2))) struct GracefulShutdownTests {
-    private protocol Service: Sendable {
-        func run() async throws
-    }
-
-    /// A service group as swift-service-lifecycle has it: a graceful shutdown cancels nothing, and a service has to ask for it.
-    private struct Group {
-        @TaskLocal static var shutdown: Door?
-
-        let service: any Service
-        let door = Door()
-
-        func run() async throws {
-            try await Self.$shutdown.withValue(self.door) { try await self.service.run() }
-        }
-
-        func triggerGracefulShutdown() { self.door.open() }
-    }
-
-    private static func cancelWhenGracefulShutdown<Result: Sendable>(
-        _ operation: @Sendable @escaping () async throws -> Result
-    ) async throws -> Result {
-        let work = Task { try await operation() }
-        let watching = Task {
-            await Group.shutdown?.pass()
-            work.cancel()
-        }
-        defer { watching.cancel() }
-        return try await work.value
-    }
-
-    /// As the page shows it.
-    private struct AgentService: Service {
-        let agent: ApprovalAgent
-
-        func run() async throws {
-            try await cancelWhenGracefulShutdown { try await agent.run() }
-        }
-    }
-
-    @Test func aGracefulShutdownEndsTheAgentInOrder() async throws {
-        try await withEmulator { emulator in
-            let client = try emulator.makeClient()
-            _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            let agent = ApprovalAgent(fleet: client.fleet(), factors: { _ in .twoFactors }) {
-                _ in
-                .approve
-            }
-            let group = Group(service: AgentService(agent: agent))
-            let running = Task { try await group.run() }
-            await until { agent.health.fleet.counts == [.active: 1] }
-            let login = try await emulator.cloud.createOperation("login", userID: "alice")
-            #expect(await emulator.decision(on: login.id)?.status == .approved)
-            group.triggerGracefulShutdown()
-            try await running.value
-            #expect(!agent.health.isRunning)
-        }
-    }
-
     /// The program of the page, with a real signal.
     @Test func aSignalEndsTheProgramOfThePageInOrder() async throws {
         try await withEmulator { emulator in

@@ -1,10 +1,9 @@
 import ExactJSON
 public import Foundation
 import MobileToken
-public import Telemetry
 
 /// The importance of a line of the log.
-public enum LogLevel: String, Sendable, CaseIterable, LogLevelShape {
+public enum LogLevel: String, Sendable, CaseIterable {
     /// For who looks for a mistake.
     case debug
     /// An ordinary event.
@@ -20,7 +19,7 @@ public enum LogLevel: String, Sendable, CaseIterable, LogLevelShape {
 }
 
 /// Writes each line of the log as a JSON object: `time`, `level` and `message` first, then the metadata by name.
-public struct JSONLogger: LoggerShape {
+public struct JSONLogger: Sendable {
     private let writer: LogWriter
     private let level: LogLevel
     private let now: @Sendable () -> Date
@@ -34,23 +33,15 @@ public struct JSONLogger: LoggerShape {
         self.now = now
     }
 
-    /// Writes a line, unless its level is left out.
-    public func log(
-        level: LogLevel,
-        _ message: @autoclosure () -> String,
-        metadata: @autoclosure () -> [String: String]?,
-        source: @autoclosure () -> String?,
-        file: String,
-        function: String,
-        line: UInt
-    ) {
+    /// Writes a line, unless its level is left out. Metadata without a value are left out.
+    public func log(_ level: LogLevel, _ message: String, _ metadata: @autoclosure () -> [String: String?]) {
         guard level.rank >= self.level.rank else { return }
         var members: [JSONObject.Member] = [
             .init(key: "time", value: .string(self.now().formatted(.iso8601WithMilliseconds))),
             .init(key: "level", value: .string(level.rawValue)),
-            .init(key: "message", value: .string(message())),
+            .init(key: "message", value: .string(message)),
         ]
-        for (name, value) in (metadata() ?? [:]).sorted(by: { $0.key < $1.key }) {
+        for (name, value) in metadata().compactMapValues({ $0 }).sorted(by: { $0.key < $1.key }) {
             members.append(.init(key: name, value: .string(value)))
         }
         self.writer.write(JSONValue.object(JSONObject(members)).serialized() + [UInt8(ascii: "\n")])

@@ -1,11 +1,10 @@
 import Synchronization
-import Telemetry
 
 /// Counters, gauges and histograms, and the text that scrapers read.
 ///
 /// The dimensions of a metric come from sets that are small. Should one not be, what comes after ``seriesLimit`` series is left
 /// out and counted, so that memory is bounded.
-final class MetricsRegistry: MetricsShape {
+final class MetricsRegistry: Sendable {
     static let seriesLimit = 500
     /// The upper bounds of histograms: seconds for what is timed, steps for what is counted.
     static let timeBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25]
@@ -14,37 +13,28 @@ final class MetricsRegistry: MetricsShape {
     private let families = Mutex<[String: MetricFamily]>([:])
     private let droppedCount = Atomic(0)
 
-    func makeCounter(label: String, dimensions: [(String, String)]) -> Instrument {
-        Instrument(registry: self, label: label, dimensions: dimensions, kind: .counter)
+    /// Counts one more.
+    func count(_ label: String, _ dimensions: (String, String)..., by amount: Int = 1) {
+        self.record(Double(amount), label, dimensions, .counter)
     }
 
-    func makeTimer(label: String, dimensions: [(String, String)]) -> Instrument {
-        Instrument(registry: self, label: label, dimensions: dimensions, kind: .histogram(Self.timeBounds))
+    /// Takes in the time that something took.
+    func time(_ label: String, _ duration: Duration, _ dimensions: (String, String)...) {
+        self.record(duration / .seconds(1), label, dimensions, .histogram(Self.timeBounds))
     }
 
-    func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> Instrument {
-        let kind: MetricFamily.Kind = aggregate ? .histogram(Self.stepBounds) : .gauge
-        return Instrument(registry: self, label: label, dimensions: dimensions, kind: kind)
+    /// Takes in one of many values.
+    func record(_ label: String, _ value: Double) { self.record(value, label, [], .histogram(Self.stepBounds)) }
+
+    /// Sets a gauge.
+    func set(_ label: String, _ value: Double, _ dimensions: (String, String)...) {
+        self.record(value, label, dimensions, .gauge)
     }
 
-    /// One series of a metric.
-    struct Instrument: CounterShape, TimerShape, RecorderShape {
-        fileprivate let registry: MetricsRegistry
-        fileprivate let label: String
-        fileprivate let dimensions: [(String, String)]
-        fileprivate let kind: MetricFamily.Kind
-
-        func increment(by amount: Int64) { self.record(Double(amount)) }
-        func recordNanoseconds(_ duration: Int64) { self.record(Double(duration) / 1e9) }
-        func record(_ value: Int64) { self.record(Double(value)) }
-        func record(_ value: Double) { self.registry.record(value, self) }
-    }
-
-    private func record(_ value: Double, _ instrument: Instrument) {
-        let labels = MetricFamily.labels(instrument.dimensions)
+    func record(_ value: Double, _ label: String, _ dimensions: [(String, String)], _ kind: MetricFamily.Kind) {
+        let labels = MetricFamily.labels(dimensions)
         let isTaken = self.families.withLock { families in
-            families[instrument.label, default: MetricFamily(instrument.kind)]
-                .record(value, labels, limit: Self.seriesLimit)
+            families[label, default: MetricFamily(kind)].record(value, labels, limit: Self.seriesLimit)
         }
         if !isTaken { self.droppedCount.add(1, ordering: .relaxed) }
     }
@@ -153,7 +143,7 @@ enum MetricCatalog {
     static let help = [
         "mobile_token_requests_total": "Requests to the bank, by path and outcome.",
         "mobile_token_request_duration_seconds": "The time that requests to the bank took, by path.",
-        "mobile_token_requests_retried_total": "Requests made once more with what was missing put right, by reason.",
+        "mobile_token_requests_retried_total": "Requests repeated with what was missing put right, by reason.",
         "mobile_token_signatures_total": "Signatures made, by factors.",
         "mobile_token_counter_distance":
             "The distance by which a signature's counter was ahead of the bank's; 1 when all is well.",

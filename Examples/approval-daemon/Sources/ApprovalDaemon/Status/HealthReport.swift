@@ -1,6 +1,5 @@
 import ExactJSON
 import MobileToken
-import Telemetry
 
 /// The answer of `/health` and `/ready`: the problems that ask for a person.
 struct HealthReport: Sendable {

@@ -1,6 +1,5 @@
 import MobileToken
 import Synchronization
-import Telemetry
 
 /// The latest report, which the status server answers from. It is written every second; when it is not, that is the answer.
 final class StatusBoard: Sendable {
