@@ -20,6 +20,7 @@ package enum RetryAfter {
 }
 
 package enum HTTPDate {
+    private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     /// Parses the form `Sun, 06 Nov 1994 08:49:37 GMT`, the only one that servers may send.
@@ -39,13 +40,15 @@ package enum HTTPDate {
         return Date(timeIntervalSince1970: TimeInterval(timegm(&moment)))
     }
 
-    /// Returns the date in that form.
+    /// Returns the date in that form. A `DateFormatter` takes longer than the answer whose date it writes.
     package static func string(from date: Date) -> String {
-        let formatter = DateFormatter()
-        formatter.locale = Locale(identifier: "en_US_POSIX")
-        formatter.timeZone = TimeZone(identifier: "GMT")
-        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-        return formatter.string(from: date)
+        var seconds = time_t(min(max(0, date.timeIntervalSince1970), 253_402_300_799))
+        var moment = tm()
+        gmtime_r(&seconds, &moment)
+        func digits(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let day = "\(Self.weekdays[Int(moment.tm_wday)]), \(digits(moment.tm_mday)) \(Self.months[Int(moment.tm_mon)])"
+        let time = [moment.tm_hour, moment.tm_min, moment.tm_sec].map(digits).joined(separator: ":")
+        return "\(day) \(moment.tm_year + 1_900) \(time) GMT"
     }
 
     private static func number(_ text: some Collection<UInt8>, _ range: ClosedRange<Int>) -> Int? {

@@ -4,6 +4,7 @@ import EmulatorBackend
 import EmulatorHTTP
 import EmulatorMessages
 import Foundation
+import HTTPClientTransport
 
 /// The front end of a server: its pages, and the control API, `/_emulator/…`, which offers ``Emulator`` over HTTP. The core
 /// handles the real servers' APIs.
@@ -46,6 +47,13 @@ struct ControlAPI: Sendable {
             let address = self.address.below(SpacePath.prefix(of: path.id))
             return await Self(core: space.core, address: address, certificate: self.certificate).answer(inner)
         }
+        var response = await self.answerHere(request)
+        // That of the machine, which the HTTP library tells otherwise, is another one where time was moved.
+        response.headers.append(("Date", HTTPDate.string(from: self.core.publishedNow)))
+        return response
+    }
+
+    private func answerHere(_ request: ReceivedRequest) async -> ServerResponse {
         var request = request
         request.origin = self.address.origin
         let match = Self.routes.match(method: request.method == "HEAD" ? "GET" : request.method, path: request.path)

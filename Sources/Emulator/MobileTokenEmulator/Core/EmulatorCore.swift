@@ -120,6 +120,8 @@ actor EmulatorCore {
     // MARK: Time
 
     var now: Date { self.time.now() }
+    /// The same, without waiting for the server.
+    nonisolated var publishedNow: Date { self.publishedTime.withLock { $0.now() } }
     var timeMode: VirtualTime.Mode { self.time.mode }
 
     /// - Returns: `false` if the clock cannot show the new time; it stays unchanged then.

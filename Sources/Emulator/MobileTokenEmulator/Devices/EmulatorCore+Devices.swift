@@ -107,7 +107,7 @@ extension EmulatorCore {
                 await self?.respond(to: $0, ofDevice: caller)
             },
             clock: DeviceClock(
-                date: { [weak self] in self?.publishedTime.withLock { $0.now() } ?? Date() },
+                date: { [weak self] in self?.publishedNow ?? Date() },
                 base: self.clock
             )
         )

@@ -10,7 +10,7 @@ import Testing
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-@Suite(.timeLimit(.minutes(4))) struct EmulatorTests {
+@Suite(.timeLimit(.minutes(5))) struct EmulatorTests {
     @Test func itListensOnAFreeLoopbackPort() async throws {
         try await withEmulator { emulator async throws in
             #expect(emulator.baseURL == "http://127.0.0.1:\(emulator.port)/enrollment-server")
@@ -219,6 +219,11 @@ import Testing
             #expect(await emulator.clock.now == noon.addingTimeInterval(90))
             await emulator.clock.advance(by: .milliseconds(-90_500))
             #expect(await emulator.clock.now == noon.addingTimeInterval(-0.5))
+            // Whoever asks over HTTP compares this field with the times in the answer.
+            for path in ["/v2/operations/none", "/pa/v3/status", "/_emulator/clock"] {
+                let date = try await emulator.send("GET", path).headers["date"]
+                #expect(date == "Tue, 14 Nov 2023 22:13:19 GMT", "\(path)")
+            }
             try await emulator.send("GET", "/nothing")
             #expect(await emulator.journal().first?.time == noon.addingTimeInterval(-0.5))
             await emulator.clock.resume()
