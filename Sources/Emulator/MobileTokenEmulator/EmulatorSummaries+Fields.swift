@@ -60,7 +60,13 @@ extension Emulator.MessageSummary: Described {
 }
 
 extension Emulator.MessageSummary.Owner {
-    static let fields = FieldTable("MessageOwner", Self.init, .required("userId", \.userID, .string))
+    static let fields = FieldTable(
+        "MessageOwner",
+        Self.init,
+        .required("userId", \.userID, .string),
+        .required("userID", \.replayed, .string, "The same, for the replay of recordings."),
+        .required("isRead", \.isRead, .boolean, "As `read`, for the replay of recordings.")
+    )
 }
 
 extension Emulator.DeliverySummary: Described {

@@ -109,7 +109,12 @@ extension Emulator {
         let message: CloudMessage
         let owner: Owner
 
-        struct Owner: Described, Hashable { var userID: String }
+        struct Owner: Described, Hashable {
+            var userID: String
+            /// Twins of the user and of `read`: by these names the program that replays the recordings reads them.
+            var replayed: String
+            var isRead: Bool
+        }
 
         /// The message's identifier.
         public var id: String { self.message.id }

@@ -107,6 +107,9 @@ extension Backend {
     }
 
     private static func summary(of message: ServerInboxMessage) -> Emulator.MessageSummary {
-        .init(message: CloudMessage(message), owner: .init(userID: message.userID))
+        .init(
+            message: CloudMessage(message),
+            owner: .init(userID: message.userID, replayed: message.userID, isRead: message.isRead)
+        )
     }
 }
