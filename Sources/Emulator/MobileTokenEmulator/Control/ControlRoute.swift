@@ -61,7 +61,7 @@ extension ControlAPI {
             return statuses.sorted()
         }
 
-        /// What the control API shows itself, with more members.
+        /// Calls whose objects the control API shows itself, with more members.
         private static let shown = [
             "/v2/operations", "/v2/operations/{id}", "/v2/registrations", "/v2/registrations/{id}", "/v2/callbacks",
         ]

@@ -7,7 +7,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The description of the APIs in a real browser.
-@Suite(.timeLimit(.minutes(3)), .enabled(if: Browser.executable != nil, "needs Chromium"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: Browser.executable != nil, "needs Chromium"))
 struct DocumentationBrowserTests {
     @Test(arguments: ["", "/enrollment-server"])
     func everyRouteIsFoundAndTellsWhatItTakes(prefix: String) async throws {
@@ -35,7 +35,7 @@ struct DocumentationBrowserTests {
 
                 // A link to a route opens it.
                 try await page.open(emulator.cloudURL + prefix + "/docs#getOperation")
-                try await page.wait(until: "document.querySelector('#getOperation')?.open")
+                try await page.wait(until: "document.querySelector('#cancelOperation')?.open")
                 #expect(page.complaints.isEmpty)
             }
         }
@@ -83,8 +83,8 @@ struct DocumentationBrowserTests {
                 try await page.wait(until: "\(route).querySelector('.try pre')?.textContent.includes('PENDING')")
                 #expect(await emulator.operations().map(\.userID) == ["alice"])
                 // The names in braces are asked for; a refusal is shown as it comes.
-                try await page.evaluate("location.hash = 'getOperation', 1")
-                let other = "document.querySelector('#getOperation')"
+                try await page.evaluate("location.hash = 'cancelOperation', 1")
+                let other = "document.querySelector('#cancelOperation')"
                 try await page.wait(until: "\(other).querySelector('.try [name=id]')")
                 try await page.evaluate("\(other).querySelector('[name=id]').value = '../x', 1")
                 try await page.evaluate("\(other).querySelector('.try button').click()")
