@@ -10,7 +10,7 @@ import Testing
 
 @testable import MobileTokenApprovals
 
-@Suite(.timeLimit(.minutes(1))) struct DeskTests {
+@Suite(.timeLimit(.minutes(5))) struct DeskTests {
     @Test func askedTwiceIsAskedOnce() async throws {
         let bench = try await Bench()
         let first = try await bench.desk.ask(Bench.request())

@@ -11,7 +11,7 @@ import Testing
 @testable import MobileTokenApprovals
 
 /// Rule 12, where the server is not believed: only what a device has signed by itself counts.
-@Suite(.timeLimit(.minutes(1))) struct DeviceSignatureTests {
+@Suite(.timeLimit(.minutes(5))) struct DeviceSignatureTests {
     private static func publicKey(_ key: P256PrivateKey) throws -> DeviceKey.PublicKey {
         try DeviceKey.PublicKey(der: key.publicKey.publicKeyInfo())
     }

@@ -29,7 +29,7 @@ private func copy(_ path: String, to target: String, _ suffixes: [String] = suff
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct LedgerTests {
+@Suite(.timeLimit(.minutes(5))) struct LedgerTests {
     private static func code(_ body: () async throws -> Void) async -> ApprovalError.Code? {
         do { try await body() } catch { return (error as? ApprovalError)?.code }
         return nil

@@ -8,7 +8,7 @@ import Testing
 @testable import MobileTokenApprovals
 
 /// Several people who must approve.
-@Suite(.timeLimit(.minutes(1))) struct PeopleTests {
+@Suite(.timeLimit(.minutes(5))) struct PeopleTests {
     private static let team: [Approvers.Person] = ["alice", "bob", "carol"]
 
     @Test(arguments: RuleTests.servers) func twoOfThreeApprove(_ isDocumentedOnly: Bool) async throws {

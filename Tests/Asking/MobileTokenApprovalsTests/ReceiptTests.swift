@@ -14,7 +14,7 @@ import Testing
 @testable import MobileTokenReceipts
 
 /// The receipts of a desk: one for every question, answered or not.
-@Suite(.timeLimit(.minutes(1))) struct ReceiptTests {
+@Suite(.timeLimit(.minutes(5))) struct ReceiptTests {
     private static func states(_ archive: ReceiptArchive) async throws -> [String] {
         try await archive.questionReceipts().map(\.facts.state)
     }

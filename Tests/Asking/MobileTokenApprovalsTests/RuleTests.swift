@@ -12,7 +12,7 @@ import Testing
 @testable import MobileTokenApprovals
 
 /// The sixteen rules of asking: each test fails without its rule.
-@Suite(.timeLimit(.minutes(1))) struct RuleTests {
+@Suite(.timeLimit(.minutes(5))) struct RuleTests {
     /// Covers a server with documented answers only, and one whose undocumented answers show more.
     static let servers = [false, true]
 

@@ -5,7 +5,7 @@ import MobileTokenTesting
 import Testing
 
 /// The desk over the development server's backend, where people's devices sign as phones do.
-@Suite(.timeLimit(.minutes(2))) struct ScriptedTests {
+@Suite(.timeLimit(.minutes(5))) struct ScriptedTests {
     private static func code(
         _ desk: ApprovalDesk,
         _ clock: ManualClock,

@@ -9,7 +9,7 @@ import Testing
 
 /// The wait is the wait, whatever the server does (number 14): people have the time of the request, one request more has its own, and telling
 /// the server of the end takes two seconds at most.
-@Suite(.timeLimit(.minutes(2))) struct WaitTests {
+@Suite(.timeLimit(.minutes(5))) struct WaitTests {
     /// The conduct of a server in trouble.
     enum Conduct: CaseIterable {
         case neverAnswers, answersSlowly, asksToBeLeftAlone, isGone

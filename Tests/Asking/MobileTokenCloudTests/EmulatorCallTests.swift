@@ -9,7 +9,7 @@ import Testing
 import WireFacts
 
 /// The client at the development server, over sockets: also where that answers with what is documented alone.
-@Suite(.wireFact("6.1", "6.2"), .timeLimit(.minutes(4))) struct EmulatorCallTests {
+@Suite(.wireFact("6.1", "6.2"), .timeLimit(.minutes(5))) struct EmulatorCallTests {
     @Test(arguments: [false, true]) func anOperationIsCreatedShownAndCanceled(isDocumentedOnly: Bool) async throws {
         try await withCloud(isDocumentedOnly) { emulator, cloud in
             let before = Date()

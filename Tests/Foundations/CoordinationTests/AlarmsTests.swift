@@ -3,7 +3,7 @@ import TestClock
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct AlarmsTests {
+@Suite(.timeLimit(.minutes(5))) struct AlarmsTests {
     private let clock = ManualClock()
     private let alarms: Alarms
 

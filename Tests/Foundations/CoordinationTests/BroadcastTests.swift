@@ -2,7 +2,7 @@ import Coordination
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct BroadcastTests {
+@Suite(.timeLimit(.minutes(5))) struct BroadcastTests {
     private enum EndReason: Error { case removed }
 
     private struct Numbers: SubscriptionBuffer {

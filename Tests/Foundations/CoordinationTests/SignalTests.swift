@@ -2,7 +2,7 @@ import Coordination
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct SignalTests {
+@Suite(.timeLimit(.minutes(5))) struct SignalTests {
     private let signal = Signal()
 
     @Test func oneRaiseIsRememberedAndTakenOnce() async {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The one way to wait: a waiter is resumed once, by the one who takes it or by the cancellation.
-@Suite(.timeLimit(.minutes(1))) struct WaiterTests {
+@Suite(.timeLimit(.minutes(5))) struct WaiterTests {
     private struct State {
         var isOpen = false
         var waiters: [Waiter<Int>] = []

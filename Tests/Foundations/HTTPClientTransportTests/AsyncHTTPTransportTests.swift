@@ -4,7 +4,7 @@
     import Testing
 
     /// The settings that are the application's.
-    @Suite(.timeLimit(.minutes(4))) struct AsyncHTTPTransportTests {
+    @Suite(.timeLimit(.minutes(5))) struct AsyncHTTPTransportTests {
         private func send(
             requiresTLS: Bool = false,
             _ script: @escaping @Sendable (ScriptedConnection) -> Void

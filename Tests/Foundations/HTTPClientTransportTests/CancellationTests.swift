@@ -1,7 +1,7 @@
 import HTTPClientTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(4))) struct CancellationTests {
+@Suite(.timeLimit(.minutes(5))) struct CancellationTests {
     /// The progress of the exchange when the task is cancelled.
     enum Point: CaseIterable {
         case accepted, sendingBody, waiting, inHead, inBody, inChunk

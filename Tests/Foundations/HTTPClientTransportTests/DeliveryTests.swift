@@ -2,7 +2,7 @@ import HTTPClientTransport
 import Testing
 
 /// A signed request must not reach the server twice; a kept connection that has died must not cost a request.
-@Suite(.timeLimit(.minutes(4))) struct DeliveryTests {
+@Suite(.timeLimit(.minutes(5))) struct DeliveryTests {
     /// A server whose first connection answers once, then takes a second request and lets the connection die; every
     /// later connection answers well.
     private func dyingServer(_ die: @escaping @Sendable (ScriptedConnection) -> Void) throws -> ScriptedServer {

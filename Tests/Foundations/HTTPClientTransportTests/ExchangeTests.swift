@@ -1,7 +1,7 @@
 import HTTPClientTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(4))) struct ExchangeTests {
+@Suite(.timeLimit(.minutes(5))) struct ExchangeTests {
     @Test func aPostArrivesAsItWasWrittenAndTheAnswerComesBackWhole() async throws {
         let server = try ScriptedServer { connection in
             connection.readRequest()

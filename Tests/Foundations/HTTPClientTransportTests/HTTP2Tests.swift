@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Many requests on one connection to nginx, whose upstream answers or holds each as a test wants.
-@Suite(.timeLimit(.minutes(4)), .enabled(if: NginxServer.isInstalled, "nginx is not installed"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: NginxServer.isInstalled, "nginx is not installed"))
 struct HTTP2Tests {
     /// Answers what comes on `/`, and on other paths does what they are called after. What comes on `/late` gets its response once
     /// the gate is open, and what nothing is known of never does.

@@ -4,7 +4,7 @@ import Testing
 
 /// The memory that idle connections keep of the data that went through them. In a process of its own, where nothing else takes
 /// memory.
-@Suite(.timeLimit(.minutes(4))) struct IdleMemoryTests {
+@Suite(.timeLimit(.minutes(5))) struct IdleMemoryTests {
     @Test(
         .enabled(
             if: ProcessInfo.processInfo.environment["MOBILE_TOKEN_SANITIZER"] == nil,

@@ -1,7 +1,7 @@
 import HTTPClientTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(4))) struct InvalidInputTests {
+@Suite(.timeLimit(.minutes(5))) struct InvalidInputTests {
     @Test(arguments: [
         "", "service.example.com", "/path", "ftp://127.0.0.1/", "file:///etc/passwd", "http:/127.0.0.1/", "http://",
         "http:///path",

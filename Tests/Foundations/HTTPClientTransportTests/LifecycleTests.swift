@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPClientTransport
 
-@Suite(.timeLimit(.minutes(4))) struct LifecycleTests {
+@Suite(.timeLimit(.minutes(5))) struct LifecycleTests {
     @Test func shutdownEndsEveryPendingCall() async throws {
         let server = try ScriptedServer { $0.waitForClose() }
         defer { server.stop() }

@@ -3,7 +3,7 @@ import HTTPClientTransport
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(4))) struct MisbehavingServerTests {
+@Suite(.timeLimit(.minutes(5))) struct MisbehavingServerTests {
     /// The code of the error of one request to a server that does `script` to every connection until that error, and
     /// answers well from then on; proves that the transport is usable afterwards.
     private func codeOfFailure(

@@ -3,7 +3,7 @@ import Foundation
 import HTTPClientTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(4))) struct TLSTests {
+@Suite(.timeLimit(.minutes(5))) struct TLSTests {
     private func send(
         to server: TLSServer,
         _ change: (inout CurlTransport.TLS) -> Void

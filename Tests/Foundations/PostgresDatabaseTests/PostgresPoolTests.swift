@@ -3,7 +3,7 @@ import PostgresTestServer
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
 struct PostgresPoolTests {
     private func makePool(size: Int, _ server: PostgresTestServer? = nil) async throws -> PostgresPool {
         let server = if let server { server } else { try await PostgresTestServer.shared() }

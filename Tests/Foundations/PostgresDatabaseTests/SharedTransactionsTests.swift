@@ -4,7 +4,7 @@ import PostgresTestServer
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
 struct SharedTransactionsTests {
     @Test func whatIsAskedForTogetherSharesATransaction() async throws {
         try await withStage { stage in

@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// Every call that asks the server, cancelled before and after each of its requests, and at random.
-@Suite(.timeLimit(.minutes(4))) struct CancellationTests {
+@Suite(.timeLimit(.minutes(5))) struct CancellationTests {
     /// A new activation with its services, and what its calls are about.
     struct Device: Sendable {
         let emulator: Emulator

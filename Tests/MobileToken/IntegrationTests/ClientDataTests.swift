@@ -7,7 +7,7 @@ import Testing
 import WireFacts
 
 /// The data that the client sends beside its decisions, and the server's data about a block, over real sockets.
-@Suite(.timeLimit(.minutes(4))) struct ClientDataTests {
+@Suite(.timeLimit(.minutes(5))) struct ClientDataTests {
     @Test(arguments: [true, false])
     func theScreensBeforeADecisionReachTheServer(approves: Bool) async throws {
         try await withEmulator { emulator in

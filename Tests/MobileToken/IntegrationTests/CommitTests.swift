@@ -4,7 +4,7 @@ import MobileTokenTesting
 import Testing
 
 /// Waiting for a bank that takes its time with the last step of an activation.
-@Suite(.timeLimit(.minutes(2))) struct CommitTests {
+@Suite(.timeLimit(.minutes(5))) struct CommitTests {
     private let clock = ManualClock()
 
     private func activate(_ emulator: Emulator) async throws -> (activation: Activation, id: String) {

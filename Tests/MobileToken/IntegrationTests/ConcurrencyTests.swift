@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Many tasks, many activations, and two owners of one store.
-@Suite(.timeLimit(.minutes(4))) struct ConcurrencyTests {
+@Suite(.timeLimit(.minutes(5))) struct ConcurrencyTests {
     @Test func aHundredApprovalsAreServedOneAfterTheOther() async throws {
         try await withEmulator { emulator in
             let inFlight = Shared((now: 0, most: 0))

@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// Counters that are apart, by every distance around the window of 20, and how they come together again.
-@Suite(.timeLimit(.minutes(4))) struct CounterTests {
+@Suite(.timeLimit(.minutes(5))) struct CounterTests {
     /// The results for a client that asks for the status first, and then signs.
     private struct Expectation: Equatable {
         var result: ActivationStatus.CounterComparison.Result

@@ -10,7 +10,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The cost of a change does not depend on the amount of data.
-@Suite(.timeLimit(.minutes(4))) struct DataFileTests {
+@Suite(.timeLimit(.minutes(5))) struct DataFileTests {
     /// An exported state with so many operations, made from one.
     private func document(operations count: Int) async throws -> Data {
         let emulator = try await Emulator.start()

@@ -10,7 +10,7 @@ import Testing
 import TestSupport
 
 /// Every kind of error, brought about by what a server or a network can do, or by a call that makes no sense.
-@Suite(.timeLimit(.minutes(4))) struct ErrorCodeTests {
+@Suite(.timeLimit(.minutes(5))) struct ErrorCodeTests {
     /// A way to an error.
     struct Way: Sendable, CustomTestStringConvertible {
         let code: MobileTokenError.Code

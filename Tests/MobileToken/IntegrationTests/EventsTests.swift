@@ -4,7 +4,7 @@ import MobileTokenTesting
 import Testing
 
 /// The elements that a reader of a service's streams gets while the server fails and recovers.
-@Suite(.timeLimit(.minutes(4))) struct EventsTests {
+@Suite(.timeLimit(.minutes(5))) struct EventsTests {
     @Test func aFailureIsToldBetweenTwoListsAndChangesNothing() async throws {
         try await withEmulator { emulator in
             let service = OperationsService(

@@ -7,7 +7,7 @@ import PowerAuth
 import Testing
 
 /// Operations whose time runs out, with both sides' clocks in the test's hand.
-@Suite(.timeLimit(.minutes(4))) struct ExpirationTests {
+@Suite(.timeLimit(.minutes(5))) struct ExpirationTests {
     @Test func anExpiredOperationLeavesTheListWhenItsTimeIsOver() async throws {
         try await withEmulator { emulator in
             let start = Date(timeIntervalSince1970: 1_750_000_000)

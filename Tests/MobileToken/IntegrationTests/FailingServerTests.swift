@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// The faults of a server while its operations are polled.
-@Suite(.timeLimit(.minutes(4))) struct FailingServerTests {
+@Suite(.timeLimit(.minutes(5))) struct FailingServerTests {
     /// A fault, and what the SDK makes of it.
     struct Fault: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -139,7 +139,7 @@ import TestSupport
 }
 
 /// An approval whose request or answer is lost on the way.
-@Suite(.timeLimit(.minutes(4))) struct LostApprovalTests {
+@Suite(.timeLimit(.minutes(5))) struct LostApprovalTests {
     @Test func anApprovalWithoutAnswerIsAskedForAndDoneOnce() async throws {
         try await withEmulator { emulator in
             let activation = try await emulator.makeActivation(user: "alice", password: password)

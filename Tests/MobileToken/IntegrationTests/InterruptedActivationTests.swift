@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// A service that is told to end while the server makes an activation.
-@Suite(.timeLimit(.minutes(4))) struct InterruptedActivationTests {
+@Suite(.timeLimit(.minutes(5))) struct InterruptedActivationTests {
     @Test func runReturnsOnlyWhenTheActivationIsInTheStore() async throws {
         try await withEmulator { emulator in
             let folder = try TemporaryFolder()

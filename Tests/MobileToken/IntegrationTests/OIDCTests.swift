@@ -8,7 +8,7 @@ import Testing
 import WireFacts
 
 /// Activation with an OpenID provider, from the server's configuration to the first approval, over real sockets.
-@Suite(.timeLimit(.minutes(4))) struct OIDCTests {
+@Suite(.timeLimit(.minutes(5))) struct OIDCTests {
     @Test(arguments: [ProtocolVersion.v3_1, .v3_2, .v3_3, .v4_0])
     func aUserSignsInAndApproves(version: ProtocolVersion) async throws {
         try await withEmulator { emulator in

@@ -11,7 +11,7 @@ import TestSupport
 import Testing
 
 /// The events that an observer gets of a whole run, and the secrets that it must never get.
-@Suite(.timeLimit(.minutes(4))) struct ObservationTests {
+@Suite(.timeLimit(.minutes(5))) struct ObservationTests {
     @Test func everyRequestHasAStartAndAnEndOfTheSameActivation() async throws {
         try await Run.with { run in
             try await run.liveThroughEverything()

@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// Decisions by hand whose answers were lost, and the decision by hand that follows.
-@Suite(.timeLimit(.minutes(2))) struct OpenDecisionTests {
+@Suite(.timeLimit(.minutes(5))) struct OpenDecisionTests {
     private enum Accident {
         case answerLost, requestLost
         /// The request arrives right after the question about its operation, and the time in which it may is over then.

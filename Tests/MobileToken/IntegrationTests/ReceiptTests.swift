@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The receipts that decisions leave in the store, also when their process is killed in the midst.
-@Suite(.timeLimit(.minutes(4))) struct ReceiptTests {
+@Suite(.timeLimit(.minutes(5))) struct ReceiptTests {
     private static let password = "1234-pass"
 
     @Test func decisionsByHandLeaveReceipts() async throws {

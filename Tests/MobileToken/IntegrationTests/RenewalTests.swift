@@ -6,7 +6,7 @@ import MobileTokenTesting
 import Testing
 
 /// A token that the server forgot is fetched anew, once.
-@Suite(.timeLimit(.minutes(4))) struct RenewalTests {
+@Suite(.timeLimit(.minutes(5))) struct RenewalTests {
     @Test func aTokenThatTheServerForgotIsRenewedOnce() async throws {
         try await withEmulator { emulator in
             let (observer, store) = (RecordingObserver(), ActivationStore.inMemory())

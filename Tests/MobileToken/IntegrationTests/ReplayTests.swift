@@ -9,7 +9,7 @@ import WireFacts
 import TestSupport
 
 /// Requests of the SDK that come a second time, changed, or too late: refused, and the server's state is as it was.
-@Suite(.timeLimit(.minutes(4))) struct ReplayTests {
+@Suite(.timeLimit(.minutes(5))) struct ReplayTests {
     /// A kind of request, how to make one, and how a copy of it is refused.
     struct Kind: Sendable, CustomTestStringConvertible {
         let testDescription: String

@@ -5,7 +5,7 @@ import PowerAuthCrypto
 import Testing
 
 /// The SDK against a space: what is signed and encrypted does not depend on the address below which a server is found.
-@Suite(.timeLimit(.minutes(4))) struct SpaceClientTests {
+@Suite(.timeLimit(.minutes(5))) struct SpaceClientTests {
     @Test(arguments: ProtocolVersion.allCases) func aWholeLifeInASpace(version: ProtocolVersion) async throws {
         try await withEmulator { emulator async throws in
             let (space, other) = (try await emulator.makeSpace(), try await emulator.makeSpace())

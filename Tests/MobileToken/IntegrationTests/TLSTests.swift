@@ -8,7 +8,7 @@ import Testing
 import TestSupport
 
 /// Tests of trust: clients that trust a server's TLS, and those that do not. (The whole job over TLS is among ``WholeJobTests``.)
-@Suite(.timeLimit(.minutes(4))) struct TLSTests {
+@Suite(.timeLimit(.minutes(5))) struct TLSTests {
     private static var secure: Emulator.Configuration {
         var configuration = Emulator.Configuration()
         configuration.tls = .selfSigned

@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// The SDK against the emulator in version 4 of the protocol, over real sockets.
-@Suite(.timeLimit(.minutes(4))) struct Version4Tests {
+@Suite(.timeLimit(.minutes(5))) struct Version4Tests {
     private func decide(_ emulator: Emulator, _ client: MobileTokenClient, _ activation: Activation) async throws {
         let payment = try await emulator.cloud.createOperation("payment", userID: "alice")
         let operations = client.operations(of: activation)

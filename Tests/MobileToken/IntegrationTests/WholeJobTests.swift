@@ -8,7 +8,7 @@ import Testing
 
 /// A device's life from its code to its removal. The store is closed and opened between the chapters, as a restart of the
 /// process would.
-@Suite(.timeLimit(.minutes(4))) struct WholeJobTests {
+@Suite(.timeLimit(.minutes(5))) struct WholeJobTests {
     @Test(arguments: ProtocolVersion.version3)
     func aDeviceActivatesDecidesAndGoes(version: ProtocolVersion) async throws {
         try await self.doTheWholeJob(version, .disabled)

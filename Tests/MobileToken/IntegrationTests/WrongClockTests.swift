@@ -11,7 +11,7 @@ import Testing
 import WireFacts
 
 /// A process that has just started on a machine whose clock is wrong, with operations that an earlier process left it.
-@Suite(.timeLimit(.minutes(4))) struct WrongClockTests {
+@Suite(.timeLimit(.minutes(5))) struct WrongClockTests {
     /// The endpoint that answers when the new process asks for the server's time.
     enum TimeEndpoint: CaseIterable {
         case works, isUnknown, cannotBeReached

@@ -4,7 +4,7 @@ import MobileTokenTesting
 import Testing
 
 /// A password that only the server can tell from the right one.
-@Suite(.timeLimit(.minutes(4))) struct WrongPasswordTests {
+@Suite(.timeLimit(.minutes(5))) struct WrongPasswordTests {
     @Test func eachOneTakesAnAttemptAndTheFifthBlocks() async throws {
         try await withEmulator { emulator in
             let activation = try await emulator.makeActivation(user: "alice", password: password)

@@ -11,7 +11,7 @@ import Testing
 
 /// A standby that takes the server's place within the lifetime of the nodes, which it knows, and lacks the last commits.
 @Suite(
-    .timeLimit(.minutes(3)),
+    .timeLimit(.minutes(5)),
     .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
 )
 struct FailoverTests {

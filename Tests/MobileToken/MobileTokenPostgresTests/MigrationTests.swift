@@ -10,7 +10,7 @@ import Testing
 
 /// Tables that are brought to this version while nodes are at work.
 @Suite(
-    .timeLimit(.minutes(2)),
+    .timeLimit(.minutes(5)),
     .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
 )
 struct MigrationTests {

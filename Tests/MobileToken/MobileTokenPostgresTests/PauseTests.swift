@@ -12,7 +12,7 @@ import Testing
 
 /// A pause that comes while an automatic decision is on its way to its commit.
 @Suite(
-    .timeLimit(.minutes(2)),
+    .timeLimit(.minutes(5)),
     .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
 )
 struct PauseTests {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MobileTokenPostgres
 
-@Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
 struct PostgresFleetMembershipTests {
     private let clock = ManualClock()
 

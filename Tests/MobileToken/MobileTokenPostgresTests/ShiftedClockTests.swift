@@ -10,7 +10,7 @@ import Testing
 
 /// A database whose clock was put back: everything that it holds is of ten minutes later.
 @Suite(
-    .timeLimit(.minutes(2)),
+    .timeLimit(.minutes(5)),
     .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
 )
 struct ShiftedClockTests {

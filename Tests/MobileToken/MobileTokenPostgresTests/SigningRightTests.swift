@@ -11,7 +11,7 @@ import Testing
 @testable import MobileTokenPostgres
 
 /// The right of a node to sign, and the loss of it.
-@Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
 struct SigningRightTests {
     /// A lifetime that no test waits for: what is had is handed over.
     @Test(arguments: [false, true]) func anIdleHolderHandsTheRightOver(pollOnly: Bool) async throws {

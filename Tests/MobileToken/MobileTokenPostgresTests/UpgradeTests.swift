@@ -14,7 +14,7 @@ import Testing
 @testable import MobileTokenPostgres
 
 /// An activation that one node upgrades to version 4, and the other nodes.
-@Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
 struct UpgradeTests {
     private static let password = "correct horse"
     private static let secret = SecretBytes(utf8: Self.password)

@@ -5,7 +5,7 @@ import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ApprovalBotTests {
+@Suite(.timeLimit(.minutes(5))) struct ApprovalBotTests {
     private let clock = ManualClock()
 
     /// A bot whose polls wait for the test's clock.

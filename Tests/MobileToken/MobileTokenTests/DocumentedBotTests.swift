@@ -9,7 +9,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The bots of the documents, against what a bank may send and what may fail.
-@Suite(.timeLimit(.minutes(1))) struct DocumentedBotTests {
+@Suite(.timeLimit(.minutes(5))) struct DocumentedBotTests {
     enum Bot: CaseIterable {
         /// Of TestingABot.
         case limited

@@ -5,7 +5,7 @@ import MobileTokenTesting
 import Testing
 
 /// The fleets of the page *Testing a fleet*. Number 31: the first polls need no time.
-@Suite(.timeLimit(.minutes(1))) struct DocumentedFleetTests {
+@Suite(.timeLimit(.minutes(5))) struct DocumentedFleetTests {
     @Test func aFleetFollowsAllUsers() async throws {
         let clock = ManualClock()
         try await withEmulator { emulator in

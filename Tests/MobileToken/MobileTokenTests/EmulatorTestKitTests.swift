@@ -4,7 +4,7 @@ import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct EmulatorTestKitTests {
+@Suite(.timeLimit(.minutes(5))) struct EmulatorTestKitTests {
     @Test func anActivationIsReadyToSign() async throws {
         try await withEmulator { emulator async throws in
             let activation = try await emulator.makeActivation(user: "alice", password: "1234", name: "bot")

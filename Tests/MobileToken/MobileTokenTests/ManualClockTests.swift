@@ -1,7 +1,7 @@
 import MobileTokenTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ManualClockTests {
+@Suite(.timeLimit(.minutes(5))) struct ManualClockTests {
     @Test func manySleepersWakeWhenTheirTimeComes() async {
         let clock = ManualClock()
         let woken = Counter()

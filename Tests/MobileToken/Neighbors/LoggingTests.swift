@@ -6,7 +6,7 @@
     import MobileTokenTesting
     import Testing
 
-    @Suite(.timeLimit(.minutes(2))) struct LoggingTests {
+    @Suite(.timeLimit(.minutes(5))) struct LoggingTests {
         @Test func aClientsLoggerTellsWhatWasDecidedAndNoSecret() async throws {
             let log = InMemoryLogHandler()
             var logger = Logger(label: "bank", factory: { _ in log })

@@ -6,7 +6,7 @@
     import MobileTokenTesting
     import Testing
 
-    @Suite(.timeLimit(.minutes(2))) struct MetricsTests {
+    @Suite(.timeLimit(.minutes(5))) struct MetricsTests {
         @Test func aDecisionIsCountedAndNoLabelHoldsAnIdentifier() async throws {
             let metrics = TestMetrics()
             try await withEmulator { emulator in

@@ -16,7 +16,7 @@
     import Testing
 
     /// Agent, fleet, desk, client and store in one group, which ends amid a decision.
-    @Suite(.timeLimit(.minutes(4))) struct ServiceGroupTests {
+    @Suite(.timeLimit(.minutes(5))) struct ServiceGroupTests {
         private static let password = "correct horse"
 
         /// A service whose end is noted.

@@ -9,7 +9,7 @@
     import Testing
     import Tracing
 
-    @Suite(.timeLimit(.minutes(2))) struct TracingTests {
+    @Suite(.timeLimit(.minutes(5))) struct TracingTests {
         /// Keeps the requests that pass.
         private struct Recorder: HTTPTransport {
             let base: CurlTransport

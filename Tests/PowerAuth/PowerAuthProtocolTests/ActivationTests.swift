@@ -4,7 +4,7 @@ import PowerAuthProtocol
 import Testing
 
 /// Codes, the vault and the password.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ActivationTests {
     @Test func codesOfRandomBytesAreValid() throws {
         var generator = SeededGenerator()

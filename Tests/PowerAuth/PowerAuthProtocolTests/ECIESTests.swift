@@ -5,7 +5,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ECIESTests {
     /// One exchange with everything chosen at random.
     private struct Exchange {

@@ -5,7 +5,7 @@ import PowerAuthProtocol
 import Testing
 
 /// Every parser of outside input gives a value or a typed error for any input. What would end the process ends the test.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ParserTests {
     private static let rounds = 3000
 

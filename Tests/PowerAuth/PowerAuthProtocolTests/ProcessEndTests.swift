@@ -4,7 +4,7 @@ import PowerAuthCrypto
 import Testing
 
 /// A process that ends while its other threads still compute, as a server does that is told to stop.
-@Suite(.timeLimit(.minutes(4))) struct ProcessEndTests {
+@Suite(.timeLimit(.minutes(5))) struct ProcessEndTests {
     @Test func workThatIsStillGoingOnEndsWithTheProcess() async {
         await #expect(processExitsWith: .success) {
             let started = DispatchGroup()

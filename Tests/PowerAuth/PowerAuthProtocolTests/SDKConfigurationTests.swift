@@ -3,7 +3,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SDKConfigurationTests {
     private let key = [UInt8](repeating: 0xA1, count: 16)
     private let secret = [UInt8](repeating: 0xB2, count: 16)

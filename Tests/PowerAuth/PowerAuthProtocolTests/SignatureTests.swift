@@ -4,7 +4,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SignatureTests {
     /// One signed request with everything chosen at random.
     private struct SignedRequest {

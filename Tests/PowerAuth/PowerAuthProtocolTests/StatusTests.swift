@@ -3,7 +3,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StatusTests {
     private struct Fixture {
         let transportKey: SecretBytes

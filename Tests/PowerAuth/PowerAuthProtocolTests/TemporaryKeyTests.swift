@@ -3,7 +3,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TemporaryKeyTests {
     private static let now: Int64 = 1_700_000_000_000
 

@@ -3,7 +3,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TokenTests {
     @Test(arguments: ProtocolVersion.version3)
     func anyBitFlippedInAHeaderIsRefusedOrMeansTheSame(version: ProtocolVersion) throws {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Pausing and resuming all agents, by an operator.
-@Suite(.timeLimit(.minutes(4))) struct AgentCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct AgentCommandTests {
     @Test func decidingIsPausedAndResumedForAll() async throws {
         try await withProgramAndServer { emulator, home in
             _ = try await Program.activate(at: emulator, home: home.url)

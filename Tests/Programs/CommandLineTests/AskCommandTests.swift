@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `mobile-token ask` over a server on a socket, whose virtual devices decide.
-@Suite(.timeLimit(.minutes(4))) struct AskCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct AskCommandTests {
     // MARK: Decisions
 
     @Test func anApprovedCommandRunsOnceWithItsOwnStatus() async throws {

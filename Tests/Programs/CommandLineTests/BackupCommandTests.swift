@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `mobile-token store backup`.
-@Suite(.timeLimit(.minutes(4))) struct BackupCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct BackupCommandTests {
     @Test func aCopyOfTheStoreTakesItsPlace() async throws {
         try await withProgramAndServer { emulator, home in
             let id = try await Program.activate(at: emulator, home: home.url)

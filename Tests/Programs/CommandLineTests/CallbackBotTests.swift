@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The example of a bot that callbacks wake, run as it stands: `Snippets/CallbackBot.swift`.
-@Suite(.timeLimit(.minutes(2))) struct CallbackBotTests {
+@Suite(.timeLimit(.minutes(5))) struct CallbackBotTests {
     @Test func itDecidesWhenACallbackArrivesAndTrustsNoneOfThem() async throws {
         try await withEmulator { emulator in
             let registration = try await emulator.cloud.register(userID: "alice")

@@ -6,7 +6,7 @@ import MobileTokenEmulator
 import Testing
 
 /// The program as its users run it, against a development server over real sockets.
-@Suite(.timeLimit(.minutes(4))) struct CommandLineTests {
+@Suite(.timeLimit(.minutes(5))) struct CommandLineTests {
     @Test func theDemonstrationSucceeds() async throws {
         let home = try TemporaryFolder()
         let outcome = try await Program.run("demo", "--fast", home: home.url)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The help and completions that the programs make from their tables of commands.
-@Suite(.timeLimit(.minutes(2))) struct CompletionTests {
+@Suite(.timeLimit(.minutes(5))) struct CompletionTests {
     private func words(_ words: String...) async throws -> [String] {
         let home = try TemporaryFolder()
         let outcome = await (try Program.start(["completion", "words", "--"] + words, home: home.url)).outcome()

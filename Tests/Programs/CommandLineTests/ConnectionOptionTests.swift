@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The way to the server: its two addresses, and a proxy.
-@Suite(.timeLimit(.minutes(4))) struct ConnectionOptionTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectionOptionTests {
     /// An address at which nothing listens.
     private static let nowhere = "http://127.0.0.1:1"
 

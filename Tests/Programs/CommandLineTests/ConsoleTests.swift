@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The whole triangle: a person at the console in a browser, the server, and the program as the client that decides.
-@Suite(.timeLimit(.minutes(4)), .enabled(if: Browser.executable != nil, "needs Chromium"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))
 struct ConsoleTests {
     private static let row = "document.querySelector('#operations-list .row')"
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A person, or a script in a person's place, decides only what was shown as a whole.
-@Suite(.timeLimit(.minutes(4))) struct DecisionByHandTests {
+@Suite(.timeLimit(.minutes(5))) struct DecisionByHandTests {
     @Test func anEmptyNameDecidesNothing() async throws {
         try await withProgramAndServer { emulator, home in
             _ = try await Program.activate(at: emulator, home: home.url)

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The exit codes and the words for each end that a decision by hand can have, for people and for programs.
-@Suite(.timeLimit(.minutes(4))) struct DecisionEndTests {
+@Suite(.timeLimit(.minutes(5))) struct DecisionEndTests {
     enum Verdict: String, CaseIterable, Sendable {
         case approve, reject
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The development server is a program of its own, which `mobile-token` only runs.
-@Suite(.timeLimit(.minutes(4))) struct DevelopmentServerProgramTests {
+@Suite(.timeLimit(.minutes(5))) struct DevelopmentServerProgramTests {
     @Test func whatApprovesLinksNeitherTheServerNorItsLibraries() throws {
         // Libraries by the names that the loader is given, code by the module in its mangled names.
         let marks = ["libmicrohttpd.so", "libqrencode.so", "19MobileTokenEmulator"]

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The device's keys on the command line, judged by OpenSSL.
-@Suite(.timeLimit(.minutes(4))) struct DeviceKeyCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct DeviceKeyCommandTests {
     @Test func theKeyIsShownAndACertificateIsRequestedForIt() async throws {
         try await withProgramAndServer { emulator, home in
             _ = try await Program.activate(at: emulator, home: home.url)

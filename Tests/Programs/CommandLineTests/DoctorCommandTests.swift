@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The findings of `doctor` about a server, without a signature.
-@Suite(.timeLimit(.minutes(4))) struct DoctorCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct DoctorCommandTests {
     private typealias Findings = [String: (text: String, remedy: String?, isWrong: Bool)]
 
     private func examine(

@@ -5,7 +5,7 @@ import Testing
 
 /// Runs the commands that a page shows as `sh`, and compares their output with the page. Commands that need another machine, or
 /// more rights, are shown as `console`, and are not run.
-@Suite(.timeLimit(.minutes(4))) struct DocumentedCommandsTests {
+@Suite(.timeLimit(.minutes(5))) struct DocumentedCommandsTests {
     private static let pages = "Sources/MobileToken/MobileToken/MobileToken.docc"
 
     /// All of a page's commands run in one shell, beside a development server and in a folder of their own.

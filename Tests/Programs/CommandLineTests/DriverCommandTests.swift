@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `mobile-token emulator …` as scripts drive a server that runs.
-@Suite(.timeLimit(.minutes(4))) struct DriverCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct DriverCommandTests {
     /// Runs `mobile-token emulator` with `words` against a server, which the environment names.
     @discardableResult
     static func drive(

@@ -6,7 +6,7 @@ import MobileTokenEmulator
 import Testing
 
 /// `mobile-token emulator` as scripts and other languages use it.
-@Suite(.timeLimit(.minutes(4))) struct EmulatorCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct EmulatorCommandTests {
     @Test(arguments: [SIGTERM, SIGINT]) func itSaysHowToReachItAndEndsWhenAsked(_ signal: Int32) async throws {
         let home = try TemporaryFolder()
         let program = try Program.start(

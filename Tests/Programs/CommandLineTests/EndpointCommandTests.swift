@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Commands that follow from the descriptions of the control API: for devices, spaces, callbacks, messages, pushes.
-@Suite(.timeLimit(.minutes(4))) struct EndpointCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct EndpointCommandTests {
     private func json(_ emulator: Emulator, _ words: String...) async throws -> JSONValue {
         try await self.json(emulator, words)
     }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// `mobile-token activate --oidc`, with a browser's part played by the test.
-@Suite(.timeLimit(.minutes(4))) struct OIDCCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct OIDCCommandTests {
     @Test func aUserWhoSignsInIsActivated() async throws {
         try await withProgramAndServer { emulator, home in
             let passwordFile = home.url.appending(path: "password")

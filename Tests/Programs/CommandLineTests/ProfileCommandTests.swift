@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Several activations on one machine.
-@Suite(.timeLimit(.minutes(4))) struct ProfileCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct ProfileCommandTests {
     @Test func profilesAreListedChosenAndRemoved() async throws {
         try await withProgramAndServer { emulator, home in
             #expect(try await Program.run("profile", "list", home: home.url).output == "No profiles.\n")

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Receipts as an operator handles them: shown, exported, verified, signed and erased.
-@Suite(.timeLimit(.minutes(4))) struct ReceiptCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct ReceiptCommandTests {
     /// Approves a payment and rejects another, and returns their identifiers.
     private func decide(at emulator: Emulator, home: TemporaryFolder) async throws -> [String] {
         let payment = try await emulator.cloud.createOperation("payment", userID: "alice")

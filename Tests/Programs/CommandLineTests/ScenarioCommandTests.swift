@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Scenarios and templates from files, and the log of requests.
-@Suite(.timeLimit(.minutes(4))) struct ScenarioCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct ScenarioCommandTests {
     private static let scenario = """
         {"clock": {"mode": "manual"},
          "registrations": [{"userId": "alice"}], "devices": [{"userId": "bob", "rule": {"decision": "never"}}],

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The promises to scripts: exit codes and errors that tell causes apart.
-@Suite(.timeLimit(.minutes(4))) struct ScriptingTests {
+@Suite(.timeLimit(.minutes(5))) struct ScriptingTests {
     private struct Failure {
         let exitCode: Int32
         let error: JSONValue

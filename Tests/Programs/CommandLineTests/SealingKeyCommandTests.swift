@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Keys that a program writes.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct SealingKeyCommandTests {
     private static let key = [UInt8](repeating: 9, count: 32)
     private static let encodedKey = "CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk="

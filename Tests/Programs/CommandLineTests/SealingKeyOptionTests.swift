@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The places of the key that seals a profile's store.
-@Suite(.timeLimit(.minutes(4))) struct SealingKeyOptionTests {
+@Suite(.timeLimit(.minutes(5))) struct SealingKeyOptionTests {
     private static let variables = [
         "KEY": "CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk=", "OTHER": "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=",
     ]

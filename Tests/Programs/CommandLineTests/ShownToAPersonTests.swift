@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A person is shown all of an operation before a decision, the data to sign, and the parts that could not be read.
-@Suite(.timeLimit(.minutes(4))) struct ShownToAPersonTests {
+@Suite(.timeLimit(.minutes(5))) struct ShownToAPersonTests {
     private static func page(_ path: String, status: Int = 200, _ json: String) -> FaultRule {
         FaultRule(match: .init(path: path), effect: .init(page: .init(.before, status: status, text: json)))
     }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A sealing key that only a PKCS#11 token can open.
-@Suite(.timeLimit(.minutes(4)), .enabled(if: SoftwareToken.isInstalled, "softhsm2 and opensc are not installed"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: SoftwareToken.isInstalled, "softhsm2 and opensc are not installed"))
 struct TokenKeyTests {
     @Test func theStoreOpensWithTheTokenAndItsPINAlone() async throws {
         try await withProgramAndServer { emulator, home in

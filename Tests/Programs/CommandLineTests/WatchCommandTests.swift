@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Changes of the list, handed to others.
-@Suite(.timeLimit(.minutes(4))) struct WatchCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct WatchCommandTests {
     @Test func aCommandRunsForEachChange() async throws {
         try await withProgramAndServer { emulator, home in
             _ = try await Program.activate(at: emulator, home: home.url)

@@ -8,7 +8,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// A network that loses and repeats: client and server must keep agreeing on the counter and on every decision.
-@Suite(.timeLimit(.minutes(4))) struct LossTests {
+@Suite(.timeLimit(.minutes(5))) struct LossTests {
     private enum Fate: CaseIterable {
         case delivered, requestLost, answerLost, deliveredTwice
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Every endpoint is sent what no client should send: it refuses by name, and its state is as it was.
-@Suite(.timeLimit(.minutes(4))) struct MalformedRequestTests {
+@Suite(.timeLimit(.minutes(5))) struct MalformedRequestTests {
     private static let paths = [
         "/pa/v3/keystore/create", "/pa/v3/activation/create", "/pa/v3/activation/status",
         "/pa/v3/activation/remove", "/pa/v3/token/create", "/pa/v3/token/remove", "/pa/v3/vault/unlock",

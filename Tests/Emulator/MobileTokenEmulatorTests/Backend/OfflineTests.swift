@@ -173,7 +173,7 @@ import WireFacts
     }
 
     /// In quadratic time it would be half an hour.
-    @Test(.timeLimit(.minutes(1))) func dataOfNothingButSeparatorsAreRefusedInLinearTime() {
+    @Test(.timeLimit(.minutes(5))) func dataOfNothingButSeparatorsAreRefusedInLinearTime() {
         let data = "A1" + String(repeating: "*", count: 5_000_000)
         #expect(OfflineText.objection(toData: data) == "the data have more than five fields")
     }

@@ -12,7 +12,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The same client as in the other suites, with a socket in between.
-@Suite(.timeLimit(.minutes(4))) struct SocketTests {
+@Suite(.timeLimit(.minutes(5))) struct SocketTests {
     @Test func theWholeJobIsDoneOverASocket() async throws {
         var configuration = Emulator.Configuration()
         (configuration.cloudUser, configuration.cloudPassword, configuration.seed) = ("cloud", "secret", 7)

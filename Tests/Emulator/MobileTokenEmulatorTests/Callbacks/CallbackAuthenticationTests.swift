@@ -45,7 +45,7 @@ extension Emulator {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)), .wireFact("5")) struct CallbackAuthenticationTests {
+@Suite(.timeLimit(.minutes(5)), .wireFact("5")) struct CallbackAuthenticationTests {
     // MARK: OAuth 2.0
 
     private func withBank(_ body: (Emulator, GuardedBank, _ url: String) async throws -> Void) async throws {

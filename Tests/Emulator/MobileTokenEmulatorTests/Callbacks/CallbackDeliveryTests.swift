@@ -47,7 +47,7 @@ extension Emulator {
 }
 
 /// Callbacks over real sockets.
-@Suite(.timeLimit(.minutes(1))) struct CallbackDeliveryTests {
+@Suite(.timeLimit(.minutes(5))) struct CallbackDeliveryTests {
     private func withBank(
         _ body: (Emulator, Bank, _ url: String) async throws -> Void
     ) async throws {

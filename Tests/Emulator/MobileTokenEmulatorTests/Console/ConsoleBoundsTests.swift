@@ -5,7 +5,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Tests of what the console may cost, by counts, which every machine has in common. Times are in the benchmark `console.operations`.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: Browser.executable != nil, "needs Chromium"))
 struct ConsoleBoundsTests {
     private static let total = 10_000
     private static let transferred = """

@@ -6,7 +6,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The files under `/console/`, and the QR codes. The page's behaviour is tested in a browser.
-@Suite(.timeLimit(.minutes(2))) struct ConsoleTests {
+@Suite(.timeLimit(.minutes(5))) struct ConsoleTests {
     @Test func everythingIsServedFromTheProgram() async throws {
         try await withEmulator { emulator async throws in
             for prefix in ["", "/enrollment-server"] {

@@ -9,7 +9,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The limits on the things that callers can make the server hold. Each is set low here, met, and passed by one.
-@Suite(.timeLimit(.minutes(4))) struct CapacityTests {
+@Suite(.timeLimit(.minutes(5))) struct CapacityTests {
     private func fixture(_ change: (inout Emulator.Capacity) -> Void) throws -> BackendFixture {
         try BackendFixture { change(&$0.capacity) }
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-@Suite(.timeLimit(.minutes(4))) struct DataFileTests {
+@Suite(.timeLimit(.minutes(5))) struct DataFileTests {
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("emulator-\(UUID())")
 
     private func configuration() throws -> Emulator.Configuration {

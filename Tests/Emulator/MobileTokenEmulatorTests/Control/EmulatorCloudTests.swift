@@ -3,7 +3,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-@Suite(.timeLimit(.minutes(4))) struct EmulatorCloudTests {
+@Suite(.timeLimit(.minutes(5))) struct EmulatorCloudTests {
     @Test func aRegistrationAndAnOperationAreMadeAndCancelled() async throws {
         try await withEmulator { emulator async throws in
             let registration = try await emulator.cloud.register(userID: "alice", flags: ["TEST"])

@@ -9,7 +9,7 @@ import WireFacts
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-@Suite(.timeLimit(.minutes(4))) struct FaultTests {
+@Suite(.timeLimit(.minutes(5))) struct FaultTests {
     // MARK: Rules
 
     @Test(arguments: [

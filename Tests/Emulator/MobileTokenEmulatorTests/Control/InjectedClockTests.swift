@@ -6,7 +6,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The server's waits are on the clock it is given.
-@Suite(.timeLimit(.minutes(1))) struct InjectedClockTests {
+@Suite(.timeLimit(.minutes(5))) struct InjectedClockTests {
     private static func core(_ clock: ManualClock, _ effect: FaultRule.Effect) async throws -> EmulatorCore {
         var configuration = Emulator.Configuration()
         configuration.cloudPassword = "secret"

@@ -6,7 +6,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Requests that end before they are whole, and answers that nobody waits for.
-@Suite(.timeLimit(.minutes(4))) struct InterruptionTests {
+@Suite(.timeLimit(.minutes(5))) struct InterruptionTests {
     private func request(_ emulator: Emulator) -> [UInt8] {
         let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
         let body = #"{"template": "payment", "userId": "alice", "parameters": {"amount": "12.50"}}"#

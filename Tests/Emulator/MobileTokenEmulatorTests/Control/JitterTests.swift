@@ -7,7 +7,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Delays that are drawn anew for each request.
-@Suite(.timeLimit(.minutes(1))) struct JitterTests {
+@Suite(.timeLimit(.minutes(5))) struct JitterTests {
     private static func delays(_ effect: FaultRule.Effect) -> [Double] {
         var random = SeededRandomness(seed: 7)
         return (0..<20_000).map { _ in effect.drawDelay(using: &random) }.sorted()

@@ -6,7 +6,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The journal is asked for what a test asserts.
-@Suite(.timeLimit(.minutes(1))) struct JournalFilterTests {
+@Suite(.timeLimit(.minutes(5))) struct JournalFilterTests {
     private static func json(_ emulator: Emulator, _ path: String) async throws -> (status: Int, body: JSONValue) {
         let response = try await emulator.send("GET", "/_emulator" + path)
         return (response.status, try JSONValue(parsing: Array(response.body)))

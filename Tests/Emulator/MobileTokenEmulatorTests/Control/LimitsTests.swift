@@ -5,7 +5,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Values that no server can work with are refused when it starts.
-@Suite(.timeLimit(.minutes(1))) struct LimitsTests {
+@Suite(.timeLimit(.minutes(5))) struct LimitsTests {
     private static let whole: [(String, any WritableKeyPath<Emulator.Limits, Int> & Sendable, ClosedRange<Int>)] = [
         ("lookAhead", \.lookAhead, 1...64), ("failedAttempts", \.failedAttempts, 1...255),
         ("operationFailures", \.operationFailures, 1...255), ("listLength", \.listLength, 1...10_000),

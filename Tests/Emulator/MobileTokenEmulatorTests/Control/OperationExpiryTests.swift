@@ -8,7 +8,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The expiry of one operation, by hand.
-@Suite(.timeLimit(.minutes(1))) struct OperationExpiryTests {
+@Suite(.timeLimit(.minutes(5))) struct OperationExpiryTests {
     @Test func oneOperationExpiresAndNothingElse() async throws {
         try await withEmulator { emulator async throws in
             let activation = try await emulator.makeActivation(user: "alice", password: "1234")

@@ -6,7 +6,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// A test waits for what becomes of an operation, and does not ask again and again.
-@Suite(.timeLimit(.minutes(1))) struct OperationWaitTests {
+@Suite(.timeLimit(.minutes(5))) struct OperationWaitTests {
     private static func ask(_ emulator: Emulator, _ question: String) async throws -> (status: Int, body: JSONValue) {
         let response = try await emulator.send("GET", "/_emulator/operations/" + question)
         return (response.status, try JSONValue(parsing: Array(response.body)))

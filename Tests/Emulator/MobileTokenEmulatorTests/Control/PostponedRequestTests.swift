@@ -9,7 +9,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// A busy server, or a proxy before it, holds requests, repeats them, delivers them late, or answers in the server's stead.
-@Suite(.timeLimit(.minutes(1))) struct PostponedRequestTests {
+@Suite(.timeLimit(.minutes(5))) struct PostponedRequestTests {
     private static func withFault<Result>(
         _ effect: FaultRule.Effect,
         _ body: (Emulator) async throws -> Result

@@ -8,7 +8,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// A test waits until all that its step has set off is over.
-@Suite(.timeLimit(.minutes(1))) struct SettlingTests {
+@Suite(.timeLimit(.minutes(5))) struct SettlingTests {
     private static let nowhere = "http://127.0.0.1:1/"
 
     private static func settle(_ emulator: Emulator, _ body: String? = nil) async throws

@@ -8,7 +8,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The calls that are this server's own: each of them refuses what it does not know, and misses what it needs, before it does anything.
-@Suite(.timeLimit(.minutes(2))) struct StrictCallTests {
+@Suite(.timeLimit(.minutes(5))) struct StrictCallTests {
     private static let calls = ControlAPI.allRoutes.filter { route in
         let isOfSite = ["/", "/health", "/openapi.json"].contains(route.path)
         return route.description.status != nil && (route.description.origin == .emulator || isOfSite)

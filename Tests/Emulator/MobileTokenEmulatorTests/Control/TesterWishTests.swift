@@ -8,7 +8,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Small things that a stranger stumbled over in an afternoon with the development server.
-@Suite(.timeLimit(.minutes(2))) struct TesterWishTests {
+@Suite(.timeLimit(.minutes(5))) struct TesterWishTests {
     private static func ask(
         _ emulator: Emulator,
         _ method: String,

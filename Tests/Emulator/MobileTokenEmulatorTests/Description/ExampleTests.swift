@@ -6,7 +6,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The examples of the description, sent to the server: what readers copy must not be refused for its form.
-@Suite(.timeLimit(.minutes(1))) struct ExampleTests {
+@Suite(.timeLimit(.minutes(5))) struct ExampleTests {
     /// Codes of refusals that say that the request is wrong, whatever there is at the server.
     private static let codes: Set<String> = [
         "ERROR_REQUEST", "INVALID_REQUEST", "ERROR_SIGNATURE_INVALID", "ERROR_TOKEN_INVALID", "ERROR_OTP_INVALID",

@@ -8,7 +8,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The actions of a virtual device beside its decisions, in each version of the protocol.
-@Suite(.timeLimit(.minutes(2))) struct DeviceActTests {
+@Suite(.timeLimit(.minutes(5))) struct DeviceActTests {
     private static let versions = ProtocolVersion.allCases
 
     // MARK: Operations

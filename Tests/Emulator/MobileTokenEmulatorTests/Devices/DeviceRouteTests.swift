@@ -5,7 +5,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The routes of virtual devices, over real sockets.
-@Suite(.timeLimit(.minutes(2))) struct DeviceRouteTests {
+@Suite(.timeLimit(.minutes(5))) struct DeviceRouteTests {
     @Test func aDeviceIsMadeListedChangedAndRemoved() async throws {
         try await withEmulator { emulator in
             let body = #"{"userId":"alice","name":"phone","version":"3.3","rule":{"decision":"never"}}"#

@@ -10,7 +10,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Devices outlive the server, and go where its state goes: with their rules, their tasks and their counters.
-@Suite(.timeLimit(.minutes(2))) struct KeptDeviceTests {
+@Suite(.timeLimit(.minutes(5))) struct KeptDeviceTests {
     private static let versions = ProtocolVersion.allCases
 
     private func withDataFile(_ body: (Emulator.Configuration) async throws -> Void) async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Devices that live in the server: the bank's side is real, and so is the protocol.
-@Suite(.timeLimit(.minutes(2))) struct VirtualDeviceTests {
+@Suite(.timeLimit(.minutes(5))) struct VirtualDeviceTests {
     private static let versions = ProtocolVersion.allCases
 
     private func makeDevice(

@@ -10,7 +10,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The backend's demands on a device that an OpenID provider vouches for. Each refusal has a name, and changes nothing.
-@Suite(.timeLimit(.minutes(1))) struct OIDCActivationTests {
+@Suite(.timeLimit(.minutes(5))) struct OIDCActivationTests {
     private static let verifier = Base64URL.encode([UInt8](repeating: 7, count: 32))
     private static let challenge = Base64URL.encode(SHA256.hash(Array(Self.verifier.utf8)))
 

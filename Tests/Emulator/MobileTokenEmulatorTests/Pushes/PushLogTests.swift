@@ -11,7 +11,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Push messages as they are kept, shown and sent on.
-@Suite(.timeLimit(.minutes(1))) struct PushLogTests {
+@Suite(.timeLimit(.minutes(5))) struct PushLogTests {
     @Test func theyAreReadOverHTTPUntilAReset() async throws {
         try await withEmulator { emulator async throws in
             let activation = try await emulator.makeActivation(user: "alice", password: "1234")

@@ -10,7 +10,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Programs follow the journal.
-@Suite(.timeLimit(.minutes(1))) struct FollowingTests {
+@Suite(.timeLimit(.minutes(5))) struct FollowingTests {
     private func json(_ emulator: Emulator, _ method: String = "GET", _ path: String, _ body: String? = nil)
         async throws
         -> (status: Int, body: JSONValue)

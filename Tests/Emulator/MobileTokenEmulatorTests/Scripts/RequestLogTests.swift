@@ -7,7 +7,7 @@ import WireFacts
 
 @testable import MobileTokenEmulator
 
-@Suite(.timeLimit(.minutes(1))) struct RequestLogTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestLogTests {
     @Test func aRequestIsALineWithoutAnythingSecret() async throws {
         let logged = Shared<[Emulator.LoggedRequest]>([])
         var configuration = Emulator.Configuration()

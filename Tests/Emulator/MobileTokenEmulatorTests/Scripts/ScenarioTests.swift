@@ -7,7 +7,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Scenarios are carried out as a whole or not at all.
-@Suite(.timeLimit(.minutes(1))) struct ScenarioTests {
+@Suite(.timeLimit(.minutes(5))) struct ScenarioTests {
     private static let whole = """
         {
           "clock": {"mode": "manual", "now": "2026-03-01T08:00:00.000Z"},

@@ -9,7 +9,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Templates of one's own: over HTTP, in Swift and from files.
-@Suite(.timeLimit(.minutes(1))) struct ServedTemplateTests {
+@Suite(.timeLimit(.minutes(5))) struct ServedTemplateTests {
     static func template(_ name: String = "order", title: String = "Order ${what}", _ more: String = "") -> String {
         """
         {"name": "\(name)", "data": "A1*T${what}",

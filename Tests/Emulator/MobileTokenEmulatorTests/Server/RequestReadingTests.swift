@@ -6,7 +6,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Putting requests together from whatever pieces arrive.
-@Suite(.timeLimit(.minutes(4))) struct RequestReadingTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestReadingTests {
     @Test func aRequestMayBeSplitAtEveryByte() async throws {
         try await withServer(Echo.answer) { server in
             let bytes = Array(Echo.post.utf8)

@@ -5,7 +5,7 @@ import Testing
 @testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
-@Suite(.timeLimit(.minutes(4))) struct ServerLifecycleTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerLifecycleTests {
     @Test func stoppingEndsEveryConnectionWhateverItsState() async throws {
         let server = try HTTPServer(host: "127.0.0.1", port: 0)
         let (arrivals, arrived) = AsyncStream.makeStream(of: String.self)

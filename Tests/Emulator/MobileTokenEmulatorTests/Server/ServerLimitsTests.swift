@@ -8,7 +8,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The limits on the data and waits that clients can cause, and the service for others meanwhile.
-@Suite(.timeLimit(.minutes(4))) struct ServerLimitsTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerLimitsTests {
     @Test(arguments: ["Content-Length: 4194305\r\n", "Transfer-Encoding: chunked\r\n"])
     func aBodyOverTheLimitIsRefusedAndTheConnectionLivesOn(framing: String) async throws {
         try await withServer(Echo.answer) { server in

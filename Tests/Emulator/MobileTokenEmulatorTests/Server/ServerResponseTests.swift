@@ -5,7 +5,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The ways in which responses reach the client.
-@Suite(.timeLimit(.minutes(4))) struct ServerResponseTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerResponseTests {
     @Test func aResetReachesTheClientAsOne() async throws {
         try await withServer({ _ in ServerResponse(status: 200, body: .reset) }) { server in
             let client = try RawConnection(port: server.port)

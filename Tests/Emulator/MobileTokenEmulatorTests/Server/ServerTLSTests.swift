@@ -10,7 +10,7 @@ import Testing
 @testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
-@Suite(.timeLimit(.minutes(4))) struct ServerTLSTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerTLSTests {
     private static let request = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
 
     private static func echo(_ request: ReceivedRequest) async -> ServerResponse {

@@ -16,7 +16,7 @@ extension Emulator {
 }
 
 /// The state that a space begins with.
-@Suite(.timeLimit(.minutes(2))) struct SpaceOriginTests {
+@Suite(.timeLimit(.minutes(5))) struct SpaceOriginTests {
     static let scenario = """
         {
           "clock": {"mode": "manual", "now": "2026-03-01T08:00:00Z"},

@@ -27,7 +27,7 @@ import Testing
 }
 
 /// Servers within a server, over real sockets.
-@Suite(.timeLimit(.minutes(2))) struct SpaceTests {
+@Suite(.timeLimit(.minutes(5))) struct SpaceTests {
     private func json(_ response: RawConnection.Response) throws -> JSONValue {
         try JSONValue(parsing: Array(response.body))
     }

@@ -8,7 +8,7 @@ import Testing
 import TestSupport
 
 /// An agent for all activations of a store, at a real server.
-@Suite(.timeLimit(.minutes(4))) struct AgentFleetTests {
+@Suite(.timeLimit(.minutes(5))) struct AgentFleetTests {
     private let clock = ManualClock()
     private let traffic = Traffic()
 

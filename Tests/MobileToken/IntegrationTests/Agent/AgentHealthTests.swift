@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// The health that a probe asks for while the database does not answer.
-@Suite(.timeLimit(.minutes(2))) struct AgentHealthTests {
+@Suite(.timeLimit(.minutes(5))) struct AgentHealthTests {
     /// A driver that hangs when told, and counts the questions for a pause: all of them, and those of a probe.
     private final class HangingDriver: ForwardingDriver {
         @TaskLocal static var isProbe = false

@@ -9,7 +9,7 @@ import Testing
 import TestSupport
 
 /// An agent whose first approval meets with an accident, at a real server: what the server's counter tells about it.
-@Suite(.timeLimit(.minutes(4))) struct AgentLostAnswerTests {
+@Suite(.timeLimit(.minutes(5))) struct AgentLostAnswerTests {
     /// The parts of the test that an accident can touch.
     struct Scene: Sendable {
         let emulator: Emulator

@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// An agent whose signatures are lost on the way.
-@Suite(.timeLimit(.minutes(4))) struct AgentLostSignaturesTests {
+@Suite(.timeLimit(.minutes(5))) struct AgentLostSignaturesTests {
     private let clock = ManualClock()
     private let traffic = Traffic()
 

@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// A pause that one process makes in the store, and an agent of another one.
-@Suite(.timeLimit(.minutes(4))) struct AgentPauseTests {
+@Suite(.timeLimit(.minutes(5))) struct AgentPauseTests {
     private let clock = ManualClock()
     private let traffic = Traffic()
 

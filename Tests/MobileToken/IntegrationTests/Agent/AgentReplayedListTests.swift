@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// Somebody on the way plays an old list again after the agent has decided.
-@Suite(.timeLimit(.minutes(2))) struct AgentReplayedListTests {
+@Suite(.timeLimit(.minutes(5))) struct AgentReplayedListTests {
     private let clock = ManualClock()
     private let traffic = Traffic()
 

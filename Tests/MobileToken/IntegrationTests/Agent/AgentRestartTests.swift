@@ -8,7 +8,7 @@ import Testing
 import TestSupport
 
 /// An agent whose predecessor was stopped between a signature and its answer: the receipts tell what is to be found out first.
-@Suite(.timeLimit(.minutes(4))) struct AgentRestartTests {
+@Suite(.timeLimit(.minutes(5))) struct AgentRestartTests {
     private let clock = ManualClock()
     private let traffic = Traffic()
     private static let approvals = "/api/auth/token/app/operation/authorize"

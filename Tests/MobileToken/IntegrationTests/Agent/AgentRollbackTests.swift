@@ -8,7 +8,7 @@ import Testing
 import TestSupport
 
 /// A store that was put back is noticed when an agent starts, and not by the first payment that is lost to it.
-@Suite(.timeLimit(.minutes(4))) struct AgentRollbackTests {
+@Suite(.timeLimit(.minutes(5))) struct AgentRollbackTests {
     private let clock = ManualClock()
     private let traffic = Traffic()
 

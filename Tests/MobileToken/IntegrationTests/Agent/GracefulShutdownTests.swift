@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// Programs of the pages, ended by a signal.
-@Suite(.timeLimit(.minutes(2))) struct GracefulShutdownTests {
+@Suite(.timeLimit(.minutes(5))) struct GracefulShutdownTests {
     /// The program of the page, with a real signal.
     @Test func aSignalEndsTheProgramOfThePageInOrder() async throws {
         try await withEmulator { emulator in

@@ -8,7 +8,7 @@ import Testing
 import MobileTokenReceipts
 
 /// Receipts compared with the history of a bank behind a proxy that loses answers.
-@Suite(.timeLimit(.minutes(4))) struct ReceiptReconciliationTests {
+@Suite(.timeLimit(.minutes(5))) struct ReceiptReconciliationTests {
     /// A client whose decisions the proxy treats as it is told.
     private struct Scene {
         let emulator: Emulator

@@ -8,7 +8,7 @@ import Testing
 import TestSupport
 
 /// A type of an application that wraps an activation, such as to count its requests, loses nothing of what agents find out.
-@Suite(.timeLimit(.minutes(2))) struct WrappedActivationTests {
+@Suite(.timeLimit(.minutes(5))) struct WrappedActivationTests {
     private struct CountingActivation: AuthenticatedChannel {
         struct Strange: Error {}
 

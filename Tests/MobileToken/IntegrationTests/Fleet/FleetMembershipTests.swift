@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// A fleet whose process is assigned a part of the activations.
-@Suite(.timeLimit(.minutes(4))) struct FleetMembershipTests {
+@Suite(.timeLimit(.minutes(5))) struct FleetMembershipTests {
     private let membership = SteeredMembership()
 
     /// Runs a fleet of two buckets, with an activation at least in each.

@@ -8,7 +8,7 @@ import Testing
 import TestSupport
 
 /// Many activations of one process, before a real server.
-@Suite(.timeLimit(.minutes(4))) struct FleetTests {
+@Suite(.timeLimit(.minutes(5))) struct FleetTests {
     @Test func oneStreamCarriesTheChangesOfAllActivations() async throws {
         try await FleetStage.with { stage in
             let client = try stage.makeClient()

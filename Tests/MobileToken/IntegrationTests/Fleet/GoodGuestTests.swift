@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// The behaviour of a fleet towards a server that is slow, unwell, or has forgotten everybody.
-@Suite(.timeLimit(.minutes(4))) struct GoodGuestTests {
+@Suite(.timeLimit(.minutes(5))) struct GoodGuestTests {
     @Test func noSecondSeesMoreRequestsThanTheCap() async throws {
         try await FleetStage.with { stage in
             let client = try stage.makeClient()

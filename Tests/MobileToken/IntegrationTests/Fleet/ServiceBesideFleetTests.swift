@@ -9,7 +9,7 @@ import Testing
 import TestSupport
 
 /// A service by itself, and one that a fleet polls, before a real server.
-@Suite(.timeLimit(.minutes(2))) struct ServiceBesideFleetTests {
+@Suite(.timeLimit(.minutes(5))) struct ServiceBesideFleetTests {
     private struct CountingDriver: ForwardingDriver {
         let base: any JournalDriver
         let calls: Shared<Int>

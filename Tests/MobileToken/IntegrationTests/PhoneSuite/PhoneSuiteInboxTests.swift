@@ -3,7 +3,7 @@ import MobileToken
 import Testing
 
 /// The demands of the phone SDKs' suites on the inbox and on push registration.
-@Suite(.timeLimit(.minutes(4))) struct PhoneSuiteInboxTests {
+@Suite(.timeLimit(.minutes(5))) struct PhoneSuiteInboxTests {
     private func withInbox(_ body: (PhoneSuite, InboxService) async throws -> Void) async throws {
         try await PhoneSuite.run { suite in
             try await body(suite, InboxService(activation: try await suite.activate()))

@@ -2,7 +2,7 @@ import MobileToken
 import Testing
 
 /// The demands of the phone SDKs' suites on approvals without a network.
-@Suite(.timeLimit(.minutes(4))) struct PhoneSuiteOfflineTests {
+@Suite(.timeLimit(.minutes(5))) struct PhoneSuiteOfflineTests {
     private func withCode(
         _ body: (PhoneSuite, Activation, PhoneSuite.Operation, PhoneSuite.OfflineCode) async throws -> Void
     ) async throws {

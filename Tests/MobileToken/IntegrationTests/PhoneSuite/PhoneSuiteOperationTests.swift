@@ -6,7 +6,7 @@ import MobileTokenTesting
 import Testing
 
 /// The demands of the phone SDKs' suites on operations, against `/v2` as they call it.
-@Suite(.timeLimit(.minutes(4))) struct PhoneSuiteOperationTests {
+@Suite(.timeLimit(.minutes(5))) struct PhoneSuiteOperationTests {
     private func withPhone(_ body: (PhoneSuite, Activation, OperationsService) async throws -> Void) async throws {
         try await PhoneSuite.run { suite in
             let activation = try await suite.activate()

@@ -11,7 +11,7 @@ import TestSupport
 
 /// An agent at a scripted activation and on a manual clock. What it does with a real server's counter is among the
 /// integration tests.
-@Suite(.timeLimit(.minutes(2))) struct ApprovalAgentTests {
+@Suite(.timeLimit(.minutes(5))) struct ApprovalAgentTests {
     private let clock = ManualClock()
     private let channel: ScriptedChannel
     /// The clock may go on for long before an agent comes to its turn, and no operation may expire meanwhile.

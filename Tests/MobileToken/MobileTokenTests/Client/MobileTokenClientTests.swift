@@ -6,7 +6,7 @@ import PowerAuthProtocol
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(4))) struct MobileTokenClientTests {
+@Suite(.timeLimit(.minutes(5))) struct MobileTokenClientTests {
     /// Sixteen bytes each of key and secret, and the base point of P-256, which is a public key like any other.
     private static let sdkConfiguration: String = {
         let point: [UInt8] = [

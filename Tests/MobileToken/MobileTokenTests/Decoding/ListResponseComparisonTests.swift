@@ -6,7 +6,7 @@ import PowerAuth
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(4))) struct ListResponseComparisonTests {
+@Suite(.timeLimit(.minutes(5))) struct ListResponseComparisonTests {
     private func comparison(_ answer: String) throws -> ListResponseComparison {
         try OperationList.read([UInt8](answer)).1
     }

@@ -6,7 +6,7 @@ import PowerAuth
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(4))) struct OperationListTests {
+@Suite(.timeLimit(.minutes(5))) struct OperationListTests {
     @Test func readsAListWithTheServersTime() throws {
         let operations = [ServerJSON.operation, ServerJSON.operation.with("id", "2")]
         let list = try OperationList(response: ServerJSON.list(operations))

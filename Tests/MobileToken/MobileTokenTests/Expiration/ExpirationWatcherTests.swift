@@ -4,7 +4,7 @@ import MobileTokenTesting
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(4))) struct ExpirationWatcherTests {
+@Suite(.timeLimit(.minutes(5))) struct ExpirationWatcherTests {
     private let clock = ManualClock()
     private let channel = ScriptedChannel()
 

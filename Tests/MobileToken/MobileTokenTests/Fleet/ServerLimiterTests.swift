@@ -4,7 +4,7 @@ import PowerAuth
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(1))) struct ServerLimiterTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerLimiterTests {
     private let clock = ManualClock()
 
     private func limiter(_ requestsPerSecond: Double = 100, atOnce: Int = 1) -> ServerLimiter {

@@ -6,7 +6,7 @@ import PowerAuthProtocol
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(4))) struct InboxServiceTests {
+@Suite(.timeLimit(.minutes(5))) struct InboxServiceTests {
     private static func message(_ id: Int, body: String? = nil) -> JSONValue {
         [
             "id": .string("\(id)"), "type": "text", "subject": "Subject", "summary": "Summary", "read": false,

@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 import WireFacts
 
-@Suite(.timeLimit(.minutes(4))) struct DecisionTests {
+@Suite(.timeLimit(.minutes(5))) struct DecisionTests {
     private static let password = Activation.Authentication.possessionAndKnowledge(password: "1234")
     private static let biometryKey = Activation.Authentication.possessionAndBiometry(
         key: SecretBytes(count: 16) { _ in }

@@ -8,7 +8,7 @@ import Testing
 import TestSupport
 
 /// Asks at the worst of moments whether a list is being fetched.
-@Suite(.timeLimit(.minutes(4))) struct FetchRaceTests {
+@Suite(.timeLimit(.minutes(5))) struct FetchRaceTests {
     private let channel = ScriptedChannel()
     private let service: OperationsService
 

@@ -7,7 +7,7 @@ import PowerAuthProtocol
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(4))) struct OperationsServiceTests {
+@Suite(.timeLimit(.minutes(5))) struct OperationsServiceTests {
     private let channel = ScriptedChannel()
 
     private func makeService(_ channel: ScriptedChannel? = nil) -> OperationsService {

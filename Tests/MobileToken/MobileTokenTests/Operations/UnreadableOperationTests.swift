@@ -9,7 +9,7 @@ import TestSupport
 @testable import MobileToken
 
 /// An operation that cannot be read may wait for a decision: everybody who follows the list hears of it.
-@Suite(.timeLimit(.minutes(1))) struct UnreadableOperationTests {
+@Suite(.timeLimit(.minutes(5))) struct UnreadableOperationTests {
     private let clock = ManualClock()
     private let listed = Shared<[JSONValue]>([])
     private let channel: ScriptedChannel

@@ -4,7 +4,7 @@ import PowerAuth
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(1))) struct WaitingTests {
+@Suite(.timeLimit(.minutes(5))) struct WaitingTests {
     private let clock = ManualClock()
     private let channel = ScriptedChannel()
     private let service: OperationsService

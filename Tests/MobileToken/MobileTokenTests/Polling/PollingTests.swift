@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(4))) struct PollingTests {
+@Suite(.timeLimit(.minutes(5))) struct PollingTests {
     private let clock = ManualClock()
     private let channel = ScriptedChannel()
 

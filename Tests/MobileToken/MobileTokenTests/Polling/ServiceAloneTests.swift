@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// The promises of a service that no fleet polls.
-@Suite(.timeLimit(.minutes(2))) struct ServiceAloneTests {
+@Suite(.timeLimit(.minutes(5))) struct ServiceAloneTests {
     private let clock = ManualClock()
     private let channel = ScriptedChannel()
 

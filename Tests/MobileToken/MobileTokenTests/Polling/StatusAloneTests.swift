@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// The rules of a fleet for refused polls, in a service that no fleet polls.
-@Suite(.timeLimit(.minutes(2))) struct StatusAloneTests {
+@Suite(.timeLimit(.minutes(5))) struct StatusAloneTests {
     private let clock = ManualClock()
     private let evidence = ScriptedEvidence()
     private let failures = Shared<[MobileTokenError.Code]>([])

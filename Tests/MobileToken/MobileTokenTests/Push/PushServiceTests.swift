@@ -6,7 +6,7 @@ import PowerAuthProtocol
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(4))) struct PushServiceTests {
+@Suite(.timeLimit(.minutes(5))) struct PushServiceTests {
     private let channel = ScriptedChannel()
 
     @Test(arguments: [PushService.Platform.apns, .fcm, .hms])

@@ -4,7 +4,7 @@ import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct JSONFuzzTests {
+@Suite(.timeLimit(.minutes(5))) struct JSONFuzzTests {
     /// The digits, brackets and letters that JSON is made of, so that random input gets past the first byte.
     private static let alphabet =
         Array(#"{}[]",:\/.+-0123456789eEtrufalsn "#.utf8) + [0x00, 0x80, 0xC3, 0xA9, 0xED, 0xFF]

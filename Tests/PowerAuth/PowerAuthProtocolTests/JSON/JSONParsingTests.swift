@@ -2,7 +2,7 @@ import ExactJSON
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct JSONParsingTests {
+@Suite(.timeLimit(.minutes(5))) struct JSONParsingTests {
     @Test(
         arguments: [
             ("null", JSONValue.null),

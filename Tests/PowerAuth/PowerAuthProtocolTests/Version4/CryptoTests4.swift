@@ -4,7 +4,7 @@ import PowerAuthProtocol
 import Testing
 
 /// Published test values, limits and refusals of the algorithms that only version 4 uses.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CryptoTests4 {
     @Test func hashes() {
         let message = Array("abc".utf8)

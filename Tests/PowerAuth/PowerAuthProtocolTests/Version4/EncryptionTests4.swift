@@ -4,7 +4,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EncryptionTests4 {
     private func parameters(
         _ purpose: Version4.EncryptionPurpose,

@@ -3,7 +3,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct SharedSecretTests {
     @Test func anyBitFlippedInARequestIsRefused() throws {
         var generator = SeededGenerator()

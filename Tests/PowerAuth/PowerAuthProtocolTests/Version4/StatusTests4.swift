@@ -3,7 +3,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StatusTests4 {
     private func blob(_ counter: Version4.HashCounter, key: SecretBytes) throws -> ActivationStatusBlob {
         ActivationStatusBlob(

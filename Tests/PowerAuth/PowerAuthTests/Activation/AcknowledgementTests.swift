@@ -8,7 +8,7 @@ import WireFacts
 @testable import PowerAuth
 
 /// An answer that does not say that something was done is not taken for it: a page of a captive portal comes under 200.
-@Suite(.timeLimit(.minutes(4)), .wireFact("3.2")) struct AcknowledgementTests {
+@Suite(.timeLimit(.minutes(5)), .wireFact("3.2")) struct AcknowledgementTests {
     private static let page = HTTPResponse(status: 200, body: Array("<html>Please sign in</html>".utf8))
     private static let success = HTTPResponse(status: 200, body: Array(#"{"status":"OK"}"#.utf8))
     private static let refusal = HTTPResponse(

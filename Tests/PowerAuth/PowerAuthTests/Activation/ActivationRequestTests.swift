@@ -11,7 +11,7 @@ import TestSupport
 @testable import PowerAuth
 
 /// The content of a request for an activation, and its results.
-@Suite(.timeLimit(.minutes(4))) struct ActivationRequestTests {
+@Suite(.timeLimit(.minutes(5))) struct ActivationRequestTests {
     private let password = SecretBytes(utf8: Fixture.password)
 
     private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {

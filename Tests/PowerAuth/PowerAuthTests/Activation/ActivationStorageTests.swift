@@ -10,7 +10,7 @@ import Testing
 @testable import PowerAuth
 
 /// The server uses up a code with the request: an unusable store is noticed before, and what happens after is waited for.
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(5)))
 struct ActivationStorageTests {
     /// A way in which a store cannot be used.
     enum Trouble: CaseIterable {

@@ -7,7 +7,7 @@ import PowerAuthProtocol
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(4))) struct ActivationTests {
+@Suite(.timeLimit(.minutes(5))) struct ActivationTests {
     /// The custom object of a status is an application's own.
     private static let withNote: @Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse = { request, response in
         guard request.url.hasSuffix("/activation/status") else { return response }

@@ -9,7 +9,7 @@ import WireFacts
 @testable import PowerAuth
 
 /// The signatures of the device's keys for others to check, judged by somebody else's tools where they can.
-@Suite(.timeLimit(.minutes(4))) struct DeviceKeyTests {
+@Suite(.timeLimit(.minutes(5))) struct DeviceKeyTests {
     private static let twoFactors = Activation.Authentication.possessionAndKnowledge(password: Fixture.password)
 
     private struct Claims: Codable, Equatable {

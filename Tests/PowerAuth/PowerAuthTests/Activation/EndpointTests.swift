@@ -8,7 +8,7 @@ import TestSupport
 @testable import EmulatorBackend
 @testable import PowerAuth
 
-@Suite(.timeLimit(.minutes(4))) struct EndpointTests {
+@Suite(.timeLimit(.minutes(5))) struct EndpointTests {
     struct Note: Codable, Sendable, Equatable { var text: String }
     struct Echo: Codable, Sendable, Equatable { var echo: Note }
     struct Done: Decodable, Sendable { var done: Bool }

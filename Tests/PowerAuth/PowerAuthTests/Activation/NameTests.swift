@@ -9,7 +9,7 @@ import Testing
 @testable import PowerAuth
 
 /// Names of tokens and activations: what is accepted comes back as it went in.
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(5)))
 struct NameTests {
     private static let odd = [
         "\u{301}", "\u{301}name", "e\u{301}", "é", ":", "token:", "\u{200D}", "日本", "👩‍👩‍👧", "a b", "' OR 1",

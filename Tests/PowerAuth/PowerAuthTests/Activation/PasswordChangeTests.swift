@@ -4,7 +4,7 @@ import Testing
 
 @testable import PowerAuth
 
-@Suite(.timeLimit(.minutes(4))) struct PasswordChangeTests {
+@Suite(.timeLimit(.minutes(5))) struct PasswordChangeTests {
     private let old = SecretBytes(utf8: Fixture.password)
     private let new = SecretBytes(utf8: "new password")
 

@@ -9,7 +9,7 @@ import Testing
 import WireFacts
 
 /// The members of encrypted bodies and of envelopes. Servers up to 2.1 refuse any other as if the envelope were broken.
-@Suite(.wireFact("A7", "2.2"), .timeLimit(.minutes(4))) struct SentMembersTests {
+@Suite(.wireFact("A7", "2.2"), .timeLimit(.minutes(5))) struct SentMembersTests {
     private static let envelope3: Set = [
         "temporaryKeyId", "ephemeralPublicKey", "encryptedData", "mac", "nonce", "timestamp",
     ]

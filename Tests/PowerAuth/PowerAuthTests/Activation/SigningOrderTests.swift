@@ -6,7 +6,7 @@ import Testing
 import WireFacts
 
 /// The bytes covered by the code of a request that is also encrypted.
-@Suite(.wireFact("A1"), .timeLimit(.minutes(4))) struct SigningOrderTests {
+@Suite(.wireFact("A1"), .timeLimit(.minutes(5))) struct SigningOrderTests {
     struct Note: Codable, Sendable { var text: String }
 
     private static let versions = ProtocolVersion.allCases

@@ -11,7 +11,7 @@ import WireFacts
 
 @testable import PowerAuth
 
-@Suite(.timeLimit(.minutes(4))) struct TemporaryKeyTests {
+@Suite(.timeLimit(.minutes(5))) struct TemporaryKeyTests {
     private let clock = ManualClock()
     private let elapsed = Shared(0.0)
     /// By how much the server's clock was set, without the client's.

@@ -10,7 +10,7 @@ import TestSupport
 import WireFacts
 
 /// Tokens that vouch for more than possession.
-@Suite(.wireFact("A3", "B2"), .timeLimit(.minutes(4))) struct TokenFactorTests {
+@Suite(.wireFact("A3", "B2"), .timeLimit(.minutes(5))) struct TokenFactorTests {
     private static let twoFactors = Activation.Authentication.possessionAndKnowledge(password: Fixture.password)
     private static let endpoint = PowerAuthEndpoint<PowerAuthEmptyBody, PowerAuthEmptyBody>(
         "/api/token",

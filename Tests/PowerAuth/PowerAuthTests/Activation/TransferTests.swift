@@ -7,7 +7,7 @@ import Testing
 import WireFacts
 
 /// Codes for other devices, and what the server's administrator keeps for clients.
-@Suite(.wireFact("A10"), .timeLimit(.minutes(4))) struct TransferTests {
+@Suite(.wireFact("A10"), .timeLimit(.minutes(5))) struct TransferTests {
     @Test(.wireFact("3.3"), arguments: [ProtocolVersion.v3_3, .v4_0])
     func anotherDeviceIsActivatedByACodeOfThisOne(version: ProtocolVersion) async throws {
         let fixture = try Version4Fixture(version: version)

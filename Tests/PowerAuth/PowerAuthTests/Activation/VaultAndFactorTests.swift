@@ -8,7 +8,7 @@ import WireFacts
 @testable import EmulatorBackend
 @testable import PowerAuth
 
-@Suite(.timeLimit(.minutes(4))) struct VaultAndFactorTests {
+@Suite(.timeLimit(.minutes(5))) struct VaultAndFactorTests {
     private let password = SecretBytes(utf8: Fixture.password)
     private let key = SecretBytes(copying: Array(0..<16))
 

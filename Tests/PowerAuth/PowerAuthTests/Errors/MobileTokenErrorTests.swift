@@ -7,7 +7,7 @@ import Testing
 
 @testable import PowerAuth
 
-@Suite(.timeLimit(.minutes(1))) struct MobileTokenErrorTests {
+@Suite(.timeLimit(.minutes(5))) struct MobileTokenErrorTests {
     /// The server's words can neither steer a terminal nor forge the next line of a log.
     @Test func theServersWordsAreShownEscapedAndCut() {
         let message =

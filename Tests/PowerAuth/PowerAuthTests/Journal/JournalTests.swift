@@ -10,7 +10,7 @@ import Testing
 @testable import PowerAuth
 
 /// The rules of a journal that hold whatever its driver does.
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(5)))
 struct JournalTests {
     private let folder: TemporaryFolder
     private let marks: HighWaterMarks

@@ -9,7 +9,7 @@ import Testing
 @testable import PowerAuth
 
 /// Receipts by the thousand in one file: read, exported, sealed anew, erased and deleted, some at a time.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ManySQLiteReceiptsTests {
     private let folder: TemporaryFolder
     private let path: String

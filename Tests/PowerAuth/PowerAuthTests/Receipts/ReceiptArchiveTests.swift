@@ -9,7 +9,7 @@ import Testing
 @testable import PowerAuth
 
 /// Files of exported receipts: continued, rotated, cut short, changed, signed and erased.
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReceiptArchiveTests {
     private let folder: TemporaryFolder
     private let path: String

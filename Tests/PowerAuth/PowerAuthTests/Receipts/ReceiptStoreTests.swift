@@ -11,7 +11,7 @@ import Testing
 @testable import PowerAuth
 
 /// Receipts in the SQLite store: the step they share with the counter, and what the file tells.
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReceiptStoreTests {
     private let folder: TemporaryFolder
     private let path: String

@@ -8,7 +8,7 @@ import TestSupport
 @testable import PowerAuth
 
 /// The process that signs writes down until when its request may still arrive, and every other one waits for that moment.
-@Suite(.timeLimit(.minutes(2))) struct ArrivalWindowTests {
+@Suite(.timeLimit(.minutes(5))) struct ArrivalWindowTests {
     private let start = Date(timeIntervalSince1970: 1_750_000_000)
 
     /// Signs with a client of these settings, and loses the response.

@@ -6,7 +6,7 @@ import Testing
 @testable import PowerAuth
 
 /// Keys are derived from passwords beside Swift's threads, a few at a time.
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(5)))
 struct DerivationQueueTests {
     /// Stops derivations until they are let go.
     private final class Barrier: Sendable {

@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// A signed request waits for the limiter before it takes its counter value, and holds its place until it has ended.
-@Suite(.timeLimit(.minutes(2))) struct PermitTests {
+@Suite(.timeLimit(.minutes(5))) struct PermitTests {
     private let turns: LimitedTurns
     private let store: ActivationStore
 

@@ -10,7 +10,7 @@ import Testing
 @testable import PowerAuth
 
 /// A store that was put back to a state from long ago, without anything beside it that tells how far it had come.
-@Suite(.timeLimit(.minutes(4))) struct CounterRecoveryTests {
+@Suite(.timeLimit(.minutes(5))) struct CounterRecoveryTests {
     private let folder: TemporaryFolder
     private let server: VerifyingServer
 

@@ -7,7 +7,7 @@ import Testing
 @testable import PowerAuth
 
 /// Power fails at every moment of a recorded run, and takes with it what was not synchronised.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct PowerLossTests {
     /// Records a store at work: enough changes that the log is moved into the database several times.
     private func record(synchronous: String? = nil) async throws -> (

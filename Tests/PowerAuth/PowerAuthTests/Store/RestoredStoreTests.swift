@@ -9,7 +9,7 @@ import Testing
 
 /// A database that was put back from a backup while the lease file stayed: the high-water mark in it tells which counter
 /// values were used, offline too, where no server can.
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(5)))
 struct RestoredStoreTests {
     private let folder: TemporaryFolder
     private let path: String

@@ -9,7 +9,7 @@ import Testing
 @testable import PowerAuth
 
 /// Two stores on one file compete as two processes do: through the operating system.
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(5)))
 struct SQLiteStoreTests {
     private let folder: TemporaryFolder
     private let path: String

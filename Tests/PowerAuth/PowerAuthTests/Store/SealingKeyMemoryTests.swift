@@ -8,7 +8,7 @@ import Testing
 @testable import PowerAuth
 
 /// The key that seals a store is nowhere in memory once its owners have gone.
-@Suite(.serialized, .timeLimit(.minutes(4)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct SealingKeyMemoryTests {
     @Test func noCopyOfTheSealingKeyStaysBehind() throws {
         let key = SecureRandom.secret(Sealing.keyByteCount)

@@ -7,7 +7,7 @@ import PowerAuthCrypto
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(5)))
 struct SealingKeyTests {
     private let folder: TemporaryFolder
     private let path: String

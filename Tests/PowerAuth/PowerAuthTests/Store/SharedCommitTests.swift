@@ -9,7 +9,7 @@ import Testing
 @testable import PowerAuth
 
 /// Changes that are asked for at the same time, and the one commit that they share.
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(5)))
 struct SharedCommitTests {
     private struct Refusal: Error {}
 

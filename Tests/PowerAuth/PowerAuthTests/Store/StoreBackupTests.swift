@@ -8,7 +8,7 @@ import Testing
 @testable import PowerAuth
 
 /// Copies of a store that is in use.
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(5)))
 struct StoreBackupTests {
     private let folder: TemporaryFolder
     private let path: String

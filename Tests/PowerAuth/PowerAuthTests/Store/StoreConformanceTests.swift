@@ -4,7 +4,7 @@ import PowerAuth
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(5)))
 struct StoreConformanceTests {
     @Test(arguments: ActivationStoreConformance.allCases)
     func theStoreInMemoryConforms(to requirement: ActivationStoreConformance) async throws {

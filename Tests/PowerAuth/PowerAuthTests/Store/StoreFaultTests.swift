@@ -11,7 +11,7 @@ import Testing
 @testable import PowerAuth
 
 /// The faults around a store: each has a name, and leaves what was stored as it was.
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(5)))
 struct StoreFaultTests {
     private let folder: TemporaryFolder
     private let path: String

@@ -9,7 +9,7 @@ import Testing
 @testable import PowerAuth
 
 /// Number 51: turns end with what they are for.
-@Suite(.timeLimit(.minutes(1))) struct TurnTests {
+@Suite(.timeLimit(.minutes(5))) struct TurnTests {
     private static func store(_ clock: any Clock<Duration> = ContinuousClock()) async throws -> ActivationStore {
         let key = SecureRandom.secret(Sealing.keyByteCount)
         let keys = SealingKeys(current: .closure { key })

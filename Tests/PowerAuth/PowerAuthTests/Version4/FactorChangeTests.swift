@@ -9,7 +9,7 @@ import WireFacts
 @testable import PowerAuth
 
 /// Changes of password and biometry in version 4, whatever the server or the network does to them.
-@Suite(.timeLimit(.minutes(4)), .wireFact("3.2")) struct FactorChangeTests {
+@Suite(.timeLimit(.minutes(5)), .wireFact("3.2")) struct FactorChangeTests {
     private static let new = SecretBytes(utf8: "new-password")
     private static let error = HTTPResponse(status: 500, body: [])
     private static let refusal = HTTPResponse(

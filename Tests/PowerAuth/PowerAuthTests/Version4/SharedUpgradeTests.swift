@@ -8,7 +8,7 @@ import TestSupport
 @testable import PowerAuth
 
 /// An upgrade in one process, while others use the same activation: to a SQLite file two stores are two processes.
-@Suite(.timeLimit(.minutes(2))) struct SharedUpgradeTests {
+@Suite(.timeLimit(.minutes(5))) struct SharedUpgradeTests {
     /// Two processes that share a file, and an activation of version 3 that both have polled with.
     private struct Processes {
         let server: VerifyingServer

@@ -14,7 +14,7 @@ import WireFacts
 
 @testable import PowerAuth
 
-@Suite(.timeLimit(.minutes(4))) struct Version4ActivationTests {
+@Suite(.timeLimit(.minutes(5))) struct Version4ActivationTests {
     private let unlockKey = SecretBytes(copying: Array(0..<16))
 
     private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
