@@ -33,9 +33,12 @@ extension ServerConnection {
 
 extension AuthenticatedChannel {
     /// Runs `body` in a span, where the trait `Tracing` is on. Spans of requests in `body` are its children.
+    ///
+    /// It stays with the caller's actor: elsewhere it would cost each decision two changes of thread, with the trait and without.
     package func withSpan<Value>(
         _ name: String,
         of decision: DecisionIntent? = nil,
+        isolation: isolated (any Actor)? = #isolation,
         _ body: () async throws -> Value
     ) async throws -> Value {
         #if Tracing
