@@ -100,8 +100,8 @@ public actor PushService {
 
     /// Registers the device. Concurrent calls with the same arguments share one request.
     ///
-    /// A registered token is registered again, because the server may have dropped it. A server 1.9 keeps a registration for
-    /// another platform beside the new one.
+    /// A registered token is registered again, because the server may have dropped it. A server 1.9 keeps an activation's first
+    /// platform, whatever later registrations name, and only changes the token.
     ///
     /// - Parameters:
     ///   - token: The device's token at the platform.

@@ -120,14 +120,20 @@ import WireFacts
 }
 
 @Suite struct PushTests {
-    @Test(.wireFact("B3"), arguments: ["apns", "fcm", "hms"]) func aDeviceIsRegistered(platform: String) throws {
-        var fixture = try BackendFixture()
+    /// Another platform than the first one is taken and not kept: the token alone is.
+    @Test(
+        .wireFact("B3"),
+        arguments: [(.v2_2, "apns", "fcm"), (.v2_2, "fcm", "hms"), (.v2_2, "hms", "fcm"), (.v1_9, "ios", "android")]
+            as [(EmulatorServerProfile.Release, String, String)]
+    )
+    func aDeviceIsRegistered(release: EmulatorServerProfile.Release, platform: String, other: String) throws {
+        var fixture = try BackendFixture { $0.profile = .init(release) }
         var device = try fixture.deviceWithToken()
         let request: JSONValue = ["requestObject": ["platform": .string(platform), "token": "t1"]]
         let reply = device.sendWithToken("/api/push/device/register/token", request, in: &fixture)
         #expect(reply.outcome == "200 OK")
         #expect(fixture.backend.state.devices[device.activationID]?.platform == platform)
-        let newer: JSONValue = ["requestObject": ["platform": "fcm", "token": "t2"]]
+        let newer: JSONValue = ["requestObject": ["platform": .string(other), "token": "t2"]]
         #expect(device.sendWithToken("/api/push/device/register", newer, in: &fixture).outcome == "200 OK")
         #expect(fixture.backend.state.devices[device.activationID]?.token == "t2")
         #expect(fixture.backend.state.devices[device.activationID]?.platform == platform)
