@@ -306,7 +306,9 @@ private struct CloudClient {
         let operation = bank.call("POST", "/v2/operations", ["template": "login"]).json["operationId"]?.string ?? ""
         let path = "/v2/operations/\(operation)"
         let long = String(repeating: "x", count: 33)
-        #expect(bank.call("DELETE", "\(path)?statusReason=\(long)").outcome == "400 ERROR_REQUEST")
+        let tooLong = bank.call("DELETE", "\(path)?statusReason=\(long)")
+        #expect(tooLong.outcome == "400 ERROR_REQUEST")
+        #expect(tooLong.object["violations"]?[0]?["hint"] == "is longer than 32 characters")
         #expect(bank.call("GET", path).json["status"] == "PENDING")
     }
 

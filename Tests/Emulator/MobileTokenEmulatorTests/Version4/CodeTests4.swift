@@ -83,6 +83,20 @@ import WireFacts
         )
     }
 
+    /// As the validators of the official library 2.0.1 judge headers.
+    @Test(.wireFact("4.1")) func aTypeMayBeInCapitalsAndACodeOfFewerFactorsIsWrong() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice4()
+        let (path, uriID, body) = ("/pa/v4/auth/validate", "/pa/auth/validate", device.validateBody().serialized())
+        var two = try device.codeHeader(.possessionKnowledge, uriID: uriID, body: body)
+        two.value.replace("possession_knowledge", with: "POSSESSION_KNOWLEDGE")
+        #expect(fixture.send("POST", path, headers: [two], body: body).outcome == "200 OK")
+        var one = try device.codeHeader(.possession, uriID: uriID, body: body)
+        one.value.replace("\"possession\"", with: "\"possession_knowledge\"")
+        #expect(fixture.send("POST", path, headers: [one], body: body).outcome == "401 ERR_AUTHENTICATION")
+        #expect(try device.status(in: &fixture).blob.failedAttempts == 1)
+    }
+
     @Test func tokensOfOneVersionAreNoneOfTheOther() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice4()
