@@ -59,6 +59,20 @@ import Testing
         }
     }
 
+    /// Row `allowedSignatureType p_pk`: one factor, and no variants.
+    @Test func oneFactorIsEnoughWhereTheTemplateSaysSo() async throws {
+        try await AskStage.with { stage in
+            let two = #"{"type":"2FA","variants":["possession_knowledge"]}"#
+            let template = AskStage.template(signing: AskStage.form)
+            try #require(template.contains(two))
+            try await stage.emulator.addTemplate(template.replacing(two, with: #"{"type":"1FA","variants":[]}"#))
+            try await stage.emulator.makeDevice(userID: "alice")
+            let outcome = try await stage.ask([], ["true"])
+            #expect(outcome.exitCode == 0, "\(outcome.errors)")
+            #expect(try stage.report()["approvals"]?[0]?["factors"] == "possession")
+        }
+    }
+
     @Test func whatNobodyDecidesExpires() async throws {
         try await AskStage.with { stage in
             let asking = try stage.start(["--wait", "20s"], ["touch", stage.file("done")])

@@ -81,6 +81,11 @@ import Testing
         let approve = try await Program.run("help", "approve", home: home.url)
         #expect(approve.exitCode == 0)
         #expect(approve.output == (try await Program.run("approve", "--help", home: home.url)).output)
+        // Both surprises of a one-time password at real servers.
+        let activate = try await Program.run("help", "activate", home: home.url).output
+            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(activate.contains("refuses a one-time password that it is to check at the commit"))
+        #expect(activate.contains("active at once at some servers (1.9), without the bank's commit"))
         #expect(try await Program.run("help", "receipts", home: home.url).output.contains("receipts verify"))
         #expect(try await Program.run("help", "emulator", home: home.url).output.contains("--offer-upgrade"))
         #expect(try await Program.run("help", "emulator", "wait", home: home.url).output.contains("--ca-file"))

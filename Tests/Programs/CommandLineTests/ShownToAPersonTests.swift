@@ -154,7 +154,9 @@ import Testing
             _ = try await Program.activate(at: emulator, home: home.url)
             try await emulator.addTemplate(
                 """
-                {"name": "risky", "data": "A2", "riskFlags": "XCF", "formData": {"title": "T", "message": "M"},
+                {"name": "risky", "data": "A2", "riskFlags": "XCF",
+                 "formData": {"title": "T", "message": "M", "attributes": [
+                   {"type": "HEADING", "id": "h", "label": "H", "level": 2}]},
                  "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]}}
                 """
             )
@@ -167,6 +169,8 @@ import Testing
             let screen = document["ui"]?["preApprovalScreens"]?.array?.first
             #expect(screen?["type"] == "WARNING" && screen?["heading"]?.string == heading, "\(json.output)")
             #expect(screen?["message"]?.string == message)
+            #expect(document["ui"]?["flipButtons"] == true && document["ui"]?["blockApprovalOnCall"] == true)
+            #expect(document["attributes"]?[0]?["type"] == "HEADING" && document["attributes"]?[0]?["level"] == 2)
             #expect(document["doubts"]?.array?.contains { $0["kind"] == "screenToPass" } == true)
             for (accepted, exitCode) in [([], 12), (["--accept", "screenToPass"], 0)] as [([String], Int32)] {
                 let outcome = try await Program.start(

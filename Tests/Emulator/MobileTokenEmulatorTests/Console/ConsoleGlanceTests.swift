@@ -117,6 +117,28 @@ struct ConsoleGlanceTests {
         }
     }
 
+    /// One factor without variants, and risk flags without screens: the phone shows what servers leave out.
+    @Test func aBareOperationIsOnThePhone() async throws {
+        try await withConsole { emulator, page async throws in
+            try await emulator.addTemplate(
+                """
+                {"name": "bare", "data": "A2", "riskFlags": "XCF", "allowedSignatureType": {"type": "1FA", "variants": []},
+                 "formData": {"title": "T", "message": "M", "attributes": [
+                   {"type": "KEY_VALUE", "id": "k", "label": "Key", "value": "Value"}]}}
+                """
+            )
+            let phone = "document.querySelector('#stage .phone')"
+            try await emulator.cloud.createOperation("bare", userID: "alice")
+            for text in ["Before: WARNING", "Signed with possession; not during a call", "KeyValue"] {
+                try await page.wait(until: "\(phone)?.textContent.includes('\(text)')")
+            }
+            #expect(try await page.evaluate("\(phone).querySelector('footer .key').textContent") == "Approve")
+            #expect(try await page.evaluate("String(\(phone).textContent.includes('undefined'))") == "false")
+            try await emulator.cloud.createOperation("login_preApproval", userID: "alice")
+            try await page.wait(until: "\(phone)?.querySelector('[aria-label^=Before]')?.textContent.includes('• ')")
+        }
+    }
+
     /// The phone says so if something else is read than signed.
     @Test func doubtsStandOnThePhone() async throws {
         try await withConsole { emulator, page async throws in
