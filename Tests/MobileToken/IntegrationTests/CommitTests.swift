@@ -46,6 +46,20 @@ import Testing
         }
     }
 
+    /// The request is taken off the wire when the time is up.
+    @Test func aServerThatNeverAnswersIsWaitedForNoLonger() async throws {
+        try await withEmulator { emulator in
+            let (activation, _) = try await self.activate(emulator)
+            await emulator.faults.set([FaultRule(match: .init(path: "**/status"), effect: .init(hold: 3_600))])
+            await emulator.clock.freeze()
+            let waiting = Task { try await activation.waitUntilCommitted(within: .seconds(10)) }
+            await self.clock.waitForSleepers(1)
+            self.clock.advance(by: .seconds(10))
+            let error = try await #require(throws: MobileTokenError.self) { try await waiting.value }
+            #expect(error.code == .deadlinePassed && error.underlying == nil)
+        }
+    }
+
     @Test func anActivationThatIsRemovedIsNotWaitedFor() async throws {
         try await withEmulator { emulator in
             let (activation, id) = try await self.activate(emulator)

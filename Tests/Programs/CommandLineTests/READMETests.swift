@@ -87,6 +87,15 @@ import Testing
         #expect(Self.file(tested, holds: Array(example[bot...])))
     }
 
+    /// Number 34: the page that everybody reads first names the command that runs the tests, and that command is there.
+    @Test func theREADMENamesTheCommandThatRunsTheTests() throws {
+        let blocks = try Self.text("README.md").components(separatedBy: "```console\n").dropFirst()
+            .compactMap { $0.components(separatedBy: "\n```").first }
+        let commands = blocks.flatMap(Self.lines).map { $0.prefix { $0 != " " } }
+        #expect(commands.contains("./Scripts/test"))
+        #expect(FileManager.default.isExecutableFile(atPath: Self.root.appending(path: "Scripts/test").path))
+    }
+
     /// Checks links between files, which `Scripts/docs` does not look at, as a browser of the repository follows them.
     @Test(arguments: [
         "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "Examples/approval-daemon/README.md",

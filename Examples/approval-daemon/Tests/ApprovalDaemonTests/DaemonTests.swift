@@ -141,6 +141,24 @@ import MobileTokenReceipts
         }
     }
 
+    /// An operation that nobody can read is one that nobody decides: number 6.
+    @Test func anOperationThatCannotBeReadShowsInHealthAndMetrics() async throws {
+        let list = #"{"status":"OK","responseObject":[{"id":"41"}]}"#
+        try await Stage.with { stage in
+            try await stage.withDaemon { daemon in
+                try await daemon.waitUntilWell()
+                let page = FaultRule.Effect(page: .init(.before, status: 200, text: list))
+                try await stage.emulator.withFault(page, on: "/api/auth/token/app/operation/list") {
+                    try await daemon.waitUntilUnwell(because: "operationUnreadable")
+                    #expect(try await daemon.waitForHealth { $0["unreadable"]?.int64 } == 1)
+                    _ = try await daemon.waitForMetrics(with: "approval_daemon_operations_unreadable 1.0")
+                }
+                try await daemon.waitUntilWell()
+                _ = try await daemon.waitForMetrics(with: "approval_daemon_operations_unreadable 0.0")
+            }
+        }
+    }
+
     @Test func everyMetricIsInTheREADMEAndEveryLineParses() async throws {
         try await Stage.with { stage in
             let operation = try await stage.createOperation("payment", amount: "2")

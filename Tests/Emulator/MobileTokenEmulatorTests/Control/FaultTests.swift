@@ -50,6 +50,25 @@ import WireFacts
         )
     }
 
+    /// Number 51, spot 9: to find whose a request is, all of it is executed on a copy. That is done once for a request, and only
+    /// if a rule that matches it otherwise names an activation.
+    @Test(
+        arguments: [
+            ([.init()], 0), ([.init(path: "/b", activation: "A")], 0),
+            ([.init(activation: "A"), .init(activation: "B")], 1),
+        ] as [([FaultRule.Match], Int)]
+    )
+    func whoseARequestIsIsLookedUpOnceAtMost(matches: [FaultRule.Match], count: Int) {
+        var (injector, random, lookups) = (FaultInjector(), SeededRandomness(seed: 7), 0)
+        injector.rules = matches.map { FaultRule(match: $0, effect: .init(status: 500)) }
+        func lookUp() -> String? {
+            lookups += 1
+            return nil
+        }
+        _ = injector.fault(method: "GET", path: "/a", activationID: lookUp(), using: &random)
+        #expect(lookups == count)
+    }
+
     @Test func aRuleMayNameTheContextPath() {
         let effect = FaultRule.Effect(status: 500)
         let rules = [FaultRule(match: .init(path: "/enrollment-server/pa/*"), effect: effect)]

@@ -60,6 +60,27 @@ import TestSupport
         #expect(self.clock.sleeperCount == 0)
     }
 
+    /// The wait is the wait, whatever the server does: it never answers, takes its time, or asks to be left alone for an hour.
+    @Test(arguments: [
+        nil, MobileTokenError(.timeout, "slow"), MobileTokenError(.httpStatus, "busy", retryAfter: .seconds(3_600)),
+    ])
+    func theDeadlineIsKept(failure: MobileTokenError?) async throws {
+        let start = self.clock.now
+        let waiting = Task { try await self.service.waitForList(within: .seconds(30)) { _ in false } }
+        let request = await self.channel.nextRequest()
+        await self.clock.waitForSleepers(1)
+        if let failure {
+            self.clock.advance(by: .seconds(20))
+            request.fail(failure)
+            await self.clock.waitForSleepers(2)
+        }
+        self.clock.advance(by: .seconds(30) - start.duration(to: self.clock.now))
+        let error = try await #require(throws: MobileTokenError.self) { try await waiting.value }
+        #expect(error.code == .deadlinePassed && (error.underlying as? MobileTokenError)?.code == failure?.code)
+        #expect(self.clock.sleeperCount == 0)
+        await self.channel.waitForCancelled(failure == nil ? 1 : 0)
+    }
+
     @Test func aDecisionThroughTheServiceEndsTheWaitWithItsReason() async throws {
         let waiting = Task { try await self.service.waitUntilDecided("a", within: .seconds(60)) }
         await self.answer("a", "b")
