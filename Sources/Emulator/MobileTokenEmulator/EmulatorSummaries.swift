@@ -134,3 +134,31 @@ extension Emulator {
         public var created: Date { Date(milliseconds: self.message.created) }
     }
 }
+
+// Activations have codes and push tokens, operations one-time codes. Texts and mirrors show none of them.
+
+extension Emulator: CustomReflectable {
+    /// Empty, so that `dump` reveals no keys.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension Emulator.ActivationSummary: CustomStringConvertible, CustomReflectable {
+    /// Identifier and state.
+    public var description: String { "Activation \(self.id) \(self.status)" }
+    /// Empty, so that `dump` reveals no codes.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension Emulator.OperationSummary: CustomStringConvertible, CustomReflectable {
+    /// Identifier and state.
+    public var description: String { CloudClient.Operation(self.operation).description }
+    /// Empty, so that `dump` reveals no codes.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension Emulator.PushSummary: CustomStringConvertible, CustomReflectable {
+    /// Number and subject.
+    public var description: String { "Push message \(self.id) \(self.type)" }
+    /// Empty, so that `dump` reveals no token.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

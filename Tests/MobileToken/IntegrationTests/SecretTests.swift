@@ -5,6 +5,7 @@ import HTTPClientTransport
 import MobileToken
 import MobileTokenApprovals
 import MobileTokenEmulator
+import MobileTokenTesting
 import Testing
 
 @testable import PowerAuth
@@ -86,7 +87,48 @@ import Testing
         let custom = try ActivationRequest(identityAttributes: ["password": Self.secret])
         let push = PushService.Registration(platform: .apns, token: Self.secret)
         let password = SecretBytes(copying: Array(Self.secret.utf8))
-        Self.expectHidden(code, request, custom, push, password)
+        let authentication = Activation.Authentication.possessionAndKnowledge(password: Self.secret)
+        let recovery = ActivationResult.RecoveryCodes(code: Self.secret, puk: Self.secret)
+        let proximity = ProximityCode(operationID: "1", totp: Self.secret)
+        let check = UserOperation.ProximityCheck(totp: Self.secret, source: .qrCode)
+        let callback = Emulator.Callback(
+            name: "n",
+            url: "u",
+            authentication: [.basic(user: "bank", password: Self.secret)]
+        )
+        Self.expectHidden(code, request, custom, push, password, authentication, recovery, check, callback)
+        Self.expectHidden(try #require(proximity))
+    }
+
+    /// Neither do values that refer to secrets, nor those that a server made.
+    @Test func clientsActivationsAndServersShowNoSecrets() async throws {
+        var configuration = Emulator.Configuration()
+        configuration.cloudPassword = Self.secret
+        try await withEmulator(configuration) { emulator in
+            let client = try emulator.makeClient()
+            let offer = try await emulator.cloud.register(userID: "alice")
+            let registered = await emulator.activations()
+            let activation = try await client.activate(code: offer.activationQRCode, password: Self.secret)
+            try await emulator.cloud.commitRegistration(offer.id)
+            try await PushService(activation: activation).register(token: Self.secret, for: .fcm)
+            let operation = try await emulator.cloud.createOperation(
+                "login",
+                userID: "alice",
+                demandsProximityCheck: true
+            )
+            let code = try #require(operation.proximityCode)
+            let settings = try SDKConfiguration(parsing: emulator.sdkConfiguration)
+            let (operations, pushes) = await (emulator.operations(), emulator.pushes())
+            for secret in [emulator.applicationSecret, offer.activationCode, code] {
+                for value in [offer, registered, client, activation, operation, operations, settings, emulator] as [Any]
+                {
+                    let shown = Self.texts(of: value).contains { $0.contains(secret) }
+                    #expect(!shown, "\(type(of: value))")
+                }
+            }
+            Self.expectHidden(client, activation, emulator, emulator.cloud, await emulator.activations(), pushes)
+            #expect(!pushes.isEmpty)
+        }
     }
 
     @Test func operationsAndMessagesShowNoContent() throws {
