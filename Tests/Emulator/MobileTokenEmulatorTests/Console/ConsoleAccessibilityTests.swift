@@ -6,7 +6,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Tests that axe, which `Scripts/setup --tests` fetches, finds nothing in the page. A continuous integration does not do without.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: Browser.executable != nil, "needs Chromium"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))
 struct ConsoleAccessibilityTests {
     private static let axe: URL? = {
         let library = URL(filePath: #filePath).appending(path: "../../../../../.build/python/lib").standardized

@@ -6,7 +6,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The console's addresses: a link for everything that it shows, in a real browser.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: Browser.executable != nil, "needs Chromium"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))
 struct ConsoleAddressTests {
     private static let rows = "[...document.querySelectorAll('#operations-list .row')]"
     private static let open = "document.querySelector('#details').open"

@@ -9,7 +9,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The page in a real browser.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: Browser.executable != nil, "needs Chromium"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))
 struct ConsoleBrowserTests {
     @Test func anOperationIsMadeByKeyboardAndItsRowFollowsTheServer() async throws {
         try await withConsole { emulator, page async throws in

@@ -11,7 +11,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The console as a debugger, in a real browser.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: Browser.executable != nil, "needs Chromium"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))
 struct ConsoleDebuggerTests {
     private static let details = "document.querySelector('#details').textContent"
 

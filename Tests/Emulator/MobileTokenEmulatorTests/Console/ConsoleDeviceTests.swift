@@ -5,7 +5,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Virtual devices and spaces in the console, in a real browser.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: Browser.executable != nil, "needs Chromium"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))
 struct ConsoleDeviceTests {
     private static let details = "document.querySelector('#details').textContent"
 

@@ -6,7 +6,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Tests that what the console shows at a glance is whole and true: DEFECTS3 E 48.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: Browser.executable != nil, "needs Chromium"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))
 struct ConsoleGlanceTests {
     private static func isWhole(_ selector: String) -> String {
         """

@@ -5,7 +5,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Tests that everything in the console can be read and used: on a phone and on wide pages, in both colors, without a mouse.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: Browser.executable != nil, "needs Chromium"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))
 struct ConsoleLegibilityTests {
     @Test(arguments: [390, 768, 1280, 1400])
     func everythingCanBeReadInBothColors(width: Int) async throws {

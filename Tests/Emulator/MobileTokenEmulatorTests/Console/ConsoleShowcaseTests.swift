@@ -11,7 +11,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// The first view of a visitor, in a real browser.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: Browser.executable != nil, "needs Chromium"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))
 struct ConsoleShowcaseTests {
     private static let details = "document.querySelector('#details').textContent"
     private static let row = "document.querySelector('#operations-list .row')"

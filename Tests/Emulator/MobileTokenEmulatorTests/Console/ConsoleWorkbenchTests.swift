@@ -6,7 +6,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 /// Tests of what a tester does with the console all day.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: Browser.executable != nil, "needs Chromium"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))
 struct ConsoleWorkbenchTests {
     @Test func theClockJumpsToTheNextExpiry() async throws {
         try await withConsole(view: "clock") { emulator, page async throws in
