@@ -111,7 +111,7 @@ extension Emulator {
 
         struct Owner: Described, Hashable {
             var userID: String
-            /// Twins of the user and of `read`: by these names the program that replays the recordings reads them.
+            /// The user once more and, below, `read`: the program that replays recordings reads them by these names.
             var replayed: String
             var isRead: Bool
         }

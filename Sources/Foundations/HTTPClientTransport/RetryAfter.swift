@@ -40,8 +40,9 @@ package enum HTTPDate {
         return Date(timeIntervalSince1970: TimeInterval(timegm(&moment)))
     }
 
-    /// Returns the date in that form. A `DateFormatter` takes longer than the answer whose date it writes.
+    /// Returns the date in that form.
     package static func string(from date: Date) -> String {
+        // Each response has one, and to create a `DateFormatter` takes longer than to answer.
         var seconds = time_t(min(max(0, date.timeIntervalSince1970), 253_402_300_799))
         var moment = tm()
         gmtime_r(&seconds, &moment)

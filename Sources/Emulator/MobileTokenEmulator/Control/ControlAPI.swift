@@ -48,7 +48,7 @@ struct ControlAPI: Sendable {
             return await Self(core: space.core, address: address, certificate: self.certificate).answer(inner)
         }
         var response = await self.answerHere(request)
-        // That of the machine, which the HTTP library tells otherwise, is another one where time was moved.
+        // The HTTP library would tell the machine's time, which is another one once the server's clock was moved.
         response.headers.append(("Date", HTTPDate.string(from: self.core.publishedNow)))
         return response
     }

@@ -4,9 +4,9 @@
 
     /// Writes the SDK's events to a logger.
     ///
-    /// What repeats is logged at `debug` or `info`. `warning` and `error` are for a changed state that may need a person. Metadata
-    /// keys begin with `mobile_token.`; the values hold no secret. Metadata of one call comes from the logger's
-    /// `metadataProvider`, because events are logged in the task that does the work.
+    /// Events that repeat have the level `trace`, `debug` or `info`. `warning` and `error` are for a changed state that may need a
+    /// person. Metadata keys begin with `mobile_token.`; the values hold no secret. The logger's `metadataProvider` adds those of
+    /// a call, because events are logged in the task that does the work.
     public struct LogObserver: MobileTokenObserver {
         private let logger: Logger
 
