@@ -546,15 +546,24 @@ private final class Occupation: TaskExecutor {
     let began = Signal()
     let end = DispatchSemaphore(value: 0)
     private let queue = DispatchQueue(label: "occupation")
+    private let isOwnThread = DispatchSpecificKey<Bool>()
+
+    init() { self.queue.setSpecific(key: self.isOwnThread, value: true) }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         self.queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 
-    func occupy(_ fleet: isolated OperationsFleet) {
-        dispatchPrecondition(condition: .onQueue(self.queue))
+    /// An actor at work goes on with the next job on the thread that it has. To block one that other tests share would stop them all.
+    func occupy(_ fleet: OperationsFleet) async {
+        while await !self.block(fleet) { await Task.yield() }
+    }
+
+    private func block(_ fleet: isolated OperationsFleet) -> Bool {
+        guard DispatchQueue.getSpecific(key: self.isOwnThread) == true else { return false }
         self.began.raise()
         self.end.wait()
+        return true
     }
 }
