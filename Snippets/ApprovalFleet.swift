@@ -9,12 +9,12 @@ let client = try MobileTokenClient(
 )
 // snippet.show
 let agent = ApprovalAgent(
-    fleet: client.fleet(),
+    fleet: client.makeFleet(),
     factors: { activation in try await activation.unlockKnowledge(password: password) }
 ) { review in
     guard review.operation.name == "authorize_payment",
         let total = review.total(in: "CZK"), total > 0, total <= 50
-    else { return .leave }  // to people
+    else { return .deferToPeople }  // to people
     return .approve
 }
 async let running: Void = agent.run()

@@ -16,7 +16,7 @@ struct CallbackBot: Sendable {
             operations: operations,
             factors: { try await activation.unlockKnowledge(password: password) }
         ) { review in
-            review.operation.name == "login" ? .approve : .leave
+            review.operation.name == "login" ? .approve : .deferToPeople
         }
     }
 

@@ -14,10 +14,10 @@ configuration.store = store
 let client = try MobileTokenClient(baseURL: url, sdkConfiguration: sdkConfiguration, configuration: configuration)
 // snippet.show
 let agent = ApprovalAgent(
-    fleet: client.fleet(),
+    fleet: client.makeFleet(),
     factors: { activation in try await activation.unlockKnowledge(password: password) }
 ) { review in
-    review.operation.name == "login" ? .approve : .leave
+    review.operation.name == "login" ? .approve : .deferToPeople
 }
 let deciding = Task { try await agent.run() }
 signal(SIGTERM, SIG_IGN)  // else it would end the process before the source tells of it

@@ -19,7 +19,7 @@ if let code = CommandLine.arguments.dropFirst().first {
     print("Activated. Compare with the server's side:", activation.fingerprint)
 } else {
     for activation in try await client.activations() {
-        let operations = client.operations(of: activation)
+        let operations = client.makeOperationsService(for: activation)
         for operation in try await operations.operations() {
             print("Approving", operation.formData.title, operation.data)
             try await operations.authorize(operation, with: .possessionAndKnowledge(password: password))

@@ -20,6 +20,6 @@ let client = try MobileTokenClient(
 )
 var fleetConfiguration = OperationsFleet.Configuration()
 fleetConfiguration.membership = try PostgresFleetMembership(store: store)
-let fleet = client.fleet(configuration: fleetConfiguration)
+let fleet = client.makeFleet(configuration: fleetConfiguration)
 // snippet.hide
 try await fleet.run()

@@ -28,10 +28,10 @@
     let client = try MobileTokenClient(baseURL: url, sdkConfiguration: sdkConfiguration, configuration: configuration)
 
     let agent = ApprovalAgent(
-        fleet: client.fleet(),
+        fleet: client.makeFleet(),
         factors: { activation in try await activation.unlockKnowledge(password: password) }
     ) { review in
-        review.operation.name == "login" ? .approve : .leave
+        review.operation.name == "login" ? .approve : .deferToPeople
     }
     let group = ServiceGroup(
         services: [store, client, agent],

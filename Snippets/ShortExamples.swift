@@ -16,7 +16,7 @@ func store(url: String, text: String) throws {
 
 func manyActivations(client: MobileTokenClient) async throws {
     // snippet.show
-    let fleet = client.fleet()
+    let fleet = client.makeFleet()
     try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await fleet.run() }
         group.addTask {
@@ -34,15 +34,19 @@ func policy(review: OperationReview, isShopOpen: Bool) -> ApprovalAgent.Verdict 
     // snippet.show
     switch review.operation.name {
     case "authorize_payment":
-        guard let total = review.total(in: "CZK"), total > 0 else { return .leave("no total") }
-        guard total <= 50 else { return .leave("over the limit") }
-        guard review.pays(onlyTo: ["CZ55 0800 0000 0012 3456 7899"]) else { return .leave("another account") }
-        return isShopOpen ? .approve : .later(.seconds(600))
+        guard let total = review.total(in: "CZK"), total > 0 else { return .deferToPeople(reason: "no total") }
+        guard total <= 50 else { return .deferToPeople(reason: "over the limit") }
+        guard review.pays(onlyTo: ["CZ55 0800 0000 0012 3456 7899"]) else {
+            return .deferToPeople(reason: "another account")
+        }
+        return isShopOpen ? .approve : .askAgain(after: .seconds(600))
     case "login":
-        guard let country = review.operation.formData.text(of: "login.country") else { return .leave("no country") }
+        guard let country = review.operation.formData.text(of: "login.country") else {
+            return .deferToPeople(reason: "no country")
+        }
         return country == "CZ" ? .approve : .reject(.unexpectedOperation)
     default:
-        return .leave("another template")
+        return .deferToPeople(reason: "another template")
     }
     // snippet.hide
 }

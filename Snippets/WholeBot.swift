@@ -28,15 +28,15 @@ configuration.store = store
 let client = try MobileTokenClient(baseURL: url, sdkConfiguration: sdkConfiguration, configuration: configuration)
 
 let agent = ApprovalAgent(
-    fleet: client.fleet(),
+    fleet: client.makeFleet(),
     factors: { activation in
         let password = try String(contentsOfFile: passwordFile, encoding: .utf8).trimmingCharacters(in: .newlines)
         return try await activation.unlockKnowledge(password: password)
     }
 ) { review in
-    guard review.operation.name == "authorize_payment" else { return .leave("another template") }
-    guard let total = review.total(in: "CZK"), total > 0 else { return .leave("no total") }
-    return total <= 50 ? .approve : .leave("over the limit")
+    guard review.operation.name == "authorize_payment" else { return .deferToPeople(reason: "another template") }
+    guard let total = review.total(in: "CZK"), total > 0 else { return .deferToPeople(reason: "no total") }
+    return total <= 50 ? .approve : .deferToPeople(reason: "over the limit")
 }
 
 let events = agent.events()  // before `run()`, so that none is missed

@@ -83,7 +83,11 @@ struct Bank {
     func devices(_ count: Int) async throws -> [Device] {
         try await inParallelMap((0..<count).map { "user \($0)" }) { user in
             let activation = try await activate(user, self.client, self.emulator)
-            return Device(user: user, activation: activation, operations: self.client.operations(of: activation))
+            return Device(
+                user: user,
+                activation: activation,
+                operations: self.client.makeOperationsService(for: activation)
+            )
         }
     }
 
@@ -112,7 +116,7 @@ struct Bank {
         agentConfiguration.maximumConcurrency = concurrency
         let start = Start()
         let agent = ApprovalAgent(
-            fleet: self.client.fleet(configuration: configuration),
+            fleet: self.client.makeFleet(configuration: configuration),
             factors: { try await $0.unlockKnowledge(password: "1234") },
             configuration: agentConfiguration
         ) { _ in
@@ -222,7 +226,7 @@ private func approve(
 ) async throws -> [Double] {
     let activation = try await activate("alice", client, emulator)
     let factor = try await activation.unlockKnowledge(password: "1234")
-    let service = client.operations(of: activation)
+    let service = client.makeOperationsService(for: activation)
     var times: [Double] = []
     for number in 0..<count {
         let made = try await emulator.control("operations", ["userId": "alice", "template": "login"])

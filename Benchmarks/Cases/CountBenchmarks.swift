@@ -9,7 +9,7 @@ let countBenchmarks: [Benchmark] = [
         defer { server.stop() }
         let activations = try await StoredActivations(count: 1)
         let client = try activations.client(of: server)
-        let service = client.operations(of: try await client.activation(id: activations.ids[0]))
+        let service = client.makeOperationsService(for: try await client.activation(id: activations.ids[0]))
         let count = try await allocations(warmingUp: 20, counting: 70) { _ in
             try check(try await service.operations().count == 10)
         }

@@ -46,7 +46,7 @@ private func idleBenchmark(_ count: Int) -> Benchmark {
         let server = try StaticServerProcess([OperationFixture.answer(count: 0)])
         let client = try activations.client(of: server)
         let before = CAllocations_bytes_in_use()
-        let fleet = client.fleet()
+        let fleet = client.makeFleet()
         try await fleet.refreshActivations()
         let bytes = (CAllocations_bytes_in_use() - before) / count
         try check(fleet.health.elsewhereCount == count)
@@ -120,19 +120,20 @@ private final class RunningFleet: Sendable {
         withAgent hasAgent: Bool
     ) async throws {
         // Connections, worker threads and caches are there before anything is counted.
-        let first = client.operations(of: try await client.activation(id: activations.ids[0]))
+        let first = client.makeOperationsService(for: try await client.activation(id: activations.ids[0]))
         try await inParallel(inFlight) { _ in _ = try await first.operations() }
         var configuration = OperationsFleet.Configuration()
         configuration.pollInterval = interval
         configuration.limits = OperationsFleet.ServerLimits(requestsPerSecond: 10_000, concurrentRequests: 64)
-        let fleet = client.fleet(configuration: configuration)
+        let fleet = client.makeFleet(configuration: configuration)
         (self.count, self.interval, self.lags, self.fleet) = (activations.ids.count, interval, lags, fleet)
         self.threadsBefore = Self.threadCount
         self.bytesBefore = CAllocations_bytes_in_use()
         let start = ContinuousClock.now
         self.running = Task {
             guard hasAgent else { return try await fleet.run() }
-            try await ApprovalAgent(fleet: fleet, factors: { _ in Activation.Authentication.possession }) { _ in .leave
+            try await ApprovalAgent(fleet: fleet, factors: { _ in Activation.Authentication.possession }) { _ in
+                .deferToPeople
             }.run()
         }
         while lags.opened < self.count { try await Task.sleep(for: .milliseconds(2)) }

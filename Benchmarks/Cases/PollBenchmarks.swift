@@ -16,7 +16,7 @@ let pollBenchmarks: [Benchmark] = [
         let client = try activations.client(of: server)
         var services: [OperationsService] = []
         for id in activations.ids {
-            let service = client.operations(of: try await client.activation(id: id))
+            let service = client.makeOperationsService(for: try await client.activation(id: id))
             try check(try await service.operations().count == 10)
             services.append(service)
         }

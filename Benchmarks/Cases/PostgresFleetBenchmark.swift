@@ -76,7 +76,7 @@ private struct PostgresNodes {
         configuration.limits = OperationsFleet.ServerLimits(requestsPerSecond: 10_000, concurrentRequests: 64)
         let running = try zip(self.stores, clients).map { store, client in
             configuration.membership = try PostgresFleetMembership(store: store)
-            let fleet = client.fleet(configuration: configuration)
+            let fleet = client.makeFleet(configuration: configuration)
             return Task { try await fleet.run() }
         }
         while lags.polled < count { try await Task.sleep(for: .milliseconds(100)) }

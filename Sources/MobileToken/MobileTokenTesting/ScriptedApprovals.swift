@@ -173,7 +173,7 @@ package final class ScriptedServer: HTTPTransport {
             configuration: configuration
         )
         let activation = try await client.activate(code: code, name: user, password: Self.password)
-        return client.operations(of: activation)
+        return client.makeOperationsService(for: activation)
     }
 
     // MARK: Calls

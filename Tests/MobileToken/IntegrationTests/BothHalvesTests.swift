@@ -45,12 +45,12 @@ import WireFacts
             }
             // The policy sees what is signed, not what the asker says.
             let agent = ApprovalAgent(
-                fleet: client.fleet(),
+                fleet: client.makeFleet(),
                 factors: { try await $0.unlockKnowledge(password: password) },
                 configuration: .patient
             ) { review in
                 if review.operation.data.hasPrefix("A9*N1.") { return .approve }
-                return review.operation.data.hasPrefix("A9*N2.") ? .reject(.unexpectedOperation) : .leave
+                return review.operation.data.hasPrefix("A9*N2.") ? .reject(.unexpectedOperation) : .deferToPeople
             }
             let running = Task { try await agent.run() }
             let time = Task { await self.traffic.pass(self.clock) }
@@ -166,7 +166,7 @@ import WireFacts
             var deciding = ApprovalAgent.Configuration.patient
             deciding.signsByDevice = true
             let agent = ApprovalAgent(
-                fleet: client.fleet(),
+                fleet: client.makeFleet(),
                 factors: { try await $0.unlockKnowledge(password: password) },
                 configuration: deciding
             ) { _ in .approve }

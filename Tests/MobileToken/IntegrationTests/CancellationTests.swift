@@ -32,15 +32,17 @@ import TestSupport
         Call("operations") { try await $0.service.operations() },
         Call("detail") { _ = try await $0.service.detail(id: $0.operation.id) },
         Call("claim") { try await $0.service.claim(id: $0.operation.id) },
-        Call("history") { _ = try await $0.service.history(with: .twoFactors) },
+        Call("history") { _ = try await $0.service.history(authenticatedBy: .twoFactors) },
         Call("authorize") { try await $0.service.authorize($0.operation, with: .twoFactors) },
         Call("reject") { try await $0.service.reject($0.operation) },
-        Call("unreadCount") { _ = try await $0.client.inbox(of: $0.activation).unreadCount() },
-        Call("messages") { device in for try await _ in device.client.inbox(of: device.activation).messages() {} },
-        Call("message") { _ = try await $0.client.inbox(of: $0.activation).message(id: $0.messageID) },
-        Call("markRead") { try await $0.client.inbox(of: $0.activation).markRead(id: $0.messageID) },
-        Call("markAllRead") { try await $0.client.inbox(of: $0.activation).markAllRead() },
-        Call("push") { try await $0.client.push(for: $0.activation).register(token: "t", for: .apns) },
+        Call("unreadCount") { _ = try await $0.client.makeInboxService(for: $0.activation).unreadCount() },
+        Call("messages") { device in
+            for try await _ in device.client.makeInboxService(for: device.activation).messages() {}
+        },
+        Call("message") { _ = try await $0.client.makeInboxService(for: $0.activation).message(id: $0.messageID) },
+        Call("markRead") { try await $0.client.makeInboxService(for: $0.activation).markRead(id: $0.messageID) },
+        Call("markAllRead") { try await $0.client.makeInboxService(for: $0.activation).markAllRead() },
+        Call("push") { try await $0.client.makePushService(for: $0.activation).register(token: "t", for: .apns) },
         Call("status") { _ = try await $0.activation.status() },
         Call("validate") { try await $0.activation.validate(.twoFactors) },
         Call("requestToken") { try await $0.activation.requestToken("another") },
@@ -128,7 +130,7 @@ import TestSupport
                 }
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            let service = client.operations(of: activation)
+            let service = client.makeOperationsService(for: activation)
             let operation = try await emulator.offer(to: "alice", on: service)
             isHolding.value = true
             let approval = Task { _ = try await service.authorize(operation, with: .twoFactors) }
@@ -154,7 +156,7 @@ import TestSupport
                 let start = Door()
                 let task = Task {
                     await start.pass()
-                    try await activation.remove(with: .twoFactors)
+                    try await activation.remove(authenticatedBy: .twoFactors)
                 }
                 waypoints.arm(number) { task.cancel() }
                 start.open()
@@ -221,7 +223,7 @@ import TestSupport
             emulator: emulator,
             client: client,
             activation: activation,
-            service: client.operations(of: activation),
+            service: client.makeOperationsService(for: activation),
             operation: try await OperationsService(activation: activation).detail(id: made.id),
             messageID: message
         )

@@ -15,7 +15,7 @@ import WireFacts
             await emulator.clock.freeze(at: Date(timeIntervalSince1970: 1_900_000_000))
             let client = try emulator.makeClient()
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            let service = client.operations(of: activation)
+            let service = client.makeOperationsService(for: activation)
             let made = try await emulator.cloud.createOperation(
                 "login_preApproval",
                 userID: "alice",
@@ -102,7 +102,7 @@ import WireFacts
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             let error = try await #require(throws: MobileTokenError.self) {
-                try await activation.remove(with: .possession)
+                try await activation.remove(authenticatedBy: .possession)
             }
             #expect(error.code == .refusalUnproven && error.serverCode == "ERR_AUTHENTICATION")
             // Nothing was counted, and nothing was forgotten here.
@@ -110,7 +110,7 @@ import WireFacts
             var rules = await emulator.protocolRules()
             rules.allowsRemovalByPossession = true
             try await emulator.setProtocolRules(rules)
-            try await activation.remove(with: .possession)
+            try await activation.remove(authenticatedBy: .possession)
             #expect(await emulator.summary(of: activation)?.status == .removed)
             #expect(try await client.activationIDs().isEmpty)
         }

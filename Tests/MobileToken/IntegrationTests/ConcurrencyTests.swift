@@ -20,7 +20,7 @@ import Testing
                 }
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            let service = client.operations(of: activation)
+            let service = client.makeOperationsService(for: activation)
             for _ in 0..<100 { _ = try await emulator.cloud.createOperation("login", userID: "alice") }
             let operations = try await service.operations()
             #expect(operations.count == 100)
@@ -70,7 +70,7 @@ import Testing
                             client: client
                         )
                         let operation = try await emulator.cloud.createOperation("login", userID: user)
-                        return (operation.id, client.operations(of: activation))
+                        return (operation.id, client.makeOperationsService(for: activation))
                     }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }

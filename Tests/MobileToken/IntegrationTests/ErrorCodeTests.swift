@@ -59,7 +59,7 @@ import TestSupport
                 network: network,
                 client: client,
                 activation: activation,
-                service: client.operations(of: activation)
+                service: client.makeOperationsService(for: activation)
             )
             let error = try await #require(throws: MobileTokenError.self) { try await way.walk(device) }
             #expect(error.code == way.code)
@@ -163,7 +163,7 @@ extension ErrorCodeTests {
             await device.emulator.faults.set([
                 FaultRule(effect: .init(status: 400, code: "INVALID_ACTIVATION"))
             ])
-            try await device.client.push(for: device.activation).register(token: "t", for: .fcm)
+            try await device.client.makePushService(for: device.activation).register(token: "t", for: .fcm)
         },
         Way(to: .invalidRequest) { device in
             let operation = try await device.emulator.cloud.createOperation("login", userID: "bob")
@@ -269,7 +269,7 @@ extension ErrorCodeTests {
             _ = try await device.service.detail(id: operation.id)
         },
         Way(to: .pushRegistrationFailed) { device in
-            let push = device.client.push(for: device.activation)
+            let push = device.client.makePushService(for: device.activation)
             try await push.register(token: String(repeating: "t", count: 300), for: .fcm)
         },
         Way(to: .offlineFailed) { device in
@@ -340,13 +340,13 @@ extension ErrorCodeTests {
         Way(to: .notAuthorizable) { device in
             let operation = try await device.offer()
             try await device.service.authorize(operation, with: .twoFactors)
-            let past = try await device.service.history(with: .twoFactors).operations
+            let past = try await device.service.history(authenticatedBy: .twoFactors).operations
             try await device.service.authorize(try #require(past.first), with: .twoFactors)
         },
         Way(to: .factorsNotAllowed) { try await $0.service.authorize(try await $0.offer(), with: .possession) },
         Way(to: .invalidLanguage) { _ in _ = try MobileTokenClient.AcceptLanguage("no_language") },
         Way(to: .pushAlreadyRegistering) { device in
-            let (push, door) = (device.client.push(for: device.activation), Door())
+            let (push, door) = (device.client.makePushService(for: device.activation), Door())
             device.network.rule.value = { request, deliver in
                 await door.pass()
                 return try await deliver(request)

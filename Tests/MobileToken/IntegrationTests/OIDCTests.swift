@@ -29,7 +29,7 @@ import WireFacts
             let summary = try #require(await emulator.summary(of: activation))
             #expect(summary.userID == "Zoë & <Bob>" && summary.status == .active && summary.name == "bot")
             #expect(summary.fingerprint == activation.fingerprint)
-            let service = client.operations(of: activation)
+            let service = client.makeOperationsService(for: activation)
             let operation = try await emulator.offer(to: "Zoë & <Bob>", on: service)
             try await service.authorize(operation, with: .twoFactors)
             #expect(try await emulator.status(of: operation) == .approved)

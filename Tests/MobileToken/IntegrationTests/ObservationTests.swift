@@ -92,7 +92,7 @@ import Testing
                 $0.observer = observer
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            let service = client.operations(of: activation)
+            let service = client.makeOperationsService(for: activation)
             let operation = try await emulator.offer("payment", to: "alice", on: service)
             try await service.authorize(operation, with: .twoFactors)
             #expect(observer.decisions.map(\.result) == [.accepted])
@@ -154,7 +154,7 @@ private struct Run {
 
     /// Approves, rejects, mistypes, opens the vault, signs offline, meets with faults, and lets an agent decide.
     func liveThroughEverything() async throws {
-        let service = self.client.operations(of: self.activation)
+        let service = self.client.makeOperationsService(for: self.activation)
         try await self.decide(on: service) { try await service.authorize($0, with: .twoFactors) }
         try await self.decide(on: service) { try await service.reject($0, reason: .unexpectedOperation) }
         try await self.decide(on: service) { operation in
@@ -192,7 +192,7 @@ private struct Run {
 
     /// An agent whose one approval is carried out, and not answered.
     private func letAnAgentDecide() async throws {
-        for operation in try await self.client.operations(of: self.activation).operations() {
+        for operation in try await self.client.makeOperationsService(for: self.activation).operations() {
             try await self.emulator.cloud.cancelOperation(operation.id)
         }
         let operation = try await self.emulator.cloud.createOperation("payment", userID: "alice")

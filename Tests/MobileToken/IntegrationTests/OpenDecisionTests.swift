@@ -59,7 +59,7 @@ import TestSupport
                 }
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            let service = client.operations(of: activation)
+            let service = client.makeOperationsService(for: activation)
             let payment = try await emulator.offer("payment", to: "alice", on: service)
             let code = try await errorCode { try await service.authorize(payment, with: .twoFactors) }
             #expect(code == expected)
@@ -96,13 +96,13 @@ import TestSupport
         try await withEmulator { emulator in
             let client = try emulator.makeClient()
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            let service = client.operations(of: activation)
+            let service = client.makeOperationsService(for: activation)
             let operation = try await emulator.offer(hasTwoFactors ? "login" : "login_1FA", to: "alice", on: service)
             try await activation.validate(.possession)
             if accident == "over" {
                 let other = try emulator.makeClient()
                 let device = try await emulator.makeActivation(user: "alice", password: password, client: other)
-                try await other.operations(of: device).authorize(
+                try await other.makeOperationsService(for: device).authorize(
                     operation,
                     with: hasTwoFactors ? .twoFactors : .possession
                 )

@@ -16,7 +16,7 @@ import Testing
             let store = ActivationStore.sqlite(path: folder.file("store.sqlite"))
             let client = try emulator.makeClient { $0.store = store }
             let activation = try await emulator.makeActivation(user: "alice", password: Self.password, client: client)
-            let service = client.operations(of: activation)
+            let service = client.makeOperationsService(for: activation)
             var operations: [UserOperation] = []
             for _ in 0..<3 {
                 let id = try await emulator.cloud.createOperation("payment", userID: "alice").id
@@ -56,7 +56,7 @@ import Testing
             let client = try emulator.makeClient { $0.store = store }
             let activation = try await emulator.makeActivation(user: "alice", password: Self.password, client: client)
             let id = try await emulator.cloud.createOperation("payment", userID: "alice").id
-            let operation = try await client.operations(of: activation).detail(id: id)
+            let operation = try await client.makeOperationsService(for: activation).detail(id: id)
             await store.close()
 
             let process = try ChildProcess(

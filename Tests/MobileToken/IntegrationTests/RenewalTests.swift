@@ -15,7 +15,7 @@ import Testing
                 $0.store = store
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            let service = client.operations(of: activation)
+            let service = client.makeOperationsService(for: activation)
             try await service.operations()
             // Another process with the same store removes the token; this one does not know yet.
             let other = try await emulator.makeClient { $0.store = store }.activation(id: activation.activationID)

@@ -39,10 +39,10 @@ import TestSupport
             try await device.service.reject(operation)
         },
         Kind("/api/inbox/count", "ERR_AUTHENTICATION") {
-            _ = try await $0.client.inbox(of: $0.activation).unreadCount()
+            _ = try await $0.client.makeInboxService(for: $0.activation).unreadCount()
         },
         Kind("/device/register/token", "ERR_AUTHENTICATION") {
-            try await $0.client.push(for: $0.activation).register(token: "x", for: .hms)
+            try await $0.client.makePushService(for: $0.activation).register(token: "x", for: .hms)
         },
         Kind("/token/create", "ERR_AUTHENTICATION") { try await $0.activation.requestToken("another") },
         Kind("/user/info", "ERR_ENCRYPTION") { _ = try await $0.activation.userInfo() },
@@ -195,7 +195,7 @@ import TestSupport
                 $0.transport = transport
             }
             let activation = try await client.activation(id: id)
-            let service = client.operations(of: activation)
+            let service = client.makeOperationsService(for: activation)
             try await body(Device(emulator: emulator, client: client, activation: activation, service: service))
         }
     }

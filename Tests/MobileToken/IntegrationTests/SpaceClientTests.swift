@@ -14,7 +14,7 @@ import Testing
                 $0.suite = .p384
             }
             let activation = try await space.makeActivation(user: "alice", password: password, client: client)
-            let service = client.operations(of: activation)
+            let service = client.makeOperationsService(for: activation)
             let (approved, rejected) = (
                 try await space.cloud.createOperation("payment", userID: "alice").id,
                 try await space.cloud.createOperation("login", userID: "alice").id
@@ -32,7 +32,7 @@ import Testing
             #expect(try await activation.status().state == .active)
             #expect(await space.refusals() == [])
             #expect(await space.signedRequests(of: activation).areConsecutive)
-            try await activation.remove(with: .twoFactors)
+            try await activation.remove(authenticatedBy: .twoFactors)
             for server in [emulator, other] { #expect(await server.journal() == []) }
         }
     }

@@ -9,7 +9,7 @@ import TestSupport
 @Suite(.timeLimit(.minutes(5))) struct Version4Tests {
     private func decide(_ emulator: Emulator, _ client: MobileTokenClient, _ activation: Activation) async throws {
         let payment = try await emulator.cloud.createOperation("payment", userID: "alice")
-        let operations = client.operations(of: activation)
+        let operations = client.makeOperationsService(for: activation)
         let operation = try #require(try await operations.operations().first { $0.id == payment.id })
         try await operations.authorize(operation, with: .twoFactors)
         #expect(try await emulator.cloud.operation(payment.id).status == .approved)
@@ -36,7 +36,7 @@ import TestSupport
             #expect(status.state == .active)
             #expect(status.flags == [])
             #expect(status.counter.distance == 0)
-            try await activation.remove(with: .twoFactors)
+            try await activation.remove(authenticatedBy: .twoFactors)
         }
     }
 
@@ -72,7 +72,7 @@ import TestSupport
             var configuration = OperationsService.Configuration()
             configuration.clock = clock
             let agent = try ApprovalAgent(
-                operations: client.operations(of: activation, configuration: configuration),
+                operations: client.makeOperationsService(for: activation, configuration: configuration),
                 factors: { try await activation.unlockKnowledge(password: password) },
                 configuration: .patient,
                 policy: { _ in .approve }

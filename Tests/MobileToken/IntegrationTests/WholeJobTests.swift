@@ -64,7 +64,7 @@ import Testing
         try await withClient(emulator, folder) { client in
             let activation = try await client.activation(id: id)
             #expect(activation.name == "approval bot")
-            let service = client.operations(of: activation)
+            let service = client.makeOperationsService(for: activation)
             var changes = service.changes().makeAsyncIterator()
 
             let payment = try await emulator.cloud.createOperation(
@@ -102,7 +102,7 @@ import Testing
             #expect(try await service.operations().map(\.id) == [free.id])
             #expect(try await service.detail(id: free.id).status == .pending)
 
-            let history = try await service.history(with: .twoFactors)
+            let history = try await service.history(authenticatedBy: .twoFactors)
             #expect(history.issues == [])
             let statuses = Dictionary(uniqueKeysWithValues: history.operations.map { ($0.id, $0.status) })
             #expect(
@@ -114,7 +114,7 @@ import Testing
     /// The server verifies a code that was made without a network, and refuses a wrong one.
     private func approveOffline(_ emulator: Emulator, _ folder: TemporaryFolder, _ id: String) async throws {
         try await withClient(emulator, folder) { client in
-            let service = client.operations(of: try await client.activation(id: id))
+            let service = client.makeOperationsService(for: try await client.activation(id: id))
             for registration in [id, nil] {
                 let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
                 let cloud = emulator.cloud
@@ -153,7 +153,7 @@ import Testing
     private func readInbox(_ emulator: Emulator, _ folder: TemporaryFolder, _ id: String) async throws {
         try await withClient(emulator, folder) { client in
             let activation = try await client.activation(id: id)
-            let inbox = client.inbox(of: activation)
+            let inbox = client.makeInboxService(for: activation)
             for number in 1...3 {
                 _ = try await emulator.cloud.createMessage(
                     .init(
@@ -175,7 +175,7 @@ import Testing
             try await inbox.markAllRead()
             #expect(try await inbox.unreadCount() == 0)
 
-            let push = client.push(for: activation)
+            let push = client.makePushService(for: activation)
             try await push.register(token: "device token", for: .fcm)
             #expect(push.registration?.token == "device token")
             #expect(await emulator.requests(to: "**/device/register/token").accepted.count == 1)
@@ -187,7 +187,7 @@ import Testing
             let activation = try await client.activation(id: id)
             #expect(try await activation.tokenNames() == ["possession_universal"])
             #expect(await emulator.requests(to: "**/token/create").count == 1)  // in the first chapter, and kept since
-            try await activation.remove(with: .twoFactors)
+            try await activation.remove(authenticatedBy: .twoFactors)
             #expect(await emulator.activations().map(\.status) == [.removed])
             #expect(try await client.activations().isEmpty)
         }

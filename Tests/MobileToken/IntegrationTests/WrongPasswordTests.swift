@@ -39,7 +39,7 @@ import Testing
             let observer = RecordingObserver()
             let client = try emulator.makeClient { $0.observer = observer }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            let service = client.operations(of: activation)
+            let service = client.makeOperationsService(for: activation)
             let operation = try await emulator.offer(to: "alice", on: service)
             let position = await emulator.journalPosition
 

@@ -54,7 +54,7 @@ struct UpgradeTests {
                 }
                 let activation = try await emulator.makeActivation(user: "alice", password: Self.password, client: one)
                 let twin = try await other.activation(id: activation.activationID)
-                let list = other.operations(of: twin)
+                let list = other.makeOperationsService(for: twin)
                 _ = try await list.operations()
                 try await self.offerUpgrades(emulator)
 

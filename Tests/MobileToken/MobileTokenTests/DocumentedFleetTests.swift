@@ -13,7 +13,7 @@ import Testing
             for user in ["alice", "bob"] {
                 _ = try await emulator.makeActivation(user: user, password: "1234", client: client)
             }
-            let fleet = client.fleet()
+            let fleet = client.makeFleet()
             var changes = fleet.changes().makeAsyncIterator()
             let first = try await emulator.cloud.createOperation("login", userID: "bob")
             async let _ = fleet.run()
@@ -35,9 +35,9 @@ import Testing
                 logins.append(try await emulator.cloud.createOperation("login", userID: user).id)
             }
             let agent = ApprovalAgent(
-                fleet: client.fleet(),
+                fleet: client.makeFleet(),
                 factors: { activation in try await activation.unlockKnowledge(password: "1234") }
-            ) { review in review.operation.name == "login" ? .approve : .leave }
+            ) { review in review.operation.name == "login" ? .approve : .deferToPeople }
             async let _ = agent.run()
             for login in logins { #expect(await emulator.decision(on: login)?.status == .approved) }
         }
@@ -60,7 +60,7 @@ import Testing
             async let _ = service.poll()
             // It waits on the client's clock.
             await clock.waitForSleepers(1)
-            #expect(client.operations(of: activation).acceptLanguage.description == "cs")
+            #expect(client.makeOperationsService(for: activation).acceptLanguage.description == "cs")
             let other = OperationsService(activation: activation, configuration: .init())
             #expect(other.acceptLanguage == .english)
         }

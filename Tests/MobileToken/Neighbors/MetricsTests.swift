@@ -12,7 +12,7 @@
             try await withEmulator { emulator in
                 let client = try emulator.makeClient { $0.observer = MetricsObserver(factory: metrics) }
                 let activation = try await emulator.makeActivation(user: "alice", password: "1234-pass", client: client)
-                let service = client.operations(of: activation)
+                let service = client.makeOperationsService(for: activation)
                 let made = try await emulator.cloud.createOperation("login", userID: "alice")
                 let operation = try #require(try await service.operations().first)
                 try await service.authorize(operation, with: .possessionAndKnowledge(password: "1234-pass"))

@@ -97,7 +97,7 @@
                 }
                 _ = try await emulator.makeActivation(user: "alice", password: Self.password, client: client)
                 for _ in 0..<2 { _ = try await emulator.cloud.createOperation("login", userID: "alice") }
-                let fleet = client.fleet()
+                let fleet = client.makeFleet()
                 let agent = ApprovalAgent(
                     fleet: fleet,
                     factors: { _ in .possessionAndKnowledge(password: Self.password) }
@@ -150,7 +150,7 @@
                     password: Self.password,
                     client: client
                 )
-                let service = client.operations(of: activation)
+                let service = client.makeOperationsService(for: activation)
                 let group = ServiceGroup(
                     services: [client, service],
                     logger: Logger(label: "group", factory: { _ in SwiftLogNoOpLogHandler() })

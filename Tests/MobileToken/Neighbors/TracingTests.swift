@@ -31,7 +31,7 @@
                     $0.sendsTraceContext = isSent
                 }
                 let activation = try await emulator.makeActivation(user: "alice", password: "1234-pass", client: client)
-                let service = client.operations(of: activation)
+                let service = client.makeOperationsService(for: activation)
                 let made = try await emulator.cloud.createOperation("login", userID: "alice")
                 let polling = Task { try await service.run() }
                 await until { !service.list.operations.isEmpty }
@@ -70,7 +70,7 @@
             try await withEmulator { emulator in
                 let client = try emulator.makeClient { $0.tracer = tracer }
                 let activation = try await emulator.makeActivation(user: "alice", password: "1234-pass", client: client)
-                let service = client.operations(of: activation)
+                let service = client.makeOperationsService(for: activation)
                 try await emulator.withFault(.unavailable(), on: "/api/**") {
                     await #expect(throws: MobileTokenError.self) { try await service.operations() }
                 }

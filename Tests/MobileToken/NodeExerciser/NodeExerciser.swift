@@ -58,7 +58,7 @@ struct NodeExerciser {
         fleetConfiguration.pollInterval = .seconds(self.settings["poll"].flatMap { Int($0) } ?? 5)
         let password = self.settings["password"] ?? ""
         let agent = ApprovalAgent(
-            fleet: client.fleet(configuration: fleetConfiguration),
+            fleet: client.makeFleet(configuration: fleetConfiguration),
             factors: { activation in try await activation.unlockKnowledge(password: password) }
         ) { _ in .approve }
         Self.say("approving")

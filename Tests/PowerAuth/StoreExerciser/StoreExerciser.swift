@@ -146,9 +146,9 @@ struct StoreExerciser {
         fleetConfiguration.random = { 0 }
         let password = self.settings["password"] ?? ""
         let agent = ApprovalAgent(
-            fleet: try self.makeClient(store).fleet(configuration: fleetConfiguration),
+            fleet: try self.makeClient(store).makeFleet(configuration: fleetConfiguration),
             factors: { activation in try await activation.unlockKnowledge(password: password) }
-        ) { review in review.operation.name == "login" ? .approve : .leave }
+        ) { review in review.operation.name == "login" ? .approve : .deferToPeople }
         try await agent.run()
     }
 

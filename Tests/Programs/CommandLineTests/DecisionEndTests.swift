@@ -53,7 +53,7 @@ import Testing
         func decideElsewhere(_ verdict: Verdict, _ id: String) async throws {
             let phone = try self.emulator.makeClient()
             let activation = try await self.emulator.makeActivation(user: "alice", password: "1234", client: phone)
-            let service = phone.operations(of: activation)
+            let service = phone.makeOperationsService(for: activation)
             let operation = try await service.detail(id: id)
             switch verdict {
             case .approve: try await service.authorize(operation, with: .possessionAndKnowledge(password: "1234"))

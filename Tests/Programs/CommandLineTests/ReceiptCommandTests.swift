@@ -121,8 +121,8 @@ import Testing
             let phone = try emulator.makeClient()
             let activation = try await emulator.makeActivation(user: "alice", password: "1234", client: phone)
             let elsewhere = try await emulator.cloud.createOperation("login", userID: "alice")
-            try await phone.operations(of: activation).reject(
-                try await phone.operations(of: activation).detail(id: elsewhere.id)
+            try await phone.makeOperationsService(for: activation).reject(
+                try await phone.makeOperationsService(for: activation).detail(id: elsewhere.id)
             )
             let (differs, found, _) = try await reconcile()
             #expect(differs == 13)

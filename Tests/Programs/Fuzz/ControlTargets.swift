@@ -14,7 +14,7 @@ let controlTargets = [
         do {
             let scenario = try Scenario(parsing: input)
             let trial = Trial(
-                EmulatorCore.Changeable(
+                EmulatorCore.MutableState(
                     backend: FuzzServer.backend,
                     time: VirtualTime(),
                     faults: FaultInjector(),

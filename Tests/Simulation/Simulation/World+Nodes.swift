@@ -30,7 +30,7 @@ extension World {
                 buckets: driver.database,
                 clock: ServiceClock(self.clock)
             )
-            let fleet = client.fleet(configuration: configuration)
+            let fleet = client.makeFleet(configuration: configuration)
             let agent = ApprovalAgent(
                 fleet: fleet,
                 factors: { activation in try await self.factor(of: activation) },
@@ -88,7 +88,7 @@ extension World {
         case "login", "deploy", "trap": return .approve
         case "login_1FA": return .reject(.unexpectedOperation)
         default:
-            guard let total = review.total(in: "CZK"), total > 0, total <= 50 else { return .leave }
+            guard let total = review.total(in: "CZK"), total > 0, total <= 50 else { return .deferToPeople }
             return .approve
         }
     }
@@ -198,7 +198,7 @@ extension World {
 
     func decideByHand(_ index: Int) {
         self.asPerson(index) { client, activation in
-            let service = client.operations(of: activation)
+            let service = client.makeOperationsService(for: activation)
             guard let operation = try await service.operations().first else { return }
             let name = self.judge.name(of: operation.id)
             self.judge.takenInHand(operation.id)

@@ -76,7 +76,7 @@ extension Daemon {
         configuration.policyVersion = settings.policy.version
         configuration.gracePeriod = settings.gracePeriod
         return ApprovalAgent(
-            fleet: client.fleet(configuration: fleet),
+            fleet: client.makeFleet(configuration: fleet),
             factors: { activation in
                 let password = try Self.logging("password not read", of: activation, logger) {
                     try passwords.password(of: activation.activationID)

@@ -21,8 +21,8 @@ enum ActivationTransfer {
     private static func makeCode(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
         -> ServerResponse
     {
-        let code = CodeDemand(uriID: "/api/activation/code", types: .twoFactors)
-        let demand = AnnotatedDemand(
+        let code = SignaturePolicy(uriID: "/api/activation/code", types: .twoFactors)
+        let demand = ApplicationEndpointPolicy(
             proof: .code(code),
             members: ["requestObject"],
             wrappedMembers: ["applicationId", "otp"]

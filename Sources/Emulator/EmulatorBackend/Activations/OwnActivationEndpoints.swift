@@ -46,9 +46,9 @@ enum OwnActivationEndpoints {
         _ bank: inout Backend,
         _ context: inout RequestContext
     ) throws(Refusal) -> ServerResponse {
-        let code = CodeDemand(uriID: "/pa/activation/rename", types: .twoFactors, version: version)
+        let code = SignaturePolicy(uriID: "/pa/activation/rename", types: .twoFactors, version: version)
         let canRename = version != .version3 || bank.profile.renamesVersion3
-        let demand = AnnotatedDemand(proof: .code(code), members: canRename ? ["activationName"] : nil)
+        let demand = ApplicationEndpointPolicy(proof: .code(code), members: canRename ? ["activationName"] : nil)
         let outcome = Result { () throws(Refusal) in try bank.receive(&context, demand) }
         // Older servers look for the name in the encrypted body, where it cannot be.
         if !canRename { _ = try context.json().optionalString("activationName") }
@@ -76,7 +76,7 @@ enum OwnActivationEndpoints {
         _ bank: inout Backend,
         _ context: inout RequestContext
     ) throws(Refusal) -> ServerResponse {
-        let call = try bank.receive(&context, AnnotatedDemand(proof: .token(.twoFactors), version: version))
+        let call = try bank.receive(&context, ApplicationEndpointPolicy(proof: .token(.twoFactors), version: version))
         guard let activation = call.activation else { throw .authentication("no activation is named") }
         return try bank.respond(Self.presented(activation), to: call, &context)
     }
@@ -92,14 +92,18 @@ enum OwnActivationEndpoints {
         _ bank: inout Backend,
         _ context: inout RequestContext
     ) throws(Refusal) -> ServerResponse {
-        let demand = AnnotatedDemand(proof: .envelope(refusal: Refusal.encryption), version: version, members: [])
+        let demand = ApplicationEndpointPolicy(
+            proof: .envelope(refusal: Refusal.encryption),
+            version: version,
+            members: []
+        )
         let call = try bank.receive(&context, demand)
         guard let activation = call.activation else { throw .encryption("the activation is missing") }
         return try bank.respond(bank.claims(about: activation, at: context.now), to: call, &context)
     }
 }
 
-extension CodeDemand {
+extension SignaturePolicy {
     /// Checks the special rules of removal: it may be allowed with possession only, and requires its header.
     mutating func admitRemoval(_ bank: Backend, _ context: RequestContext) throws(Refusal) {
         guard context.request.header(RequestCode.headerName) != nil else {

@@ -30,7 +30,7 @@ enum SecureConfiguration {
             takes: .required(.envelope4),
             gives: .sealed4
         ) { (bank, context) throws(Refusal) in
-            let demand = AnnotatedDemand(
+            let demand = ApplicationEndpointPolicy(
                 proof: .envelope(refusal: Refusal.encryption),
                 scope: scope,
                 version: .version4

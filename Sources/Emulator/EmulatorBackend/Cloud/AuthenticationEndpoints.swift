@@ -26,7 +26,7 @@ enum AuthenticationEndpoints {
         defer { context.takeOver(received) }
         let code: RequestCode
         do { code = try bank.requestCode(of: &received) } catch { throw .authenticationHeader(error) }
-        let demand = CodeDemand(uriID: request.uriID, types: Set(SignatureType.allCases))
+        let demand = SignaturePolicy(uriID: request.uriID, types: Set(SignatureType.allCases))
         let isJudged = bank.judges(code)
         do {
             let accepted = try bank.verify(code, &received, demand)

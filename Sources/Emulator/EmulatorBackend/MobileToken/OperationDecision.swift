@@ -40,7 +40,7 @@ enum OperationDecision {
     private static func approve(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
         -> ServerResponse
     {
-        let demand = CodeDemand(uriID: "/operation/authorize", types: .onlineFactors)
+        let demand = SignaturePolicy(uriID: "/operation/authorize", types: .onlineFactors)
         let outcome = bank.attempt(&context, demand, dialect: .mobileToken)
         let request = try ApprovalRequest(context, keepsDeviceData: bank.profile.keepsMobileTokenData)
         let authenticated: AuthenticatedRequest
@@ -127,7 +127,7 @@ enum OperationDecision {
     private static func decline(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
         -> ServerResponse
     {
-        let demand = CodeDemand(uriID: "/operation/cancel", types: [.possession])
+        let demand = SignaturePolicy(uriID: "/operation/cancel", types: [.possession])
         let outcome = bank.attempt(&context, demand, dialect: .mobileToken)
         let request = try context.optionalRequestObject()
         let (id, reason) = (try request?.optionalString("id"), try request?.optionalString("reason"))

@@ -69,7 +69,7 @@ enum OperationEndpoints {
     }
 
     static func history(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let demand = CodeDemand(uriID: "/operation/history", types: .twoFactors)
+        let demand = SignaturePolicy(uriID: "/operation/history", types: .twoFactors)
         let request = try bank.authenticate(&context, demand, dialect: .mobileToken)
         return .object(try Self.operations(bank, of: request.activation, context, isHistory: true) { _ in true }.shown)
     }

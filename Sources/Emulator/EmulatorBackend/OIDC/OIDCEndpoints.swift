@@ -34,7 +34,7 @@ enum OIDCEndpoints {
     /// Returns a provider's configuration. Both protocol versions encrypt the same request for the application.
     static func configuration(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse
     {
-        let demand = AnnotatedDemand(
+        let demand = ApplicationEndpointPolicy(
             proof: .envelope(refusal: Refusal.encryption),
             scope: .application,
             members: ["providerId"]

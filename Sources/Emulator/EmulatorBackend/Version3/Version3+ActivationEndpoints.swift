@@ -96,7 +96,7 @@ extension Version3 {
         }
 
         static func remove(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            var demand = CodeDemand(
+            var demand = SignaturePolicy(
                 uriID: "/pa/activation/remove",
                 types: .twoFactors,
                 version: .version3,
@@ -109,7 +109,7 @@ extension Version3 {
         }
 
         static func validate(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            let demand = CodeDemand(
+            let demand = SignaturePolicy(
                 uriID: "/pa/signature/validate",
                 types: .onlineFactors,
                 version: .version3,

@@ -33,9 +33,9 @@ extension Backend {
     mutating func authenticateEncrypted(
         _ context: inout RequestContext,
         purpose: ECIESPurpose,
-        _ demand: CodeDemand
+        _ demand: SignaturePolicy
     ) throws(Refusal) -> (request: AuthenticatedRequest, envelope: Version3.OpenedEnvelope) {
-        let cover = CodeCover { bank, context in
+        let cover = SignedPayload { bank, context in
             guard let code = try? bank.requestCode(of: &context) else { return nil }
             return bank.peek(into: code, purpose, &context)
         }

@@ -76,7 +76,7 @@ extension Version3 {
         static func confirm(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
             -> ServerResponse
         {
-            let demand = CodeDemand(
+            let demand = SignaturePolicy(
                 uriID: "/pa/recovery/confirm",
                 types: [.possessionKnowledge],
                 version: .version3

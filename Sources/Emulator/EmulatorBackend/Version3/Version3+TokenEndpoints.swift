@@ -37,7 +37,7 @@ extension Version3 {
         ]
 
         static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            let demand = CodeDemand(
+            let demand = SignaturePolicy(
                 uriID: "/pa/token/create",
                 types: .onlineFactors,
                 version: .version3,
@@ -66,7 +66,7 @@ extension Version3 {
 
         /// Removes a token. An unknown or foreign one is no error, because the first response may have been lost.
         static func remove(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            let demand = CodeDemand(
+            let demand = SignaturePolicy(
                 uriID: "/pa/token/remove",
                 types: .onlineFactors,
                 version: .version3,
@@ -98,7 +98,7 @@ extension Version3 {
             _ bank: inout Backend,
             _ context: inout RequestContext
         ) throws(Refusal) -> (AuthenticatedRequest, OpenedEnvelope) {
-            let demand = CodeDemand(
+            let demand = SignaturePolicy(
                 uriID: "/pa/vault/unlock",
                 types: bank.protocolRules.typesForVault3,
                 version: .version3

@@ -38,8 +38,8 @@ extension Version3 {
             }
             do { _ = try bank.requestCode(of: &context) } catch { throw .upgrade(error.reason) }
             // An empty body stands for the call's own one.
-            let cover = CodeCover(plaintext: context.request.body.isEmpty ? Array("{}".utf8) : nil)
-            let demand = CodeDemand(uriID: "/pa/upgrade/commit", types: [.possession], version: .version3)
+            let cover = SignedPayload(plaintext: context.request.body.isEmpty ? Array("{}".utf8) : nil)
+            let demand = SignaturePolicy(uriID: "/pa/upgrade/commit", types: [.possession], version: .version3)
             _ = try bank.authenticate(&context, demand, covering: cover)
             throw Self.nothingToUpgrade
         }

@@ -36,7 +36,7 @@ extension Version4 {
             }
 
         static func status(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            let demand = AnnotatedDemand(
+            let demand = ApplicationEndpointPolicy(
                 proof: .envelope(refusal: Refusal.activation),
                 version: .version4,
                 admission: .whateverTheState,

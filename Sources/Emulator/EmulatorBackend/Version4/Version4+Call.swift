@@ -134,7 +134,7 @@ extension Version4 {
             // This endpoint's controller reads the header itself.
             throw endpoint == .upgradeConfirm ? .upgrade(error.reason) : .authentication(error.reason)
         }
-        var cover = CodeCover()
+        var cover = SignedPayload()
         if let purpose = endpoint.encryption {
             cover.peek = { bank, context in (try? Self.open(for: code, purpose, bank, &context))?.plaintext }
         }
@@ -161,11 +161,11 @@ extension Version4 {
         _ admission: Admission,
         _ bank: Backend,
         _ context: RequestContext
-    ) throws(Refusal) -> CodeDemand {
+    ) throws(Refusal) -> SignaturePolicy {
         guard case .code(let uriID, let types) = endpoint.authentication else {
             throw .encryption("the endpoint takes no code of version 4")
         }
-        var demand = CodeDemand(
+        var demand = SignaturePolicy(
             uriID: uriID,
             types: Set(types.compactMap { SignatureType(rawValue: $0.rawValue) }),
             version: .version4,

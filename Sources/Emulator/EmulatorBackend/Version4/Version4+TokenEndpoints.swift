@@ -77,7 +77,7 @@ extension Version4 {
             guard types.contains(code.type) else {
                 throw .vault("\(identifier.rawValue) is not handed out for \(code.type.rawValue)")
             }
-            let demand = CodeDemand(uriID: "/pa/vault/unlock", types: types, version: .version4)
+            let demand = SignaturePolicy(uriID: "/pa/vault/unlock", types: types, version: .version4)
             let activation = try bank.authenticate(&context, demand).activation
             guard let vault = activation.device?.version4?.derived.vault else { throw .vault("there are no keys") }
             return .json(

@@ -56,7 +56,7 @@ extension Version4 {
             _ bank: inout Backend,
             _ context: inout RequestContext
         ) throws(Refusal) -> (ServerActivation, ServerApplication, OpenedEnvelope) {
-            let demand = CodeDemand(
+            let demand = SignaturePolicy(
                 uriID: "/pa/upgrade/start",
                 types: [.possessionKnowledge],
                 version: .version3,
@@ -67,7 +67,7 @@ extension Version4 {
             } catch {
                 throw .upgrade(error.reason)
             }
-            let cover = CodeCover { bank, context in (try? Self.open(bank, &context))?.1.plaintext }
+            let cover = SignedPayload { bank, context in (try? Self.open(bank, &context))?.1.plaintext }
             let activation = try bank.authenticate(&context, demand, covering: cover).activation
             do throws(Refusal) {
                 let (application, envelope) = try Self.open(bank, &context)

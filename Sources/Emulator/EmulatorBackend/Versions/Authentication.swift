@@ -35,8 +35,8 @@ extension Backend {
     /// endpoint does not accept is refused first, without effect.
     mutating func authenticate(
         _ context: inout RequestContext,
-        _ demand: CodeDemand,
-        covering cover: CodeCover = CodeCover(),
+        _ demand: SignaturePolicy,
+        covering cover: SignedPayload = SignedPayload(),
         dialect: AuthenticationDialect = .powerAuth
     ) throws(Refusal) -> AuthenticatedRequest {
         do {
@@ -49,8 +49,8 @@ extension Backend {
     /// Verifies a request's code before its endpoint reads the body: real servers refuse an unreadable body whatever the code.
     mutating func attempt(
         _ context: inout RequestContext,
-        _ demand: CodeDemand,
-        covering cover: CodeCover = CodeCover(),
+        _ demand: SignaturePolicy,
+        covering cover: SignedPayload = SignedPayload(),
         dialect: AuthenticationDialect = .powerAuth
     ) -> Result<AuthenticatedRequest, Refusal> {
         do throws(Refusal) {
@@ -98,8 +98,8 @@ extension Backend {
     mutating func verify(
         _ code: RequestCode,
         _ context: inout RequestContext,
-        _ demand: CodeDemand,
-        _ cover: CodeCover = CodeCover()
+        _ demand: SignaturePolicy,
+        _ cover: SignedPayload = SignedPayload()
     ) throws(AuthenticationFailure) -> AuthenticatedRequest {
         try self.checkType(of: code, demand)
         guard let named = self.state.activations[code.activationID], named.device != nil else {
@@ -128,7 +128,7 @@ extension Backend {
     }
 
     /// Throws if the endpoint does not accept codes of this type.
-    private func checkType(of code: RequestCode, _ demand: CodeDemand) throws(AuthenticationFailure) {
+    private func checkType(of code: RequestCode, _ demand: SignaturePolicy) throws(AuthenticationFailure) {
         guard !demand.types(in: self.profile).contains(code.type) else { return }
         let others = self.profile.releases { demand.types(in: $0).contains(code.type) }
         throw AuthenticationFailure("\(code.type.rawValue) is not what this resource asks for\(others)")
@@ -136,7 +136,7 @@ extension Backend {
 
     /// Returns the activation that a code names, if the endpoint admits it.
     func activation(
-        admittedBy demand: CodeDemand,
+        admittedBy demand: SignaturePolicy,
         for code: RequestCode
     ) throws(AuthenticationFailure) -> ServerActivation {
         guard let activation = self.state.activations[code.activationID], let device = activation.device else {
@@ -177,8 +177,8 @@ extension Backend {
         _ code: CodeToVerify,
         of request: RequestCode,
         _ activation: ServerActivation,
-        _ demand: CodeDemand,
-        _ cover: CodeCover,
+        _ demand: SignaturePolicy,
+        _ cover: SignedPayload,
         _ context: inout RequestContext
     ) throws(AuthenticationFailure) -> ServerActivation {
         let version = request.version
@@ -190,7 +190,7 @@ extension Backend {
             return verified
         case .refused:
             var diagnosis = activation.diagnosis(of: code, version, lookAhead: self.limits.lookAhead)
-            let trial = CodeTrial(
+            let trial = SignatureProbe(
                 code: code,
                 uriID: demand.uriID,
                 request: request,

@@ -7,9 +7,9 @@ extension Backend {
     ///
     /// - Parameter isNear: `true` if a component of the code matches, so that the data are correct.
     func hint(
-        from trial: CodeTrial,
+        from trial: SignatureProbe,
         isNear: Bool,
-        _ cover: CodeCover,
+        _ cover: SignedPayload,
         _ context: inout RequestContext
     ) -> String? {
         if let type = trial.rightType { return "it is right for \(type.rawValue)" }
@@ -26,7 +26,7 @@ extension Backend {
 
     /// Returns the data signed by a client that signs and encrypts in the other order, with a description.
     private func otherOrder(
-        _ cover: CodeCover,
+        _ cover: SignedPayload,
         _ context: inout RequestContext
     ) -> (bytes: [UInt8], advice: String)? {
         if cover.plaintext != nil {
@@ -38,7 +38,7 @@ extension Backend {
 }
 
 /// A code to try on other data than its expected ones.
-struct CodeTrial {
+struct SignatureProbe {
     let code: CodeToVerify
     /// The name of the called endpoint.
     let uriID: String

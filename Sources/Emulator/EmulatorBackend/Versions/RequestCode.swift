@@ -46,7 +46,7 @@ struct RequestToken {
 }
 
 /// An endpoint's requirements for a request's signature or code.
-struct CodeDemand {
+struct SignaturePolicy {
     /// The endpoint's name in the signed data.
     let uriID: String
     /// The accepted types; a code of another type is refused without verification.
@@ -65,7 +65,7 @@ struct CodeDemand {
 }
 
 /// The data that a request's code covers.
-struct CodeCover {
+struct SignedPayload {
     /// The content of the envelope, instead of the body.
     var plaintext: [UInt8]?
     /// Reads an envelope that is opened only after the code's verification, to find the bytes for which an invalid code is valid.

@@ -47,8 +47,8 @@ actor EmulatorCore {
     /// The clock of delays and dripping bodies.
     nonisolated let clock: any Clock<Duration>
     nonisolated let events = Broadcast(startingWith: EventQueue())
-    nonisolated let mailroom: Mailroom
-    nonisolated let devices: DeviceRoom
+    nonisolated let mailroom: CallbackQueue
+    nonisolated let devices: VirtualDeviceStore
     /// The messages for a push server.
     var pushes: RecentLog<Emulator.PushSummary>
     /// The status of each activation that the bank and the device were last notified of.
@@ -71,16 +71,16 @@ actor EmulatorCore {
         self.clock = clock
         self.journal = Journal(capacity: retention.journalEntries, totalCapacity: retention.journalBytes)
         self.pushes = RecentLog(capacity: retention.pushes, totalCapacity: retention.pushBytes)
-        self.mailroom = Mailroom(capacity: retention.deliveries)
-        self.devices = DeviceRoom(capacity: configuration.capacity.devices)
+        self.mailroom = CallbackQueue(capacity: retention.deliveries)
+        self.devices = VirtualDeviceStore(capacity: configuration.capacity.devices)
         var dataFile: (file: DataFile, saved: DataFile.Saved?)?
-        var devices: DeviceRoom.Contents?
+        var devices: VirtualDeviceStore.Contents?
         if let path = configuration.dataFile { dataFile = try DataFile.open(path: path) }
         let backend: Backend
         if let saved = dataFile?.saved {
             self.initial = try WholeState(Backend(document: saved.initial, configuration), configuration)
             backend = try Backend(saved.current, configuration)
-            devices = try DeviceRoom.Contents(of: backend, capacity: configuration.capacity.devices)
+            devices = try VirtualDeviceStore.Contents(of: backend, capacity: configuration.capacity.devices)
             self.unwritten = UnwrittenChanges(isWritten: true)
         } else {
             self.initial =

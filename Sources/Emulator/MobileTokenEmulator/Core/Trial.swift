@@ -7,13 +7,13 @@ import Synchronization
 final class Trial: Sendable {
     /// The changed state, and the resulting events.
     struct Content: Sendable {
-        var state: EmulatorCore.Changeable
+        var state: EmulatorCore.MutableState
         var events: [BackendEvent] = []
     }
 
     private let current: Mutex<Content>
 
-    init(_ state: EmulatorCore.Changeable) { self.current = Mutex(Content(state: state)) }
+    init(_ state: EmulatorCore.MutableState) { self.current = Mutex(Content(state: state)) }
 
     var content: Content { self.current.withLock { $0 } }
 

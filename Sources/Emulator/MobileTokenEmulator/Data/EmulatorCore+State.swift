@@ -45,7 +45,7 @@ extension EmulatorCore {
     }
 
     /// The parts that one atomic change may touch.
-    struct Changeable: Sendable {
+    struct MutableState: Sendable {
         var backend: Backend
         var time: VirtualTime
         var faults: FaultInjector
@@ -56,8 +56,8 @@ extension EmulatorCore {
         let isFull: EmulatorError
     }
 
-    var changeable: Changeable {
-        Changeable(
+    var changeable: MutableState {
+        MutableState(
             backend: self.backend,
             time: self.time,
             faults: self.faults,
@@ -92,7 +92,7 @@ extension EmulatorCore {
     /// - Parameter kind: The kind of an event to send in addition to those that `body` returns.
     func change<Result: Sendable>(
         telling kind: Emulator.Event.Kind? = nil,
-        _ body: @Sendable (inout Changeable) throws -> (result: Result, events: [BackendEvent])
+        _ body: @Sendable (inout MutableState) throws -> (result: Result, events: [BackendEvent])
     ) async throws -> Result {
         let former = self.changeable
         var changed = former

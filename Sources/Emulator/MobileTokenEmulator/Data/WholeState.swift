@@ -12,13 +12,13 @@ struct WholeState: Sendable {
     var faults = FaultInjector()
     var faultRandomness: SeededRandomness
     /// The virtual devices with their keys.
-    var devices = DeviceRoom.Contents()
+    var devices = VirtualDeviceStore.Contents()
     var outbox = Outbox()
 
     /// Creates the state of a backend and the virtual devices it holds.
     init(_ backend: Backend, _ configuration: Emulator.Configuration) throws(EmulatorError) {
         (self.backend, self.faultRandomness) = (backend, SeededRandomness(seed: configuration.seed))
-        self.devices = try DeviceRoom.Contents(of: backend, capacity: configuration.capacity.devices)
+        self.devices = try VirtualDeviceStore.Contents(of: backend, capacity: configuration.capacity.devices)
     }
 
     fileprivate init(_ core: isolated EmulatorCore) {
@@ -78,7 +78,7 @@ extension EmulatorCore {
     /// Replaces the state and the devices, whose keys fit only their own state.
     func replaceState(
         with backend: Backend,
-        _ devices: DeviceRoom.Contents = .init(),
+        _ devices: VirtualDeviceStore.Contents = .init(),
         _ effects: @escaping Effects = { _ in }
     ) async throws(EmulatorError) {
         let (former, formerDevices) = (self.backend, self.devices.contents)

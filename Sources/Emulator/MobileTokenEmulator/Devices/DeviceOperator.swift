@@ -15,7 +15,7 @@ struct DeviceOperator: Sendable {
         }
     }
 
-    private func perform(_ work: DeviceRoom.Work) async {
+    private func perform(_ work: VirtualDeviceStore.Work) async {
         let id = work.job.deviceID
         switch work.job {
         case .look:

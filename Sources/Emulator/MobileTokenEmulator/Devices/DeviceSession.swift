@@ -30,7 +30,7 @@ actor DeviceSession {
 
         init(_ client: MobileTokenClient, _ activation: Activation) {
             (self.client, self.activation) = (client, activation)
-            self.operations = client.operations(of: activation)
+            self.operations = client.makeOperationsService(for: activation)
         }
     }
 

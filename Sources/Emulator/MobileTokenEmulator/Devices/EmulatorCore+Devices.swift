@@ -233,7 +233,7 @@ extension EmulatorCore {
     }
 
     /// Records the operations that a device found, without those decided or canceled since.
-    func finishLook(_ work: DeviceRoom.Work, found operations: [String]) {
+    func finishLook(_ work: VirtualDeviceStore.Work, found operations: [String]) {
         let id = work.job.deviceID
         let (taken, now) = (self.takenDecisions(of: id), self.now.milliseconds)
         let waiting = operations.filter { self.backend.state.operations[$0]?.status == .pending }

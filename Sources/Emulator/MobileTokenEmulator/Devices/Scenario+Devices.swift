@@ -46,7 +46,7 @@ extension Scenario {
             keys = session.keys
         }
         return trial.change { content in
-            content.tellOnce(ofActivation: keys.activationID, after: earlierEvents)
+            content.coalesceEvents(ofActivation: keys.activationID, after: earlierEvents)
             let made = MadeDevice(request, keys)
             content.state.made.append(made)
             return Self.shown(made, content.state)
@@ -73,7 +73,7 @@ extension Scenario {
     }
 
     /// The device as `GET /_emulator/devices/{id}` will show it.
-    private static func shown(_ device: MadeDevice, _ state: EmulatorCore.Changeable) -> JSONValue {
+    private static func shown(_ device: MadeDevice, _ state: EmulatorCore.MutableState) -> JSONValue {
         var roster = DeviceRoster()
         let (id, version) = (device.keys.activationID, device.keys.model.version.rawValue)
         roster.add(id, name: device.name, version: version, device.rule, at: state.time.now().milliseconds)
@@ -83,7 +83,7 @@ extension Scenario {
 
 extension Trial.Content {
     /// Coalesces consecutive events of an activation into the last one.
-    fileprivate mutating func tellOnce(ofActivation id: String, after earlier: Int) {
+    fileprivate mutating func coalesceEvents(ofActivation id: String, after earlier: Int) {
         let last = self.events.lastIndex { $0.isOfActivation(id) }
         self.events = self.events.indices.filter { index in
             index < earlier || index == last || !self.events[index].isOfActivation(id)

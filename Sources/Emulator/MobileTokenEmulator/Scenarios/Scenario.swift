@@ -121,7 +121,7 @@ struct Scenario: Sendable {
     }
 
     private func addFaults(
-        to state: inout EmulatorCore.Changeable,
+        to state: inout EmulatorCore.MutableState,
         _ configuration: Emulator.Configuration
     ) throws(Refusal) {
         for (value, place) in self.elements("faults") {

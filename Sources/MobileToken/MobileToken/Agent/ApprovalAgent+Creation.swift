@@ -50,7 +50,7 @@ extension ApprovalAgent {
     /// let agent = try ApprovalAgent(operations: operations, factors: { .possessionAndKnowledge(password: password) }) { review in
     ///     guard review.operation.name == "authorize_payment",
     ///         let total = review.total(in: "CZK"), total > 0, total <= 50
-    ///     else { return .leave }  // to people
+    ///     else { return .deferToPeople }  // to people
     ///     return .approve
     /// }
     /// try await agent.run()  // throws why nothing more can be decided
@@ -87,7 +87,7 @@ extension ApprovalAgent {
     /// ) { review in
     ///     guard review.operation.name == "authorize_payment",
     ///         let total = review.total(in: "CZK"), total > 0, total <= 50
-    ///     else { return .leave }  // to people
+    ///     else { return .deferToPeople }  // to people
     ///     return .approve
     /// }
     /// ```

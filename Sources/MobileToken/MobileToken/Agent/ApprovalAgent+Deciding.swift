@@ -92,7 +92,7 @@ extension ApprovalAgent {
             }
         case .reject(let reason):
             try await service.reject(operation, reason: reason, as: decision(.reject, reason, with: .possession))
-        case .leave, .later: throw MobileTokenError(.notAuthorizable, "The operation was not decided")
+        case .deferToPeople, .askAgain: throw MobileTokenError(.notAuthorizable, "The operation was not decided")
         }
     }
 

@@ -6,11 +6,11 @@ import Synchronization
 /// Decides operations by a policy, and fails closed.
 ///
 /// ```swift
-/// let agent = ApprovalAgent(fleet: client.fleet(), factors: { activation in
+/// let agent = ApprovalAgent(fleet: client.makeFleet(), factors: { activation in
 ///     try await activation.unlockKnowledge(password: password)
 /// }) { review in
 ///     guard review.operation.name == "authorize_payment", let total = review.total(in: "CZK"), total > 0, total <= 50
-///     else { return .leave }
+///     else { return .deferToPeople }
 ///     return .approve
 /// }
 /// try await agent.run()

@@ -69,7 +69,7 @@ struct DecisionTrace: Sendable {
     /// Requests the history, once. It takes two factors.
     mutating func askHistory(with authentication: Activation.Authentication) async throws {
         guard authentication.hasTwoFactors else { return self.fate.see(.withheld) }
-        let history = try await self.service.history(with: authentication)
+        let history = try await self.service.history(authenticatedBy: authentication)
         let status = history.operations.first { $0.id.isExactly(self.decision.intent.operationID) }?.status
         self.fate.see(history: status.flatMap { .init($0, of: self.verdict) })
         if let status { self.see(status) }

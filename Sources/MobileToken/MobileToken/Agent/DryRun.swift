@@ -5,7 +5,7 @@ extension ApprovalAgent {
     /// The verdicts that a policy would have given.
     ///
     /// ```swift
-    /// let history = try await operations.history(with: .possessionAndKnowledge(password: password))
+    /// let history = try await operations.history(authenticatedBy: .possessionAndKnowledge(password: password))
     /// let dryRun = await agent.dryRun(over: history.operations, of: activation.activationID)
     /// print(dryRun.table)
     /// ```
@@ -14,7 +14,7 @@ extension ApprovalAgent {
         public struct Line: Sendable {
             /// The operation and its doubts.
             public let review: OperationReview
-            /// The policy's verdict; ``Verdict/leave`` if it was not asked, or threw.
+            /// The policy's verdict; ``Verdict/deferToPeople`` if it was not asked, or threw.
             public let verdict: Verdict
             /// The reason for leaving the operation; `nil` if it would be decided.
             public let leaveReason: LeaveReason?
@@ -39,14 +39,15 @@ extension ApprovalAgent {
     @concurrent
     private nonisolated func line(of review: OperationReview) async -> DryRun.Line {
         guard review.isComplete || self.configuration.reviewsIncomplete else {
-            return DryRun.Line(review: review, verdict: .leave, leaveReason: .incomplete(review.doubts))
+            return DryRun.Line(review: review, verdict: .deferToPeople, leaveReason: .incomplete(review.doubts))
         }
         do {
             let verdict = try await self.policy(review)
-            let leaveReason: LeaveReason? = if case .leave(let reason) = verdict { .policy(reason) } else { nil }
+            let leaveReason: LeaveReason? =
+                if case .deferToPeople(let reason) = verdict { .policy(reason) } else { nil }
             return DryRun.Line(review: review, verdict: verdict, leaveReason: leaveReason)
         } catch {
-            return DryRun.Line(review: review, verdict: .leave, leaveReason: .policyFailed(error))
+            return DryRun.Line(review: review, verdict: .deferToPeople, leaveReason: .policyFailed(error))
         }
     }
 }

@@ -12,12 +12,12 @@ extension ApprovalAgent {
         ///
         /// Use a few fixed reasons without operation data. The reason is a metric label
         /// (``MobileTokenObservation/Agent/reason``): each new string creates a series, and exposes any amounts or accounts in it.
-        case leave(String?)
+        case deferToPeople(reason: String?)
         /// Ask again after this delay, or when the operation changes.
-        case later(Duration)
+        case askAgain(after: Duration)
 
         /// Leave the operation to people without a reason.
-        public static var leave: Self { .leave(nil) }
+        public static var deferToPeople: Self { .deferToPeople(reason: nil) }
     }
 }
 
@@ -27,8 +27,8 @@ extension ApprovalAgent.Verdict: CustomStringConvertible {
         switch self {
         case .approve: "approve"
         case .reject(let reason): "reject (\(DisplayText.escaped(reason.rawValue, limit: 64)))"
-        case .leave(let reason): reason.map { "leave (\(DisplayText.escaped($0, limit: 200)))" } ?? "leave"
-        case .later(let delay): "later (\(delay))"
+        case .deferToPeople(let reason): reason.map { "leave (\(DisplayText.escaped($0, limit: 200)))" } ?? "leave"
+        case .askAgain(let delay): "later (\(delay))"
         }
     }
 }

@@ -6,20 +6,20 @@ extension MobileTokenClient {
     /// - Parameters:
     ///   - activation: One of this client's activations.
     ///   - configuration: By default, the client's language and clock.
-    public func operations(
-        of activation: Activation,
+    public func makeOperationsService(
+        for activation: Activation,
         configuration: OperationsService.Configuration? = nil
     ) -> OperationsService {
         OperationsService(activation: activation, configuration: configuration)
     }
 
     /// Returns the inbox of an activation, in the client's language.
-    public func inbox(of activation: Activation) -> InboxService {
+    public func makeInboxService(for activation: Activation) -> InboxService {
         InboxService(activation: activation)
     }
 
     /// Creates a service that registers an activation for push messages.
-    public func push(for activation: Activation) -> PushService {
+    public func makePushService(for activation: Activation) -> PushService {
         PushService(activation: activation)
     }
 }

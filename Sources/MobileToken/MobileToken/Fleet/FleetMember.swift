@@ -29,7 +29,7 @@ import Synchronization
         /// The activation of the service; `nil` where a service was given.
         var activation: Activation?
         /// The fleet's part in the polling of the service.
-        var runner: Following.Runner?
+        var runner: PollingState.Runner?
     }
 
     private let values: Mutex<Values>
@@ -72,7 +72,7 @@ struct FleetJob: Sendable {
         /// Opens an activation. The service exists if the activation was opened by hand, or polled here before.
         case open(client: Int, OpenedService?)
         /// Sends a polling request, with a permit of its server's limiter.
-        case send(Following.Request, OperationsService, ServerLimiter?)
+        case send(PollingState.Request, OperationsService, ServerLimiter?)
     }
 
     let id: ExactString

@@ -172,12 +172,12 @@ extension OperationsFleet {
         return member.runner != nil
     }
 
-    private func plan(of member: FleetMember) -> Following.Plan {
+    private func plan(of member: FleetMember) -> PollingState.Plan {
         // The first activations are polled at once; later ones are spread over the interval.
         let isAtOnce = member.isLate || self.triedCount < Self.openingLimit
         var plan =
             self.only?.runPlan
-            ?? Following.Plan(interval: self.configuration.pollInterval, start: isAtOnce ? .atOnce : .spread)
+            ?? PollingState.Plan(interval: self.configuration.pollInterval, start: isAtOnce ? .atOnce : .spread)
         plan.comparesCounters = true
         if self.only == nil { plan.blockedWait = ActivationCondition.blockedWait }
         return plan

@@ -6,7 +6,7 @@ import Synchronization
 /// Many activations, polled together: one stream of changes, a state for each activation, and limits for each server.
 ///
 /// ```swift
-/// let fleet = client.fleet()
+/// let fleet = client.makeFleet()
 /// try await withThrowingTaskGroup(of: Void.self) { group in
 ///     group.addTask { try await fleet.run() }
 ///     group.addTask {
@@ -186,7 +186,7 @@ public actor OperationsFleet {
     /// Returns an activation's operations service, which the fleet polls while ``state(of:)`` says so.
     ///
     /// - Throws: ``MobileTokenError/Code/unknownActivation`` if no store holds it, or the error of opening it.
-    public func operations(of activationID: String) async throws -> OperationsService {
+    public func service(of activationID: String) async throws -> OperationsService {
         let id = ExactString(activationID)
         if let service = self.members[id]?.service { return service }
         return self.adopt(try await self.open(id, startingWith: self.members[id]?.client ?? 0), as: id)
@@ -224,7 +224,7 @@ public actor OperationsFleet {
 
 extension MobileTokenClient {
     /// Creates the fleet of all activations in the client's store.
-    public func fleet(configuration: OperationsFleet.Configuration = .init()) -> OperationsFleet {
+    public func makeFleet(configuration: OperationsFleet.Configuration = .init()) -> OperationsFleet {
         OperationsFleet(client: self, configuration: configuration)
     }
 }

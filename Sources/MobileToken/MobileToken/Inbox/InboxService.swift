@@ -27,7 +27,7 @@ public struct InboxService: Sendable {
 
     /// Returns the number of unread messages.
     public func unreadCount() async throws -> Int {
-        try await self.post("count", RequestBody.empty).read { try InboxService.Page.unreadCount(response: $0) }
+        try await self.post("count", OperationRequest.empty).read { try InboxService.Page.unreadCount(response: $0) }
     }
 
     /// Returns one page of messages, newest first, without bodies.
@@ -46,7 +46,7 @@ public struct InboxService: Sendable {
                 "Pages are counted from 0 and must have 1 to \(Self.largestPage) messages"
             )
         }
-        let body = RequestBody.inboxPage(page, size: size, onlyUnread: onlyUnread)
+        let body = OperationRequest.inboxPage(page, size: size, onlyUnread: onlyUnread)
         return try await self.post("message/list", body).read { try InboxService.Page(response: $0) }
     }
 
@@ -54,19 +54,19 @@ public struct InboxService: Sendable {
     ///
     /// - Throws: ``MobileTokenError/Code/inboxFailed`` if there is no such message.
     public func message(id: String) async throws -> InboxMessage {
-        try await self.post("message/detail", try RequestBody.id(id)).read { try InboxMessage(response: $0) }
+        try await self.post("message/detail", try OperationRequest.id(id)).read { try InboxMessage(response: $0) }
     }
 
     /// Marks one message as read.
     ///
     /// - Throws: ``MobileTokenError/Code/inboxFailed`` if there is no such message.
     public func markRead(id: String) async throws {
-        _ = try await self.post("message/read", try RequestBody.id(id)).read { try SuccessResponse(parsing: $0) }
+        _ = try await self.post("message/read", try OperationRequest.id(id)).read { try SuccessResponse(parsing: $0) }
     }
 
     /// Marks every message as read.
     public func markAllRead() async throws {
-        _ = try await self.post("message/read-all", RequestBody.empty).read { try SuccessResponse(parsing: $0) }
+        _ = try await self.post("message/read-all", OperationRequest.empty).read { try SuccessResponse(parsing: $0) }
     }
 
     /// Returns the messages of all pages, newest first, without bodies, each once: at most ``messageLimit``.

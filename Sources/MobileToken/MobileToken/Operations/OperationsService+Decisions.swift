@@ -58,7 +58,7 @@ extension OperationsService {
         return try await self.decide(
             decision,
             path: "/api/auth/token/app/operation/authorize",
-            body: try RequestBody.authorize(operation, sent: self.channel.serverDate) { [channel] in
+            body: try OperationRequest.authorize(operation, sent: self.channel.serverDate) { [channel] in
                 channel.serverDate(ofLocalDate: $0)
             },
             uriID: "/operation/authorize",
@@ -94,7 +94,7 @@ extension OperationsService {
             return try await self.decide(
                 decision,
                 path: "/api/auth/token/app/operation/cancel",
-                body: try RequestBody.reject(operation, reason: reason),
+                body: try OperationRequest.reject(operation, reason: reason),
                 uriID: "/operation/cancel",
                 with: .possession
             )
@@ -107,7 +107,7 @@ extension OperationsService {
     public func detail(id: String) async throws -> UserOperation {
         try await ServerCall.detail.post(
             "/api/auth/token/app/operation/detail",
-            body: try RequestBody.id(id),
+            body: try OperationRequest.id(id),
             on: self.channel,
             language: self.acceptLanguage.description
         ).read { try UserOperation(response: $0) }
@@ -125,7 +125,7 @@ extension OperationsService {
         do {
             operation = try await ServerCall.claim.post(
                 "/api/auth/token/app/operation/detail/claim",
-                body: try RequestBody.id(id),
+                body: try OperationRequest.id(id),
                 on: self.channel,
                 language: self.acceptLanguage.description
             ).read { try UserOperation(response: $0) }
@@ -145,13 +145,13 @@ extension OperationsService {
     ///
     /// - Parameter authentication: Two factors.
     /// - Throws: `MobileTokenError`; `factorsNotAllowed` before anything is signed.
-    public func history(with authentication: Activation.Authentication) async throws -> OperationList {
+    public func history(authenticatedBy authentication: Activation.Authentication) async throws -> OperationList {
         guard UserOperation.AllowedSignatureType.Variant(authentication) != .possession else {
             throw MobileTokenError(.factorsNotAllowed, "Fetching the history requires two factors")
         }
         return try await ServerCall.other.post(
             "/api/auth/token/app/operation/history",
-            body: RequestBody.empty,
+            body: OperationRequest.empty,
             on: self.channel,
             authentication: .signature(uriID: "/operation/history", authentication),
             language: self.acceptLanguage.description

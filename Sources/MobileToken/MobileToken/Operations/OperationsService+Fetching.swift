@@ -97,7 +97,7 @@ extension OperationsService {
                 var time = channel.evidence?.source.makeServerTimeProbe()
                 let response = try await ServerCall.other.post(
                     "/api/auth/token/app/operation/list",
-                    body: RequestBody.empty,
+                    body: OperationRequest.empty,
                     on: channel,
                     language: fetch.language
                 )

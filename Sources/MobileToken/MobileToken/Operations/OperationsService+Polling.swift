@@ -26,7 +26,7 @@ extension OperationsService {
         delayStart: Bool = false,
         options: OperationsService.PollingOptions = []
     ) async throws {
-        try await self.poll(Following.Plan(interval: interval, delayStart: delayStart, options: options))
+        try await self.poll(PollingState.Plan(interval: interval, delayStart: delayStart, options: options))
     }
 
     /// Polls with the configuration's settings until the calling task is canceled, for service runners.
@@ -47,7 +47,7 @@ extension OperationsService {
     ) {
         // The poller knows whether the last runner is active. Its task may end later, which no longer matters.
         if let polling, self.poller.isActive(polling.runner) { return }
-        let runner = self.enter(Following.Plan(interval: interval, delayStart: delayStart, options: options))
+        let runner = self.enter(PollingState.Plan(interval: interval, delayStart: delayStart, options: options))
         self.polling = (
             runner,
             Task { [poller, send] in _ = await poller.run(runner, send: send) }
@@ -110,17 +110,17 @@ extension OperationsService {
 
     // MARK: Running
 
-    private func poll(_ plan: Following.Plan) async throws {
+    private func poll(_ plan: PollingState.Plan) async throws {
         if let error = await self.poller.run(self.enter(plan), send: self.send) { throw error }
     }
 
-    private func enter(_ plan: Following.Plan) -> Following.Runner {
+    private func enter(_ plan: PollingState.Plan) -> PollingState.Runner {
         self.streamsGoOn()
         self.warnIfRaised(plan)
         return self.poller.enter(plan)
     }
 
-    private func warnIfRaised(_ plan: Following.Plan) {
+    private func warnIfRaised(_ plan: PollingState.Plan) {
         guard plan.interval < PollSchedule.minimumInterval else { return }
         self.channel.observer?.pollIntervalRaised(
             activationID: self.channel.activationID,
@@ -132,19 +132,19 @@ extension OperationsService {
     // MARK: Requests
 
     /// Sends a request of the polling. It does not keep the service alive.
-    private nonisolated var send: @Sendable (Following.Request) async -> Void {
+    private nonisolated var send: @Sendable (PollingState.Request) async -> Void {
         { [weak self, channel, poller] request in
             try? await Self.send(request, on: channel, for: poller) { self }
         }
     }
 
     /// Sends a request for a fleet that steps the ``poller`` and handles the error.
-    package nonisolated func send(_ request: Following.Request) async throws {
+    package nonisolated func send(_ request: PollingState.Request) async throws {
         try await Self.send(request, on: self.channel, for: self.poller) { self }
     }
 
     private static func send(
-        _ request: Following.Request,
+        _ request: PollingState.Request,
         on channel: any AuthenticatedChannel,
         for poller: Poller,
         _ service: () -> OperationsService?

@@ -28,7 +28,7 @@ import Synchronization
 /// ) { review in
 ///     guard review.operation.name == "authorize_payment",
 ///         let total = review.total(in: "CZK"), total > 0, total <= 50
-///     else { return .leave }  // to people
+///     else { return .deferToPeople }  // to people
 ///     return .approve
 /// }
 /// try await agent.run()
@@ -69,7 +69,7 @@ public actor OperationsService {
     /// Indicates that an event requested the list, and its task has not reached the actor yet.
     nonisolated let isFetchingSoon = Atomic(false)
     nonisolated let eventsBroadcast: Broadcast<EventBuffer>
-    nonisolated let runPlan: Following.Plan
+    nonisolated let runPlan: PollingState.Plan
     /// Fleets that follow the service without a task; each is called with every event, on the service.
     private var listeners: [ObjectIdentifier: @Sendable (OperationsService.Event) -> Void] = [:]
 
@@ -79,7 +79,7 @@ public actor OperationsService {
     /// The fetch that ``state`` knows of, and its waiters.
     var fetching: SharedTask<Void>?
     /// The latest polling of ``startPolling(every:delayStart:options:)``.
-    var polling: (runner: Following.Runner, task: Task<Void, Never>)?
+    var polling: (runner: PollingState.Runner, task: Task<Void, Never>)?
 
     /// Indicates whether the store may hold manual decisions with unknown outcomes, of an earlier process or a recent failure.
     var mayHaveOpenDecisions = true
@@ -107,7 +107,7 @@ public actor OperationsService {
         self.channel = activation
         self.poller = poller
         self.language = Mutex(configuration.acceptLanguage)
-        self.runPlan = Following.Plan(interval: configuration.pollInterval, options: configuration.pollingOptions)
+        self.runPlan = PollingState.Plan(interval: configuration.pollInterval, options: configuration.pollingOptions)
         self.eventsBroadcast = Broadcast(startingWith: EventBuffer()) { poller.setObserved($0) }
     }
 

@@ -2,13 +2,13 @@ package import Coordination
 package import PowerAuth
 import Synchronization
 
-/// Executes the steps of a ``Following``: reads the clock, sleeps, sends.
+/// Executes the steps of a ``PollingState``: reads the clock, sleeps, sends.
 ///
 /// It starts no task. Callers of
 /// ``run(_:send:)`` lend theirs: one polls, the others stand by. A fleet steps it from its pump instead, by ``drive(_:for:onChange:)``.
 package final class Poller: Sendable {
     fileprivate struct State {
-        var following: Following
+        var following: PollingState
         /// Called instead of waking a task, if the runner with the turn has none.
         var driver: (@Sendable () -> Void)?
         /// Callbacks of fleets without the turn, called when the turn is free or the condition changed.
@@ -30,7 +30,7 @@ package final class Poller: Sendable {
     package init(alarms: Alarms, random: @escaping @Sendable () -> Double, canAskStatus: Bool) {
         self.alarms = alarms
         self.random = random
-        self.state = Mutex(State(following: Following(canAskStatus: canAskStatus)))
+        self.state = Mutex(State(following: PollingState(canAskStatus: canAskStatus)))
     }
 
     package var clock: ServiceClock { self.alarms.clock }
@@ -50,25 +50,25 @@ package final class Poller: Sendable {
     // MARK: Runners
 
     /// Adds a runner. Call ``run(_:send:)`` or ``leave(_:)`` next.
-    package func enter(_ plan: Following.Plan) -> Following.Runner {
+    package func enter(_ plan: PollingState.Plan) -> PollingState.Runner {
         let (now, random) = (self.now, self.random())
         return self.state.withLock { $0.following.enter(plan, at: now, random: random) }
     }
 
-    package func isActive(_ runner: Following.Runner) -> Bool {
+    package func isActive(_ runner: PollingState.Runner) -> Bool {
         self.state.withLock { $0.following.isActive(runner) }
     }
 
     /// Removes a runner at once. The last one ends polling. Cancel the runner's task, if any, too.
-    package func leave(_ runner: Following.Runner) { self.state.withLock { $0.following.leave(runner) } }
+    package func leave(_ runner: PollingState.Runner) { self.state.withLock { $0.following.leave(runner) } }
 
     /// Polls until the calling task is canceled, the runner left, or polling ended for every runner.
     ///
     /// - Parameter send: Sends a request, and notes its outcome.
     /// - Returns: The reason why polling ended for every runner, if it did.
     package func run(
-        _ runner: Following.Runner,
-        send: (Following.Request) async -> Void
+        _ runner: PollingState.Runner,
+        send: (PollingState.Request) async -> Void
     ) async -> MobileTokenError? {
         // Cancellation affects the schedule at once, so that the next runner does not inherit it.
         await withTaskCancellationHandler {
@@ -82,8 +82,8 @@ package final class Poller: Sendable {
     }
 
     private func carryOutSteps(
-        of runner: Following.Runner,
-        send: (Following.Request) async -> Void
+        of runner: PollingState.Runner,
+        send: (PollingState.Request) async -> Void
     ) async -> MobileTokenError? {
         while !Task.isCancelled {
             self.changed.lower()  // the step sees everything that was raised before
@@ -113,10 +113,10 @@ package final class Poller: Sendable {
     ///   - onChange: Called when the schedule has changed and needs another step, or the turn is free.
     /// - Returns: `nil` while another runner has the turn.
     package func drive(
-        _ plan: Following.Plan,
+        _ plan: PollingState.Plan,
         for fleet: ObjectIdentifier,
         onChange: @escaping @Sendable () -> Void
-    ) -> Following.Runner? {
+    ) -> PollingState.Runner? {
         self.state.withLock { $0.standbys[fleet] = onChange }
         // After registering, so that a turn released meanwhile is not missed.
         guard self.turn.take() else { return nil }
@@ -128,7 +128,7 @@ package final class Poller: Sendable {
     }
 
     /// Releases the turn taken by ``drive(_:for:onChange:)``; without a runner, ends the wait for it.
-    package func release(_ runner: Following.Runner?, by fleet: ObjectIdentifier) {
+    package func release(_ runner: PollingState.Runner?, by fleet: ObjectIdentifier) {
         self.state.withLock { $0.standbys[fleet] = nil }
         guard let runner else { return }
         self.state.withLock { $0.driver = nil }
@@ -146,13 +146,13 @@ package final class Poller: Sendable {
     }
 
     /// Returns the next step of the runner that has the turn. After `.send(.poll)`, call ``record(_:)``.
-    package func step(_ runner: Following.Runner) -> Following.Step {
+    package func step(_ runner: PollingState.Runner) -> PollingState.Step {
         let now = self.now
         return self.state.withLock { $0.following.step(runner, at: now) }
     }
 
     /// Notes the end of the current poll, as cut off if the task is canceled.
-    package func record(_ outcome: Following.Outcome) {
+    package func record(_ outcome: PollingState.Outcome) {
         let (now, random) = (self.now, self.random())
         let outcome = Task.isCancelled ? .canceled : outcome
         self.state.withLock { $0.following.record(outcome, at: now, random: random) }
@@ -188,7 +188,7 @@ package final class Poller: Sendable {
     package func setObserved(_ isObserved: Bool) { self.change { $0.setObserved(isObserved, at: $1) } }
 
     @discardableResult
-    private func change(_ body: (inout Following, Duration) -> Void) -> Bool {
+    private func change(_ body: (inout PollingState, Duration) -> Void) -> Bool {
         let now = self.now
         let isRunning = self.state.withLock { state in
             body(&state.following, now)

@@ -125,7 +125,7 @@ public actor PushService {
             let release = try? await channel.evidence?.source.serverRelease()
             let response = try await ServerCall.other.post(
                 "/api/push/device/register/token",
-                body: try RequestBody.pushRegistration(registration, at: release),
+                body: try OperationRequest.pushRegistration(registration, at: release),
                 on: channel,
                 language: MobileTokenClient.AcceptLanguage.english.description
             )

@@ -10,7 +10,7 @@ extension OperationsService {
     /// still be carried out. Otherwise the call throws `decisionsOpen` while such evidence exists.
     ///
     /// - Parameters:
-    ///   - authentication: Two factors, as for ``history(with:)``.
+    ///   - authentication: Two factors, as for ``history(authenticatedBy:)``.
     ///   - since: Reports decisions without a receipt only for operations created from then on, by the bank's clock; `nil` is any
     ///     time.
     ///   - archive: Exported receipts to include, such as those no longer in the store.
@@ -18,7 +18,7 @@ extension OperationsService {
     ///     operation ended differently or still waits; it did decide if the server had followed the counter. If the operation
     ///     ended as decided and nothing shows by whom, or it is over and the history lacks it, `unknown` is written.
     /// - Throws:
-    ///   ``MobileTokenError/Code/decisionsOpen``, ``MobileTokenError/Code/receiptsNotKept``, `ReceiptFault` for a changed line of the archive, and the errors of ``history(with:)``.
+    ///   ``MobileTokenError/Code/decisionsOpen``, ``MobileTokenError/Code/receiptsNotKept``, `ReceiptFault` for a changed line of the archive, and the errors of ``history(authenticatedBy:)``.
     public func reconcileReceipts(
         with authentication: Activation.Authentication,
         since: Date? = nil,
@@ -31,7 +31,7 @@ extension OperationsService {
         let exported = try await archive?.receipts() ?? []
         let over = try await self.lookIntoOpenDecisions(by: evidence, isSettling: isSettling)
         let before = try await [DecisionReceipt](receipts)
-        let history = try await self.history(with: authentication)
+        let history = try await self.history(authenticatedBy: authentication)
         var reconciliation = ReceiptReconciliation(
             of: try await [DecisionReceipt](receipts).joined(with: exported),
             activationID: self.channel.activationID,

@@ -38,12 +38,12 @@ extension Activation {
     /// call signs.
     ///
     /// ```swift
-    /// let name = try await activation.nameAtServer(with: .possessionAndKnowledge(password: password))
+    /// let name = try await activation.nameAtServer(authenticatedBy: .possessionAndKnowledge(password: password))
     /// ```
     ///
     /// - Parameter authentication: Two factors.
     /// - Throws: ``MobileTokenError/Code/invalidAuthentication`` for possession alone.
-    public func nameAtServer(with authentication: Authentication) async throws -> String? {
+    public func nameAtServer(authenticatedBy authentication: Authentication) async throws -> String? {
         let factors = SignatureType(authentication)
         guard factors.factors.count >= 2 else {
             throw MobileTokenError(.invalidAuthentication, "The server tells the activation's name to two factors only")

@@ -121,7 +121,7 @@ public actor Activation: AuthenticatedChannel {
     ///
     /// - Parameter authentication: Two factors. A version 4 server may be configured to accept possession alone. If the server
     ///   refuses, `authenticationFailed` is thrown and nothing is removed.
-    public func remove(with authentication: Authentication) async throws {
+    public func remove(authenticatedBy authentication: Authentication) async throws {
         try await self.send(with: authentication) { keys in
             try SignedRequest(EndpointRequest(.activationRemove, in: keys.dialect.version), keys: keys)
         } receive: { response, _ in

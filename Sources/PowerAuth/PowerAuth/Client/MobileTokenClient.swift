@@ -12,7 +12,7 @@ import Synchronization
 ///     sdkConfiguration: "ARDDj6EB6…"
 /// )
 /// let activation = try await client.activate(code: "W65WE-3T7VI-7FBS2-A4OYA", name: "approval bot", password: "…")
-/// let operations = client.operations(of: activation)
+/// let operations = client.makeOperationsService(for: activation)
 /// ```
 ///
 /// One client serves a whole process. It opens and sends nothing until a method needs it.

@@ -57,7 +57,7 @@ extension ChannelResponse {
     ///
     /// - Throws: ``MobileTokenError/Code/encryptionFailed`` for an empty body, which real servers send if they could not decrypt
     ///   the request.
-    func opened(by body: RequestBody, of path: String) throws -> Self {
+    func opened(by body: EncodedBody, of path: String) throws -> Self {
         guard body.temporaryKeyID == nil || !self.bytes.isEmpty else {
             // An empty body with another status is not from the server.
             throw MobileTokenError(

@@ -62,7 +62,7 @@ struct ActivationCreation<Keys: NewActivationKeys>: NewActivation {
         let keys = try Keys(self.encryptionKeys.scheme, self.server)
         let inner = try keys.encode(self.request)
         // Set by the attempt whose response counts: a retry with another key encrypts both layers again.
-        var innerLayer: RequestBody?
+        var innerLayer: EncodedBody?
         let path = try ServerEndpoint.activationCreate.path(in: self.server.configuration.version)
         let scheme = self.encryptionKeys.scheme
         let (outerPurpose, innerPurpose) = (try scheme.purpose(of: .generic), try scheme.purpose(of: .activation))

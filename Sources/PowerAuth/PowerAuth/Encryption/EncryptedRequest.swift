@@ -7,13 +7,13 @@ public struct EncryptedRequest: ~Copyable, Sendable {
     /// The JSON body to post.
     public let body: [UInt8]
     /// The name of the required header.
-    public let headerName = RequestBody.encryptionHeaderName
+    public let headerName = EncodedBody.encryptionHeaderName
     /// The value of the required header.
     public let headerValue: String
 
     private let open: @Sendable ([UInt8]) throws -> [UInt8]
 
-    init(_ body: RequestBody) {
+    init(_ body: EncodedBody) {
         self.body = body.bytes
         self.headerValue = body.encryptionHeader ?? ""
         self.open = body.open

@@ -29,7 +29,7 @@ protocol EncryptionScheme: Sendable {
         for purpose: Purpose,
         with key: EncryptionKey<Material>,
         server: ServerConnection
-    ) throws -> RequestBody
+    ) throws -> EncodedBody
 }
 
 extension EncryptionScheme {
@@ -119,17 +119,17 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
 
     // MARK: Encrypting
 
-    func encrypt(_ plaintext: [UInt8], for sharedInfo: SharedInfo) async throws -> RequestBody {
+    func encrypt(_ plaintext: [UInt8], for sharedInfo: SharedInfo) async throws -> EncodedBody {
         try await self.encrypt(plaintext, for: self.scheme.purpose(of: sharedInfo))
     }
 
     /// Encrypts a request that may be signed.
-    func encrypt(_ plaintext: [UInt8], for purpose: Scheme.Purpose) async throws -> RequestBody {
+    func encrypt(_ plaintext: [UInt8], for purpose: Scheme.Purpose) async throws -> EncodedBody {
         let key = try await self.ready(margin: TemporaryKeyLifetime.marginBeforeSigning)
         return try self.encrypt(plaintext, for: purpose, with: key)
     }
 
-    func encrypt(_ plaintext: [UInt8], for purpose: Scheme.Purpose, with key: Key) throws -> RequestBody {
+    func encrypt(_ plaintext: [UInt8], for purpose: Scheme.Purpose, with key: Key) throws -> EncodedBody {
         try self.scheme.encrypt(plaintext, for: purpose, with: key, server: self.server)
     }
 
@@ -148,7 +148,7 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
     func send(
         _ path: String,
         headers: HTTPHeaders = [:],
-        _ encrypt: (Key) throws -> RequestBody
+        _ encrypt: (Key) throws -> EncodedBody
     ) async throws -> ChannelResponse {
         let key = try await self.ready()
         do {
@@ -170,7 +170,7 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
         }
     }
 
-    private func sendOnce(_ path: String, headers: HTTPHeaders, _ body: RequestBody) async throws -> ChannelResponse {
+    private func sendOnce(_ path: String, headers: HTTPHeaders, _ body: EncodedBody) async throws -> ChannelResponse {
         var headers = headers
         headers.setEncryption(of: body)
         let response = try await self.server.post(

@@ -26,7 +26,7 @@ enum EncryptedCall: Sendable, Hashable, CaseIterable {
     }
 
     /// Classifies a signed call by the bytes that the code covers, because an application may choose any path.
-    init(signed body: RequestBody) {
+    init(signed body: EncodedBody) {
         self = body.signedPlaintext == nil ? .signedEnvelope : .signedContent
     }
 }

@@ -26,8 +26,8 @@ struct EndpointRequest: Sendable {
     func sealed(
         in dialect: any ActivationDialect,
         by encryption: (any RequestEncryption)? = nil
-    ) async throws -> RequestBody {
-        guard let sealing = self.endpoint.encryption else { return RequestBody(bytes: self.body) }
+    ) async throws -> EncodedBody {
+        guard let sealing = self.endpoint.encryption else { return EncodedBody(bytes: self.body) }
         let encryption = encryption ?? dialect.encryption(in: sealing.scope)
         var sealed = try await encryption.encrypt(self.body, for: sealing.sharedInfo)
         if self.endpoint.order == .signThenEncrypt { sealed.signedPlaintext = self.body }

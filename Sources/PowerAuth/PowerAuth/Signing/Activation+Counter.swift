@@ -116,7 +116,7 @@ extension Activation {
     /// Runs `body`, which encrypts. For a removed activation the server returns no key and no reason.
     ///
     /// - Throws: The error of the activation's state if that explains the missing key; otherwise the error of `body`.
-    func encrypting(_ body: () async throws -> RequestBody) async throws -> RequestBody {
+    func encrypting(_ body: () async throws -> EncodedBody) async throws -> EncodedBody {
         do {
             return try await body()
         } catch let refusal as MobileTokenError where refusal.code == .temporaryKeyRefused {

@@ -23,7 +23,7 @@ extension Activation {
                 isSuccess ? .accepted : .unanswered(code: MobileTokenError.Code.invalidResponse.description)
             ticket.ended(await self.end(decision, result))
             return response
-        } catch let error as MobileTokenError where error.mayBeOfSecondCopy {
+        } catch let error as MobileTokenError where error.mayBeDuplicate {
             let refusal = await self.judged(error, decision)
             ticket.ended(await self.end(decision, refusal.result))
             throw refusal
@@ -121,7 +121,7 @@ struct JudgedRefusal: Error {
 
 extension MobileTokenError {
     /// Indicates a response that the server also gives to the second copy of a request after carrying out the first.
-    fileprivate var mayBeOfSecondCopy: Bool {
+    fileprivate var mayBeDuplicate: Bool {
         guard self.isServersRefusal else { return false }
         return self.code == .authenticationFailed
             || ["INVALID_OPERATION", "OPERATION_ALREADY_FINISHED", "OPERATION_ALREADY_REJECTED"].contains(

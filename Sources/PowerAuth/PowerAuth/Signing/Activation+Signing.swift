@@ -140,7 +140,7 @@ extension Activation {
     /// Drops the temporary key of a signed request if it may have caused the failure.
     ///
     /// - Returns: `true` if the request may be retried with another key.
-    private func mayRenewKey(of body: RequestBody, after error: MobileTokenError) -> Bool {
+    private func mayRenewKey(of body: EncodedBody, after error: MobileTokenError) -> Bool {
         guard let keyID = body.temporaryKeyID else { return false }
         let verdict = TemporaryKeyVerdict(EncryptedCall(signed: body), error)
         if verdict != .keep { self.forgetEncryptionKey(keyID) }
@@ -154,7 +154,7 @@ extension Activation {
     ///   longer waits.
     func attempt(
         _ request: SignedRequest,
-        _ body: RequestBody,
+        _ body: EncodedBody,
         in turn: SigningTurn,
         for caller: UncancellableTask.Caller? = nil,
         settled requirement: CounterLedger.SettledRequirement
@@ -222,7 +222,7 @@ extension Activation {
     /// Signs and sends, unless it is too late.
     private func deliver(
         _ request: SignedRequest,
-        _ body: RequestBody,
+        _ body: EncodedBody,
         signedWith reservation: CounterLedger.Reservation,
         within limits: (window: ArrivalWindow?, notAfter: ContinuousClock.Instant?),
         with permit: RequestPermit?

@@ -12,11 +12,11 @@ struct SignedRequest: Sendable {
     /// Sends both the encryption and the signature header, if they have different versions.
     var sendsEncryptionHeader = false
     /// Makes the body for each attempt: an encrypted one may be used once.
-    let body: @Sendable () async throws -> RequestBody
+    let body: @Sendable () async throws -> EncodedBody
 }
 
 /// A body to send, with the decryption of its response.
-struct RequestBody: Sendable {
+struct EncodedBody: Sendable {
     /// The header's name in all protocol versions.
     static let encryptionHeaderName = "X-PowerAuth-Encryption"
 
@@ -31,10 +31,10 @@ struct RequestBody: Sendable {
     var open: @Sendable ([UInt8]) throws -> [UInt8] = { $0 }
 }
 
-extension RequestBody {
+extension EncodedBody {
     var signedBytes: [UInt8] { self.signedPlaintext ?? self.bytes }
 }
 
 extension HTTPHeaders {
-    mutating func setEncryption(of body: RequestBody) { self[RequestBody.encryptionHeaderName] = body.encryptionHeader }
+    mutating func setEncryption(of body: EncodedBody) { self[EncodedBody.encryptionHeaderName] = body.encryptionHeader }
 }

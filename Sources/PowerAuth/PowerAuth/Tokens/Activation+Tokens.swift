@@ -135,7 +135,7 @@ extension Activation {
         _ path: String,
         headers: HTTPHeaders,
         token: ActivationRecord.Token,
-        body: RequestBody
+        body: EncodedBody
     ) async throws -> ChannelResponse {
         var headers = headers
         let header = try MobileTokenError.mapCryptoErrors {

@@ -46,7 +46,7 @@ struct ECIESScheme: EncryptionScheme {
         for purpose: ECIESPurpose,
         with key: EncryptionKey<P256PublicKey>,
         server: ServerConnection
-    ) throws -> RequestBody {
+    ) throws -> EncodedBody {
         let parameters = ECIESParameters(
             version: self.version,
             applicationKey: server.application.applicationKey,
@@ -64,7 +64,7 @@ struct ECIESScheme: EncryptionScheme {
                 timestamp: server.time.milliseconds
             )
         }
-        return RequestBody(
+        return EncodedBody(
             bytes: try Wire.encode(request),
             temporaryKeyID: key.id,
             encryptionHeader: parameters.header.value

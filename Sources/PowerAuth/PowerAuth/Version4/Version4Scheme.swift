@@ -70,7 +70,7 @@ struct Version4Scheme: EncryptionScheme {
         for purpose: Version4.EncryptionPurpose,
         with key: EncryptionKey<SecretBytes>,
         server: ServerConnection
-    ) throws -> RequestBody {
+    ) throws -> EncodedBody {
         let parameters = try MobileTokenError.mapCryptoErrors {
             try Version4.EncryptionParameters(
                 applicationKey: server.application.applicationKey,
@@ -89,7 +89,7 @@ struct Version4Scheme: EncryptionScheme {
                 timestamp: server.time.milliseconds
             )
         }
-        return RequestBody(
+        return EncodedBody(
             bytes: try Wire.encode(request),
             temporaryKeyID: key.id,
             encryptionHeader: parameters.header.value

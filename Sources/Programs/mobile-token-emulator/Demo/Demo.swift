@@ -60,7 +60,7 @@ struct Demo {
         try await self.signOffline(with: service, bank: bank, registrationID: registration.id)
         try await self.lookBack(with: service)
 
-        try await activation.remove(with: .possessionAndKnowledge(password: self.password))
+        try await activation.remove(authenticatedBy: .possessionAndKnowledge(password: self.password))
         self.say("The activation is removed")
         await transport.shutdown()
         await emulator.stop()
@@ -131,7 +131,8 @@ struct Demo {
     }
 
     private func lookBack(with service: OperationsService) async throws {
-        let history = try await service.history(with: .possessionAndKnowledge(password: self.password)).operations
+        let history = try await service.history(authenticatedBy: .possessionAndKnowledge(password: self.password))
+            .operations
         self.say("The history:\n\(history.table)")
         let statuses = Set(history.map(\.status))
         try self.check(

@@ -263,7 +263,7 @@ enum ActivationCommands {
             try await activation.removeLocally()
         } else {
             let password = try PasswordSource(invocation).read(prompt: "Password: ")
-            try await activation.remove(with: .possessionAndKnowledge(password: password))
+            try await activation.remove(authenticatedBy: .possessionAndKnowledge(password: password))
         }
         try session.forgetActivation()
         session.output.outcome(

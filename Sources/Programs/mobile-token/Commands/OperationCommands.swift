@@ -215,7 +215,7 @@ enum OperationCommands {
         let session = try Session(invocation)
         let service = try await session.operations()
         let password = try PasswordSource(invocation).read(prompt: "Password: ")
-        session.show(try await service.history(with: .possessionAndKnowledge(password: password)))
+        session.show(try await service.history(authenticatedBy: .possessionAndKnowledge(password: password)))
         return .done
     }
 

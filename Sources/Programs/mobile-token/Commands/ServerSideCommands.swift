@@ -15,7 +15,7 @@ enum ServerSideCommands {
         let session = try Session(invocation)
         let activation = try await session.activation()
         let password = try PasswordSource(invocation).read(prompt: "Password: ")
-        let name = try await activation.nameAtServer(with: .possessionAndKnowledge(password: password))
+        let name = try await activation.nameAtServer(authenticatedBy: .possessionAndKnowledge(password: password))
         session.output.result(
             ["name": name.map { .string($0) } ?? .null],
             text: name.map(TextTable.printable) ?? "The device has no name."

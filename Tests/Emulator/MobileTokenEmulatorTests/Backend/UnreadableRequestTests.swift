@@ -25,7 +25,7 @@ import WireFacts
         try await withEmulator { emulator in
             let client = try emulator.makeClient()
             let activation = try await emulator.makeActivation(user: "alice", password: "correct", client: client)
-            let operations = client.operations(of: activation)
+            let operations = client.makeOperationsService(for: activation)
             let offered = try await emulator.cloud.createOperation("login", userID: "alice")
             let operation = try #require(try await operations.operations().first { $0.id == offered.id })
             await emulator.faults.set([FaultRule(effect: .init(status: 500, code: "ERROR_GENERIC"))])

@@ -43,7 +43,7 @@ struct AgentBehindProxyTests {
             var record = BankRecord()
             await record.skip(emulator)
             let agent = ApprovalAgent(
-                fleet: client.fleet(),
+                fleet: client.makeFleet(),
                 factors: { try await $0.unlockKnowledge(password: password) },
                 configuration: .patient,
                 policy: TroubledBank.policy
@@ -121,7 +121,7 @@ struct AgentBehindProxyTests {
             }
             _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
             let agent = ApprovalAgent(
-                fleet: client.fleet(),
+                fleet: client.makeFleet(),
                 factors: { try await $0.unlockKnowledge(password: password) },
                 configuration: .patient,
                 policy: { _ in .approve }

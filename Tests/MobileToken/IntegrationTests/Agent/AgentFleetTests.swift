@@ -31,7 +31,7 @@ import TestSupport
         _ body: (ApprovalAgent, inout AsyncStream<ApprovalAgent.Event>.Iterator) async throws -> Void
     ) async throws {
         let agent = ApprovalAgent(fleet: fleet, factors: factors, configuration: .patient) { review in
-            review.operation.name == "login" ? .approve : .leave
+            review.operation.name == "login" ? .approve : .deferToPeople
         }
         var events = agent.events().makeAsyncIterator()
         let running = Task { try await agent.run() }
@@ -54,7 +54,7 @@ import TestSupport
                 }
                 payments.append(try await emulator.cloud.createOperation("payment", userID: "user \(user)").id)
             }
-            try await self.run(client.fleet()) { agent, _ async throws in
+            try await self.run(client.makeFleet()) { agent, _ async throws in
                 for id in logins { #expect(await emulator.decision(on: id)?.status == .approved) }
                 await until { agent.health.leftOperationCount == payments.count }
                 #expect(agent.health.fleet.counts == [.active: 5])
@@ -73,7 +73,7 @@ import TestSupport
             let wrong = try await emulator.makeActivation(user: "mallory", password: password, client: client)
             _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
             for _ in 0..<6 { try await emulator.cloud.createOperation("login", userID: "mallory") }
-            try await self.run(client.fleet()) { activation in
+            try await self.run(client.makeFleet()) { activation in
                 let isWrong = activation.activationID == wrong.activationID
                 return try await activation.unlockKnowledge(password: isWrong ? "wrong" : password)
             } _: { agent, events async throws in
@@ -99,7 +99,7 @@ import TestSupport
             let client = try self.makeClient(emulator)
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             for _ in 0..<6 { try await emulator.cloud.createOperation("login", userID: "alice") }
-            try await self.run(client.fleet()) { activation in
+            try await self.run(client.makeFleet()) { activation in
                 var rules = EmulatorProtocolRules()
                 rules.unsupportedApplications = [emulator.applicationID]
                 try await emulator.setProtocolRules(rules)
@@ -120,7 +120,7 @@ import TestSupport
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             let login = try await emulator.cloud.createOperation("login", userID: "alice")
             let known = Shared("wrong")
-            try await self.run(client.fleet()) { activation in
+            try await self.run(client.makeFleet()) { activation in
                 try await activation.unlockKnowledge(password: known.value)
             } _: { agent, events async throws in
                 while let event = await events.next(isolation: #isolation) {
@@ -145,7 +145,7 @@ import TestSupport
         try await withEmulator { emulator in
             let client = try self.makeClient(emulator)
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            try await self.run(client.fleet()) { agent, events async throws in
+            try await self.run(client.makeFleet()) { agent, events async throws in
                 while let event = await events.next(isolation: #isolation) {
                     if case .stateChanged(let state) = event.kind, state.phase == .active { break }
                 }
@@ -164,7 +164,7 @@ import TestSupport
             let client = try self.makeClient(emulator)
             let removed = try await emulator.makeActivation(user: "mallory", password: password, client: client)
             _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            try await self.run(client.fleet()) { agent, _ async throws in
+            try await self.run(client.makeFleet()) { agent, _ async throws in
                 await until { agent.health.fleet.counts == [.active: 2] }
                 try await emulator.removeActivation(removed.activationID)
                 await until { agent.health.fleet.counts == [.active: 1, .removed: 1] }

@@ -39,14 +39,14 @@ import TestSupport
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             var configuration = OperationsService.Configuration()
             configuration.clock = clock
-            let fleet = client.fleet()
+            let fleet = client.makeFleet()
             let agent =
                 try ofFleet
-                ? ApprovalAgent(fleet: fleet, factors: { _ in .twoFactors }) { _ in .leave }
+                ? ApprovalAgent(fleet: fleet, factors: { _ in .twoFactors }) { _ in .deferToPeople }
                 : ApprovalAgent(
-                    operations: client.operations(of: activation, configuration: configuration),
+                    operations: client.makeOperationsService(for: activation, configuration: configuration),
                     factors: { .twoFactors }
-                ) { _ in .leave }
+                ) { _ in .deferToPeople }
             let running = Task { try await agent.run() }
             await until { agent.health.isRunning }
             await until { clock.sleeperCount > 0 && driver.pauseQuestions.value > 0 }

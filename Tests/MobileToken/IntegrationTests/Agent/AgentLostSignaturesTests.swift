@@ -33,14 +33,14 @@ import TestSupport
                 }
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            if hasToken { _ = try await client.operations(of: activation).fetchList() }
+            if hasToken { _ = try await client.makeOperationsService(for: activation).fetchList() }
             isLosing.value = true
             for _ in 1...10 { _ = try await errorCode { try await activation.validate(.possession) } }
             trials.value = []
             var configuration = OperationsService.Configuration()
             configuration.clock = self.clock
             let agent = try ApprovalAgent(
-                operations: client.operations(of: activation, configuration: configuration),
+                operations: client.makeOperationsService(for: activation, configuration: configuration),
                 factors: { .twoFactors },
                 configuration: .patient
             ) { _ in .approve }

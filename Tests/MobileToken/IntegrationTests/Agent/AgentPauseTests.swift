@@ -53,7 +53,7 @@ import TestSupport
         var configuration = OperationsService.Configuration()
         configuration.clock = self.clock
         let agent = try ApprovalAgent(
-            operations: stage.client.operations(of: stage.activation, configuration: configuration),
+            operations: stage.client.makeOperationsService(for: stage.activation, configuration: configuration),
             factors: { .twoFactors },
             configuration: .patient,
             policy: policy
@@ -74,7 +74,7 @@ import TestSupport
             let questions = Shared(0)
             try await self.run(stage) { review in
                 // The login below may still be listed when deciding goes on.
-                guard review.operation.id == payment.id else { return .leave }
+                guard review.operation.id == payment.id else { return .deferToPeople }
                 questions.update { $0 += 1 }
                 try await stage.otherClient.pauseDeciding(reason: "fraud")
                 return .approve

@@ -32,7 +32,7 @@ import TestSupport
             }
             _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
             let agent = ApprovalAgent(
-                fleet: client.fleet(),
+                fleet: client.makeFleet(),
                 factors: { _ in .twoFactors },
                 configuration: .patient
             ) { _ in

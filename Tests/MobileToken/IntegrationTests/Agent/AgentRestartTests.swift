@@ -22,7 +22,7 @@ import TestSupport
         var configuration = OperationsService.Configuration()
         configuration.clock = self.clock
         let agent = try ApprovalAgent(
-            operations: client.operations(of: activation, configuration: configuration),
+            operations: client.makeOperationsService(for: activation, configuration: configuration),
             factors: { .twoFactors },
             configuration: .patient
         ) { _ in .approve }
@@ -63,7 +63,7 @@ import TestSupport
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             let payment = try await emulator.cloud.createOperation("payment", userID: "alice")
-            let operations = client.operations(of: activation)
+            let operations = client.makeOperationsService(for: activation)
             let operation = try #require(try await operations.operations().first)
             _ = try? await operations.authorize(operation, with: .twoFactors)
             isDown.value = false
@@ -99,7 +99,7 @@ import TestSupport
             _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
             _ = try await emulator.cloud.createOperation("payment", userID: "alice")
             let agent = ApprovalAgent(
-                fleet: client.fleet(),
+                fleet: client.makeFleet(),
                 factors: { _ in .twoFactors },
                 configuration: .patient
             ) { _ in
@@ -134,14 +134,14 @@ import TestSupport
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             for _ in 0..<2 { _ = try await emulator.cloud.createOperation("payment", userID: "alice") }
-            let operations = client.operations(of: activation)
+            let operations = client.makeOperationsService(for: activation)
             for operation in try await operations.operations() { _ = try? await operations.reject(operation) }
             try await emulator.removeActivation(activation.activationID)
 
             let agent =
                 try isFleet
                 ? ApprovalAgent(
-                    fleet: client.fleet(),
+                    fleet: client.makeFleet(),
                     factors: { _ in .twoFactors },
                     configuration: .patient
                 ) { _ in .approve }

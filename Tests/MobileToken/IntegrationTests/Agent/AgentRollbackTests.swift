@@ -36,10 +36,10 @@ import TestSupport
             try await emulator.advanceCounter(ofActivation: old.activationID, by: 26)
             let position = await emulator.journalPosition
             let agent = ApprovalAgent(
-                fleet: client.fleet(),
+                fleet: client.makeFleet(),
                 factors: { _ in .twoFactors },
                 configuration: .patient
-            ) { _ in .leave
+            ) { _ in .deferToPeople
             }
             // The first questions for the status fail, and polling goes on.
             try await emulator.withFault(.unavailable(), on: "/pa/v3/activation/status", first: isStatusLate ? 4 : 0) {
@@ -58,10 +58,10 @@ import TestSupport
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             try await emulator.advanceCounter(ofActivation: activation.activationID, by: 26)
             let agent = try ApprovalAgent(
-                operations: client.operations(of: activation),
+                operations: client.makeOperationsService(for: activation),
                 factors: { .twoFactors },
                 configuration: .patient
-            ) { _ in .leave }
+            ) { _ in .deferToPeople }
             let error = await #expect(throws: MobileTokenError.self) { try await agent.run() }
             #expect(error?.code == .stateRolledBack)
             #expect(agent.health.fleet.counts == [.rolledBack: 1])

@@ -65,7 +65,7 @@ import MobileTokenReceipts
                 }
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            let service = client.operations(of: activation)
+            let service = client.makeOperationsService(for: activation)
             try await body(Scene(emulator: emulator, store: store, client: client, service: service, strike: strike))
         }
     }
@@ -182,7 +182,7 @@ import MobileTokenReceipts
             let client = try scene.emulator.makeClient()
             let phone = try await scene.emulator.makeActivation(user: "alice", password: password, client: client)
             let operation = try await scene.offer()
-            try await client.operations(of: phone).authorize(operation, with: .twoFactors)
+            try await client.makeOperationsService(for: phone).authorize(operation, with: .twoFactors)
             try await scene.service.authorize(try await scene.offer(), with: .twoFactors)
             let reconciliation = try await scene.service.reconcileReceipts(with: .twoFactors)
             #expect(reconciliation.differences.map(\.kind) == [.decidedElsewhere])
@@ -213,7 +213,7 @@ import MobileTokenReceipts
             let id = try #require(try await scene.store.activationIDs().first)
             try await store.insert(try #require(try await scene.store.record(of: id)))
             let client = try scene.emulator.makeClient { $0.store = store }
-            let service = client.operations(of: try await client.activation(id: id))
+            let service = client.makeOperationsService(for: try await client.activation(id: id))
             let without = try await service.reconcileReceipts(with: .twoFactors)
             #expect(without.differences.map(\.kind) == [.decidedElsewhere])
             let with = try await service.reconcileReceipts(with: .twoFactors, exportedTo: archive)

@@ -156,7 +156,7 @@ struct FateStory {
         case .approve, .agent, .ask: return await self.decide(id, .approve, by: self.world.service)
         case .reject: return await self.decide(id, .reject, by: self.world.service)
         case .history:
-            return await .init(nil, nil) { _ = try await self.world.service.history(with: self.factors) }
+            return await .init(nil, nil) { _ = try await self.world.service.history(authenticatedBy: self.factors) }
         case .password:
             return await .init(nil, nil) {
                 try await self.world.activation().changePassword(
@@ -225,7 +225,7 @@ struct FateStory {
 
     private func restart() async throws -> FateLedger.Claim.Draft? {
         try await self.world.start(0)
-        let agent = try self.agent { _ in .leave }
+        let agent = try self.agent { _ in .deferToPeople }
         let running = Task { try await agent.run() }
         try await self.world.clock.sleep(for: .seconds(60))
         running.cancel()
@@ -246,7 +246,7 @@ struct FateStory {
     // MARK: An agent
 
     private func runAgent(_ operation: String) async throws {
-        let agent = try self.agent { $0.operation.id == operation ? .approve : .leave }
+        let agent = try self.agent { $0.operation.id == operation ? .approve : .deferToPeople }
         var events = agent.events().makeAsyncIterator()
         let running = Task { try await agent.run() }
         let emulator = self.world.emulator

@@ -120,7 +120,7 @@ final class FateWorld: Sendable {
             }
         }
         let ids = try await store.activationIDs()
-        let service = client.operations(of: try await client.activation(id: ids[0]))
+        let service = client.makeOperationsService(for: try await client.activation(id: ids[0]))
         self.clients.update { $0 = Array($0.prefix(device)) + [client] + $0.dropFirst(device + 1) }
         self.services.update { $0 = Array($0.prefix(device)) + [service] + $0.dropFirst(device + 1) }
     }

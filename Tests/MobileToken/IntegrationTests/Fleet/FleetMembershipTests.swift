@@ -27,7 +27,7 @@ import TestSupport
             var configuration = FleetStage.configuration
             configuration.membership = self.membership
             configuration.limits.requestsPerSecond = rate
-            let fleet = client.fleet(configuration: configuration)
+            let fleet = client.makeFleet(configuration: configuration)
             try await stage.running(fleet) {
                 await self.membership.waitForStart()
                 try await body(stage, fleet, ids)
@@ -46,7 +46,7 @@ import TestSupport
             #expect(await fleet.refusal(of: "nobody") == .notPolledHere)
             #expect(await fleet.refusal(of: ids[0][0]) == nil)
             // By hand any process may work with it.
-            let byHand = try await fleet.operations(of: ids[1][0]).operations()
+            let byHand = try await fleet.service(of: ids[1][0]).operations()
             #expect(byHand.isEmpty)
         }
     }
@@ -151,7 +151,7 @@ import TestSupport
                 }
             }
             #expect(error?.code == .notPolledHere)
-            let byHand = try await fleet.operations(of: ids[0][0])
+            let byHand = try await fleet.service(of: ids[0][0])
             let operation = try #require(try await byHand.operations().first)
             try await byHand.reject(operation)
             #expect(try await byHand.operations().isEmpty)

@@ -37,7 +37,7 @@ import TestSupport
                 let whole = try #require(await all.next())
                 #expect(whole.activationID == ids[2])
                 #expect(whole.change.source == .subscription)
-                #expect(try await fleet.operations(of: ids[2]).list.operations.map(\.id) == [late.id])
+                #expect(try await fleet.service(of: ids[2]).list.operations.map(\.id) == [late.id])
             }
             // An activation that is not polled any more has left.
             var rest = stream.makeAsyncIterator()
@@ -52,7 +52,7 @@ import TestSupport
         try await FleetStage.with { stage in
             let client = try stage.makeClient()
             let first = try await stage.activate(1, client)[0]
-            let fleet = client.fleet(configuration: FleetStage.configuration)
+            let fleet = client.makeFleet(configuration: FleetStage.configuration)
             try await stage.running(fleet) {
                 await stage.advance(fleet) { fleet.state(of: first)?.phase == .active }
                 let activation = try await stage.emulator.makeActivation(
@@ -67,7 +67,7 @@ import TestSupport
                 #expect(fleet.state(of: activation.activationID) == nil)
                 #expect(fleet.activationIDs == [first])
                 #expect(
-                    try await errorCode { try await fleet.operations(of: activation.activationID) }
+                    try await errorCode { try await fleet.service(of: activation.activationID) }
                         == .unknownActivation
                 )
             }
@@ -78,9 +78,9 @@ import TestSupport
         try await FleetStage.with { stage in
             let client = try stage.makeClient()
             let id = try await stage.activate(1, client)[0]
-            let fleet = client.fleet(configuration: FleetStage.configuration)
+            let fleet = client.makeFleet(configuration: FleetStage.configuration)
             try await fleet.refreshActivations()
-            let service = try await fleet.operations(of: id)
+            let service = try await fleet.service(of: id)
             await service.startPolling()
             await until { stage.count(of: "/operation/list") == 1 }
             try await stage.running(fleet) {
@@ -112,7 +112,7 @@ import TestSupport
         try await FleetStage.with { stage in
             let client = try stage.makeClient()
             let activation = try await client.activation(id: try await stage.activate(1, client)[0])
-            let fleet = client.fleet(configuration: Self.narrow)
+            let fleet = client.makeFleet(configuration: Self.narrow)
             for _ in 0..<3 { _ = try await activation.status() }
             try await stage.running(fleet) {
                 await stage.advance(fleet, by: .seconds(10))
@@ -137,7 +137,7 @@ import TestSupport
         try await FleetStage.with { stage in
             let client = try stage.makeClient()
             _ = try await stage.activate(1, client)
-            let fleets = (0..<2).map { _ in client.fleet(configuration: FleetStage.configuration) }
+            let fleets = (0..<2).map { _ in client.makeFleet(configuration: FleetStage.configuration) }
             try await stage.running(fleets[0]) {
                 await stage.advance(fleets[0]) { fleets[0].health.counts == [.active: 1] }
                 let error = await #expect(throws: MobileTokenError.self) { try await fleets[1].run() }
@@ -156,7 +156,7 @@ import TestSupport
             let client = try stage.makeClient()
             weak var limiter: ServerLimiter?
             try await {
-                let fleet = client.fleet(configuration: FleetStage.configuration)
+                let fleet = client.makeFleet(configuration: FleetStage.configuration)
                 limiter = fleet.limiters.first
                 #expect(limiter != nil)
                 try await stage.running(fleet) { await until { fleet.health.isRunning } }
@@ -170,9 +170,9 @@ import TestSupport
         try await FleetStage.with { stage in
             let client = try stage.makeClient()
             _ = try await stage.activate(1, client)
-            let fleet = client.fleet(configuration: FleetStage.configuration)
+            let fleet = client.makeFleet(configuration: FleetStage.configuration)
             let agent = ApprovalAgent(fleet: fleet, factors: { _ in .twoFactors }) { _ in
-                .leave
+                .deferToPeople
             }
             func run() -> Task<Void, any Error> { Task { try await fleet.run() } }
             func runAgent() -> Task<Void, any Error> { Task { try await agent.run() } }
@@ -200,7 +200,7 @@ import TestSupport
             let ids = try await stage.activate(3, client)
             try await store.insert(ActivationStoreConformance.record("foreign"))
             damage.update { $0 = [ids[1]: MobileTokenError(.storeCorrupted, "torn")] }
-            let fleet = client.fleet(configuration: FleetStage.configuration)
+            let fleet = client.makeFleet(configuration: FleetStage.configuration)
             try await stage.running(fleet) {
                 await stage.advance(fleet) {
                     fleet.health.counts == [.active: 2, .unreadable: 1, .misconfigured: 1]
@@ -220,7 +220,7 @@ import TestSupport
             let client = try stage.makeClient(store: store)
             let id = try await stage.activate(1, client)[0]
             damage.update { $0 = [id: MobileTokenError(.storeBusy, "busy")] }
-            let fleet = client.fleet(configuration: FleetStage.configuration)
+            let fleet = client.makeFleet(configuration: FleetStage.configuration)
             try await stage.running(fleet) {
                 await until { fleet.state(of: id)?.reason?.code == .storeBusy }
                 #expect(fleet.state(of: id)?.phase == .starting)
@@ -235,7 +235,7 @@ import TestSupport
             let client = try stage.makeClient()
             let registration = try await stage.emulator.cloud.register(userID: "alice")
             let id = try await client.activate(code: registration.activationQRCode, password: password).activationID
-            let fleet = client.fleet(configuration: FleetStage.configuration)
+            let fleet = client.makeFleet(configuration: FleetStage.configuration)
             try await stage.running(fleet) {
                 await stage.advance(fleet) { fleet.state(of: id)?.phase == .awaitingCommit }
                 #expect(fleet.state(of: id)?.reason?.code == .activationPending)
@@ -254,7 +254,7 @@ import TestSupport
             let client = try stage.makeClient()
             let ids = try await stage.activate(2, client)
             _ = try await stage.emulator.cloud.createOperation("login", userID: "user 1")
-            let fleet = client.fleet(configuration: FleetStage.configuration)
+            let fleet = client.makeFleet(configuration: FleetStage.configuration)
             try await stage.running(fleet) {
                 var changes = fleet.changes().makeAsyncIterator()
                 await stage.advance(fleet) { fleet.health.counts == [.active: 2] }
@@ -306,7 +306,7 @@ import TestSupport
         try await FleetStage.with { stage in
             let client = try stage.makeClient()
             let id = try await stage.activate(1, client)[0]
-            let fleet = client.fleet(configuration: FleetStage.configuration)
+            let fleet = client.makeFleet(configuration: FleetStage.configuration)
             for _ in 0..<2 {
                 try await stage.running(fleet) {
                     await until { fleet.health.isRunning }
@@ -325,7 +325,7 @@ import TestSupport
             let damage = Shared<[String: MobileTokenError]>([:])
             let store = ActivationStore.inMemory { DamagedDriver(base: $0, damage: damage) }
             damage.update { $0 = ["": MobileTokenError(.storeWrongSealingKey, "another key")] }
-            let fleet = try stage.makeClient(store: store).fleet(configuration: FleetStage.configuration)
+            let fleet = try stage.makeClient(store: store).makeFleet(configuration: FleetStage.configuration)
             let failure = try await errorCode { try await fleet.run() }
             #expect(failure == .storeWrongSealingKey)
         }
@@ -335,10 +335,10 @@ import TestSupport
         try await FleetStage.with { stage in
             let client = try stage.makeClient()
             let id = try await stage.activate(1, client)[0]
-            let fleet = client.fleet(configuration: FleetStage.configuration)
+            let fleet = client.makeFleet(configuration: FleetStage.configuration)
             try await stage.running(fleet) {
                 await stage.advance(fleet) { fleet.state(of: id)?.phase == .active }
-                let service = try await fleet.operations(of: id)
+                let service = try await fleet.service(of: id)
                 try await client.activation(id: id).removeLocally()
                 #expect(try await errorCode { try await service.operations() } == .unknownActivation)
                 await until { fleet.state(of: id)?.phase == .removed }
@@ -353,13 +353,13 @@ import TestSupport
             let id = try await stage.activate(1, client)[0]
             var configuration = FleetStage.configuration
             configuration.pollInterval = .seconds(600)
-            let fleet = client.fleet(configuration: configuration)
+            let fleet = client.makeFleet(configuration: configuration)
             try await stage.running(fleet) {
                 await stage.advance(fleet) { fleet.state(of: id)?.phase == .active }
                 let polls = stage.count(of: "/operation/list")
                 await stage.advance(fleet, by: .seconds(30))
                 #expect(stage.count(of: "/operation/list") == polls)
-                try await fleet.operations(of: id).pollNow()
+                try await fleet.service(of: id).pollNow()
                 await until { stage.count(of: "/operation/list") == polls + 1 }
             }
         }
@@ -370,7 +370,7 @@ import TestSupport
             await stage.emulator.clock.advance(by: .seconds(-90))
             let client = try stage.makeClient()
             _ = try await stage.activate(1, client)
-            let fleet = client.fleet(configuration: FleetStage.configuration)
+            let fleet = client.makeFleet(configuration: FleetStage.configuration)
             try await stage.running(fleet) {
                 await stage.advance(fleet) { fleet.health.counts == [.active: 1] }
                 let health = fleet.health

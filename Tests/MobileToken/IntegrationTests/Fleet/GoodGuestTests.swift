@@ -15,7 +15,7 @@ import TestSupport
             let before = stage.requests.value.count
             var configuration = FleetStage.configuration
             configuration.limits.requestsPerSecond = 5
-            let fleet = client.fleet(configuration: configuration)
+            let fleet = client.makeFleet(configuration: configuration)
             try await stage.running(fleet) {
                 await stage.advance(fleet) { fleet.health.counts == [.active: 20] }
             }
@@ -32,12 +32,12 @@ import TestSupport
             let (turns, store) = LimitedTurns.inMemory()
             let client = try stage.makeClient(store: store)
             let ids = try await stage.activate(20, client)
-            let service = client.operations(of: try await client.activation(id: ids[0]))
+            let service = client.makeOperationsService(for: try await client.activation(id: ids[0]))
             let operation = try await stage.emulator.offer(to: "user 0", on: service)
             let before = try await store.record(of: ids[0])?.counterMoves
             var configuration = FleetStage.configuration
             configuration.limits.requestsPerSecond = 1
-            let fleet = client.fleet(configuration: configuration)
+            let fleet = client.makeFleet(configuration: configuration)
             try await stage.running(fleet) {
                 // The next place is not free before time moves.
                 await stage.advance(fleet) { fleet.limiters[0].delayedCount > 0 }
@@ -76,7 +76,7 @@ import TestSupport
         try await FleetStage.with { stage in
             let client = try stage.makeClient()
             _ = try await stage.activate(4, client)
-            let fleet = client.fleet(configuration: FleetStage.configuration)
+            let fleet = client.makeFleet(configuration: FleetStage.configuration)
             try await stage.running(fleet) {
                 await stage.advance(fleet) { fleet.health.counts == [.active: 4] }
                 try await stage.emulator.withFault(.unavailable(retryAfter: 120), on: "/api/**") {
@@ -105,7 +105,7 @@ import TestSupport
             _ = try await stage.activate(30, client)
             var configuration = FleetStage.configuration
             configuration.limits.tokenRenewalsPerSecond = 2
-            let fleet = client.fleet(configuration: configuration)
+            let fleet = client.makeFleet(configuration: configuration)
             try await stage.running(fleet) {
                 await stage.advance(fleet) { fleet.health.counts == [.active: 30] }
                 let start = stage.requests.value.count

@@ -27,7 +27,7 @@ import TestSupport
             let activation = try await client.activation(id: try await stage.activate(1, client)[0])
             var configuration = OperationsService.Configuration()
             configuration.clock = stage.clock
-            let service = client.operations(of: activation, configuration: configuration)
+            let service = client.makeOperationsService(for: activation, configuration: configuration)
             let stream = service.events()
             try await service.operations()
             await until { !service.isLoadingOperations }
@@ -48,13 +48,13 @@ import TestSupport
             let activation = try await client.activation(id: try await stage.activate(1, client)[0])
             var configuration = OperationsService.Configuration()
             configuration.clock = stage.clock
-            let service = client.operations(of: activation, configuration: configuration)
+            let service = client.makeOperationsService(for: activation, configuration: configuration)
             let agent = try ApprovalAgent(operations: service, factors: { .twoFactors }) { _ in
-                .leave
+                .deferToPeople
             }
             let deciding = Task { try await agent.run() }
             await until { agent.health.fleet.counts == [.active: 1] }
-            let fleet = client.fleet(configuration: FleetStage.configuration)
+            let fleet = client.makeFleet(configuration: FleetStage.configuration)
             try await stage.running(fleet) {
                 await stage.advance(fleet) { fleet.health.counts == [.active: 1] }
                 #expect(agent.health.isRunning)
@@ -85,10 +85,10 @@ import TestSupport
             let id = try await stage.activate(1, client)[0]
             weak var released: OperationsService?
             let reader = try await {
-                let fleet = client.fleet(configuration: FleetStage.configuration)
+                let fleet = client.makeFleet(configuration: FleetStage.configuration)
                 let running = Task { try await fleet.run() }
                 await stage.advance(fleet) { fleet.state(of: id)?.phase == .active }
-                let service = try await fleet.operations(of: id)
+                let service = try await fleet.service(of: id)
                 released = service
                 let events = service.events()
                 isHeld.value = true

@@ -96,7 +96,7 @@ import TestSupport
             let client = try Self.client(emulator, store, change == .upgrade ? .v3_3 : .v4_0)
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             // A token of the version before.
-            _ = try await client.operations(of: activation).operations()
+            _ = try await client.makeOperationsService(for: activation).operations()
             self.registration = nil
             self.record = try await store.record(of: activation.activationID)
             await store.close()
@@ -145,7 +145,7 @@ import TestSupport
             let factors = Activation.Authentication.possessionAndKnowledge(password: current)
             // A poll comes first: what runs at a server most of the time.
             let made = try await self.emulator.cloud.createOperation("login", userID: "alice")
-            let operations = client.operations(of: activation)
+            let operations = client.makeOperationsService(for: activation)
             let operation = try #require(try await operations.operations().first { $0.id == made.id })
             try await operations.authorize(operation, with: factors)
             let status = try await activation.status()
@@ -154,7 +154,7 @@ import TestSupport
             #expect(status.counter.distance == 0, "\(end)")
             #expect(status.failedAttempts == 0, "\(end)")
             #expect(try await !store.isUpgrading(id))
-            try await activation.remove(with: factors)
+            try await activation.remove(authenticatedBy: factors)
             await store.close()
             return end
         }

@@ -37,7 +37,7 @@ import Testing
                 password: PhoneSuite.pin
             )
             #expect(try await activation.status().state == .active)
-            try await activation.remove(with: self.right)
+            try await activation.remove(authenticatedBy: self.right)
         }
     }
 
@@ -158,7 +158,7 @@ import Testing
             let path = "/v2/operations/\(id)?statusReason=PREARRANGED_REASON"
             let canceled: PhoneSuite.Status = try await suite.delete(path)
             #expect(canceled.status == "CANCELED")
-            let history = try await service.history(with: self.right)
+            let history = try await service.history(authenticatedBy: self.right)
             let entry = try #require(history.operations.first { $0.id == id })
             #expect(entry.status == .canceled)
             #expect(entry.statusReason == "PREARRANGED_REASON")
@@ -168,7 +168,7 @@ import Testing
     @Test func whatIsNotDecidedIsPendingInTheHistory() async throws {
         try await self.withPhone { suite, _, service in
             let id = try await suite.createOperation().operationId
-            let history = try await service.history(with: self.right)
+            let history = try await service.history(authenticatedBy: self.right)
             #expect(history.operations.first { $0.id == id }?.status == .pending)
         }
     }

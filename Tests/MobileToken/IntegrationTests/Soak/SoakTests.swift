@@ -200,7 +200,7 @@ private struct SoakedAgent {
         configuration.pollInterval = interval
         configuration.limits = limits
         let agent = ApprovalAgent(
-            fleet: client.fleet(configuration: configuration),
+            fleet: client.makeFleet(configuration: configuration),
             factors: { activation in try await activation.unlockKnowledge(password: password) },
             policy: TroubledBank.policy
         )

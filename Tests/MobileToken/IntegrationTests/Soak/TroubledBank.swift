@@ -67,7 +67,7 @@ struct TroubledBank {
         case "login": return .approve
         case "login_1FA": return .reject(.unexpectedOperation)
         default:
-            guard let total = review.total(in: "CZK"), total > 0, total <= 50 else { return .leave }
+            guard let total = review.total(in: "CZK"), total > 0, total <= 50 else { return .deferToPeople }
             return .approve
         }
     }

@@ -71,7 +71,9 @@ extension ForeignCall {
         },
     ]
 
-    static let remove = Self("remove", "/activation/remove") { try await $0.activation.remove(with: .twoFactors) }
+    static let remove = Self("remove", "/activation/remove") {
+        try await $0.activation.remove(authenticatedBy: .twoFactors)
+    }
 
     private static let ofActivation = [
         Self.remove.leaving { try await $0.client.activationIDs() == [$0.activation.activationID] },
@@ -134,10 +136,14 @@ extension ForeignCall {
     }
 
     private static let ofServices = [
-        Self("inbox read", "/message/read") { try await $0.client.inbox(of: $0.activation).markRead(id: "m") },
-        Self("inbox read all", "/message/read-all") { try await $0.client.inbox(of: $0.activation).markAllRead() },
+        Self("inbox read", "/message/read") {
+            try await $0.client.makeInboxService(for: $0.activation).markRead(id: "m")
+        },
+        Self("inbox read all", "/message/read-all") {
+            try await $0.client.makeInboxService(for: $0.activation).markAllRead()
+        },
         Self("push", "/register/token") {
-            try await $0.client.push(for: $0.activation).register(token: "t", for: .fcm)
+            try await $0.client.makePushService(for: $0.activation).register(token: "t", for: .fcm)
         },
     ]
 }

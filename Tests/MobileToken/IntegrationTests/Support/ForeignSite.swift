@@ -37,7 +37,7 @@ struct ForeignSite: Sendable {
             biometryKey: key
         )
         .activation
-        self.service = self.client.operations(of: self.activation)
+        self.service = self.client.makeOperationsService(for: self.activation)
         let record = try #require(try await self.store.record(of: self.activation.activationID))
         self.beginning = (self.backend.withBackend { $0 }, record)
     }
@@ -49,7 +49,7 @@ struct ForeignSite: Sendable {
         try await self.store.insert(site.beginning.record)
         self.client = try Self.client(of: self.backend, site.activation.version, self.store, self.rule)
         self.activation = try await self.client.activation(id: site.activation.activationID)
-        self.service = self.client.operations(of: self.activation)
+        self.service = self.client.makeOperationsService(for: self.activation)
     }
 
     private static func client(

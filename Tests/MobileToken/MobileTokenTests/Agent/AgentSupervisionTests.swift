@@ -180,7 +180,7 @@ import WireFacts
         var desk = Desk { $0.maximumConcurrency = 2 }
         for activation in ["a", "b", "c"] { desk.list(self.operation("\(activation)1"), of: activation) }
         #expect(desk.work == ["review a1", "review b1"])
-        desk.returned(.leave, from: "review a1")
+        desk.returned(.deferToPeople, from: "review a1")
         #expect(desk.work == ["review b1", "review c1"])
     }
 
@@ -189,9 +189,9 @@ import WireFacts
         var desk = Desk { $0.maximumConcurrency = 1 }
         desk.list(self.operation("a2"), self.operation("a1", age: 1), of: "a")
         desk.list(self.operation("b1"), of: "b")
-        desk.returned(.leave, from: "review a1")
+        desk.returned(.deferToPeople, from: "review a1")
         #expect(desk.work == ["review b1"])
-        desk.returned(.leave, from: "review b1")
+        desk.returned(.deferToPeople, from: "review b1")
         #expect(desk.work == ["review a2"])
     }
 
@@ -207,7 +207,7 @@ import WireFacts
     @Test func whatIsLeftIsAskedAboutAgainWhenItChanges() {
         var desk = Desk()
         desk.list(self.operation("1"))
-        desk.returned(.leave, from: "review 1")
+        desk.returned(.deferToPeople, from: "review 1")
         desk.list(self.operation("1"))
         #expect(desk.work == [])
         #expect(desk.supervision.leftCount == 1)
@@ -218,7 +218,7 @@ import WireFacts
     @Test func whatThePolicyLeavesIsLeftForItsReason() {
         var desk = Desk()
         desk.list(self.operation("1"))
-        desk.returned(.leave("over the limit"), from: "review 1")
+        desk.returned(.deferToPeople(reason: "over the limit"), from: "review 1")
         #expect(desk.takeEvents() == ["1 left: over the limit"])
         desk.list()
         #expect(desk.unlisted == ["1"])
@@ -229,7 +229,7 @@ import WireFacts
     @Test func whatCannotBeReadAnyMoreIsNotGone() {
         var desk = Desk()
         desk.list(self.operation("2"), self.operation("1", age: 1))
-        desk.returned(.later(.seconds(60)), from: "review 1")
+        desk.returned(.askAgain(after: .seconds(60)), from: "review 1")
         desk.returned(.approve, from: "review 2")
         _ = desk.takeEvents()
         desk.list(unreadable: "1", "2")
@@ -238,7 +238,7 @@ import WireFacts
         #expect(desk.takeEvents() == [] && desk.work == [])
         desk.list(self.operation("1"))
         #expect(desk.work == ["review 1"])
-        desk.returned(.later(.seconds(60)), from: "review 1")
+        desk.returned(.askAgain(after: .seconds(60)), from: "review 1")
         _ = desk.takeEvents()
         desk.list()
         #expect(desk.takeEvents() == ["1 gone before it was decided"])
@@ -247,12 +247,12 @@ import WireFacts
     @Test func whatIsPutOffIsAskedAboutAgainAfterItsTimeOrWhenItChanges() {
         var desk = Desk()
         desk.list(self.operation("1"))
-        desk.returned(.later(.seconds(60)), from: "review 1")
+        desk.returned(.askAgain(after: .seconds(60)), from: "review 1")
         desk.pass(.seconds(59))
         #expect(desk.work == [])
         desk.pass(.seconds(1))
         #expect(desk.work == ["review 1"])
-        desk.returned(.later(.seconds(60)), from: "review 1")
+        desk.returned(.askAgain(after: .seconds(60)), from: "review 1")
         desk.list(self.operation("1", name: "other"))
         #expect(desk.work == ["review 1"])
     }
@@ -261,9 +261,9 @@ import WireFacts
     func noDelayIsTooShortOrTooLong(delay: Duration) {
         var desk = Desk()
         desk.list(self.operation("1"), self.operation("0", age: 1))
-        desk.returned(.later(delay), from: "review 0")
+        desk.returned(.askAgain(after: delay), from: "review 0")
         #expect(desk.work == ["review 1"])  // the others pass
-        desk.returned(.leave, from: "review 1")
+        desk.returned(.deferToPeople, from: "review 1")
         desk.pass(.milliseconds(999))
         #expect(desk.work == [])
     }
@@ -350,7 +350,7 @@ import WireFacts
         var desk = Desk()
         for number in 0..<1_000 {
             desk.list(self.operation("\(number)"))
-            desk.returned(.leave, from: "review \(number)")
+            desk.returned(.deferToPeople, from: "review \(number)")
         }
         #expect(desk.supervision.alarmCount <= 200)
         #expect(desk.supervision.nextWakeUp() == nil)
@@ -365,7 +365,7 @@ import WireFacts
         desk.returned(.approve, from: "review 0")
         for (attempt, wait) in [1.6, 3.2, 6.4, 12.8, 25.6, 30, 30].enumerated() {
             desk.sent(.failed(self.error(.noConnection)), by: "approve 0 \(attempt + 1)")
-            if attempt == 0 { desk.returned(.leave, from: "review 1") }
+            if attempt == 0 { desk.returned(.deferToPeople, from: "review 1") }
             desk.pass(.seconds(wait) - .milliseconds(1))
             #expect(desk.work == [])
             desk.pass(.milliseconds(1))
@@ -415,7 +415,7 @@ import WireFacts
         desk.sent(.failed(self.refusal(code, status)), by: "approve 1 1")
         #expect(desk.work == ["review 2"])
         #expect(desk.takeEvents().last?.hasPrefix("1 refused: \(code)") == true)
-        desk.returned(.leave, from: "review 2")
+        desk.returned(.deferToPeople, from: "review 2")
         desk.list(self.operation("2"), self.operation("1", age: 1, name: "changed"))
         desk.pass(.seconds(10_000))
         #expect(desk.work == [])
@@ -541,7 +541,7 @@ import WireFacts
         desk.returned(.approve, from: "review 1")
         desk.sent(.failed(self.refusal(code, 401, remainingAttempts: 4)), by: "approve 1 1")
         #expect(desk.events.suffix(2).map { $0.prefix(9) } == ["1 refused", "a stopped"])
-        desk.returned(.leave, from: "review 3")  // others go on
+        desk.returned(.deferToPeople, from: "review 3")  // others go on
         desk.hold(false)
         desk.list(self.operation("4"))
         desk.pass(.seconds(10_000))
@@ -612,7 +612,7 @@ import WireFacts
     /// The first look shows that the operation is pending. The others of the activation go on.
     private func look(_ desk: inout Desk) {
         desk.resolved(.pending, by: "resolve 0 7")
-        desk.returned(.leave, from: "review 1")
+        desk.returned(.deferToPeople, from: "review 1")
     }
 
     /// A request that is still on its way may arrive after the first look.
@@ -710,12 +710,12 @@ import WireFacts
     @Test func whatSomebodyElseSentInVainMeanwhileIsReviewed() {
         var desk = Desk()
         desk.list(self.operation("0"))
-        desk.returned(.leave, from: "review 0")
+        desk.returned(.deferToPeople, from: "review 0")
         desk.adopt(self.lostApproval(attempt: 3), for: .zero)
         desk.resolved(.pending, by: "resolve 0 7 at last")
         desk.pass(.seconds(1.6))
         #expect(desk.work == ["review 0"])
-        desk.returned(.leave, from: "review 0")
+        desk.returned(.deferToPeople, from: "review 0")
         #expect(desk.work == [])
     }
 
@@ -885,7 +885,7 @@ import WireFacts
         desk.resolved(.unknown, by: "resolve 0 7")
         #expect(desk.takeEvents().last == "0 unknown")
         #expect(desk.supervision.unknownCount == 1)
-        desk.returned(.leave, from: "review 1")
+        desk.returned(.deferToPeople, from: "review 1")
         // Not even when it left the list and came back.
         desk.list()
         desk.list(self.operation("0", name: "changed"))

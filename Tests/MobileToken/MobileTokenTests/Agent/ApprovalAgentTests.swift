@@ -89,7 +89,7 @@ import TestSupport
             switch review.operation.id {
             case "1": .approve
             case "2": .reject(.incorrectData)
-            default: .leave("no\nrule")
+            default: .deferToPeople(reason: "no\nrule")
             }
         }
         try await self.run(agent) { events in
@@ -113,7 +113,9 @@ import TestSupport
         self.listed.value = ["4", "3", "2", "1"].map {
             .sampleOperation($0, data: $0 == "3" ? "A1*A100CZK" : "A2", expiresIn: 1_000_000)
         }
-        let agent = try self.makeAgent { review in review.operation.id == "2" ? .approve : .leave("not ours") }
+        let agent = try self.makeAgent { review in
+            review.operation.id == "2" ? .approve : .deferToPeople(reason: "not ours")
+        }
         try await self.run(agent) { events in
             #expect(await agent.leaveReason(of: "4")?.name == "not ours")
             await self.expect("payment 4: left: not ours", in: &events)
@@ -138,7 +140,7 @@ import TestSupport
 
     /// DEFECTS3, 6.
     @Test func whatCannotBeReadAnyMoreIsToldSoAndIsNotGone() async throws {
-        let agent = try self.makeAgent { _ in .later(.seconds(500_000)) }
+        let agent = try self.makeAgent { _ in .askAgain(after: .seconds(500_000)) }
         try await self.run(agent) { events in
             await self.expect("payment 1: judged: later (500000.0 seconds)", in: &events)
             self.listed.value = self.listed.value.map { $0.with("operationExpires", "2027-01-01T00:00:00") }
@@ -339,7 +341,7 @@ import TestSupport
     @Test func anActivationWithoutEvidenceIsRefusedByName() {
         let service = OperationsService(activation: ScriptedChannel(evidence: nil))
         let error = #expect(throws: MobileTokenError.self) {
-            try ApprovalAgent(operations: service, factors: { .possession }) { _ in .leave }
+            try ApprovalAgent(operations: service, factors: { .possession }) { _ in .deferToPeople }
         }
         #expect(error?.code == .invalidConfiguration)
         #expect(error?.message.hasPrefix("The activation gives no `evidence`") == true)
@@ -358,7 +360,7 @@ import TestSupport
         configuration.clock = self.clock
         let operations = OperationsService(activation: channel, configuration: configuration)
         let agent = try ApprovalAgent(operations: operations, factors: { .possession }) { _ in
-            .leave
+            .deferToPeople
         }
         try await self.run(agent) { _ in
             await channel.nextRequest().answer(SampleAnswer.list([]))
@@ -414,7 +416,7 @@ import TestSupport
     }
 
     @Test func anAgentRunsOnce() async throws {
-        let agent = try self.makeAgent { _ in .leave }
+        let agent = try self.makeAgent { _ in .deferToPeople }
         try await self.run(agent) { events in
             await self.expect("left: by the policy", in: &events)
             await #expect(throws: MobileTokenError.self) { try await agent.run() }
@@ -501,8 +503,8 @@ import TestSupport
             case "1": return .approve
             case "2": return .reject("POSSIBLE_FRAUD")
             case "3": throw Broken()
-            case "6": return .leave("over the limit")
-            default: return .later(.seconds(5))
+            case "6": return .deferToPeople(reason: "over the limit")
+            default: return .askAgain(after: .seconds(5))
             }
         }
         let operations = ["1", "2", "3", "4", "6"].map {

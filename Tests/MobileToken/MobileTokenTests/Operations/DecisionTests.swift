@@ -164,7 +164,7 @@ import WireFacts
             return SampleAnswer.list("y", "z")
         }
         #expect(try await self.service.detail(id: "x").id == "x")
-        #expect(try await self.service.history(with: Self.password).operations.map(\.id) == ["y", "z"])
+        #expect(try await self.service.history(authenticatedBy: Self.password).operations.map(\.id) == ["y", "z"])
         #expect(self.service.list.operations.map(\.id) == ["a"])
     }
 
@@ -217,7 +217,7 @@ import WireFacts
     @Test func twoFactorsAreAskedForWhereTheServerWantsThem() async throws {
         for call in [
             { try await self.service.authorize(UserOperation.sample("a"), with: .possession) },
-            { _ = try await self.service.history(with: .possession) },
+            { _ = try await self.service.history(authenticatedBy: .possession) },
         ] as [() async throws -> Void] {
             let error = await #expect(throws: MobileTokenError.self) { try await call() }
             #expect(error?.code == .factorsNotAllowed)
@@ -276,7 +276,7 @@ import WireFacts
             { [service] in try await service.reject(UserOperation.sample("a")) },
             { [service] in _ = try await service.claim(id: "a") },
             { [service] in _ = try await service.detail(id: "a") },
-            { [service] in _ = try await service.history(with: Self.password) },
+            { [service] in _ = try await service.history(authenticatedBy: Self.password) },
         ]
         for call in calls {
             for yields in 0..<20 {

@@ -294,7 +294,7 @@ import TestSupport
         let service = self.makeService(channel)
         await service.setAcceptLanguage(try MobileTokenClient.AcceptLanguage("cs, en;q=0.8"))
         try await service.operations()
-        _ = try await service.history(with: .possessionAndKnowledge(password: "1234"))
+        _ = try await service.history(authenticatedBy: .possessionAndKnowledge(password: "1234"))
         #expect(channel.requestCount == 2)
         #expect(service.acceptLanguage.description == "cs, en;q=0.8")
     }

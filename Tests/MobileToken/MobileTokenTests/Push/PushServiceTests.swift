@@ -33,7 +33,7 @@ import TestSupport
         for (platform, former): (PushService.Platform, String) in [
             (.apns, "ios"), (.fcm, "android"), (.hms, "huawei"), (.init("windows"), "windows"),
         ] {
-            let body = try RequestBody.pushRegistration(.init(platform: platform, token: "t"), at: release)
+            let body = try OperationRequest.pushRegistration(.init(platform: platform, token: "t"), at: release)
             let name = try JSONValue(parsing: body)["requestObject"]?["platform"]?.string
             #expect(name == (isFormer ? former : platform.description))
         }

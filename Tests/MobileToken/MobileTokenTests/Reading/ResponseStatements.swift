@@ -105,7 +105,7 @@ import Testing
         await check { _ = try await service.operations() }
         await check { _ = try await service.detail(id: "1") }
         await check { _ = try await service.claim(id: "1") }
-        await check { _ = try await service.history(with: factors) }
+        await check { _ = try await service.history(authenticatedBy: factors) }
         await check(isObjectWanted: false) { try await service.authorize(operation, with: factors) }
         await check(isObjectWanted: false) { try await service.reject(operation) }
         await check { _ = try await inbox.unreadCount() }

@@ -70,16 +70,18 @@ import WireFacts
         #expect(await self.code { try await activation.validate(Version4Fixture.twoFactors) } == .invalidResponse)
         self.answer("/activation/remove", with: Self.page, at: fixture.server)
         #expect(
-            await self.code { try await activation.remove(with: Version4Fixture.twoFactors) } == .invalidResponse
+            await self.code { try await activation.remove(authenticatedBy: Version4Fixture.twoFactors) }
+                == .invalidResponse
         )
         let other = #"{"status":"OK","responseObject":{"activationId":"\#(activation.activationID)x"}}"#
         self.answer("/activation/remove", with: HTTPResponse(status: 200, body: Array(other.utf8)), at: fixture.server)
         #expect(
-            await self.code { try await activation.remove(with: Version4Fixture.twoFactors) } == .invalidResponse
+            await self.code { try await activation.remove(authenticatedBy: Version4Fixture.twoFactors) }
+                == .invalidResponse
         )
         #expect(try await fixture.store.activationIDs() == [activation.activationID])
         fixture.server.setFate { _ in .delivered }
-        try await activation.remove(with: Version4Fixture.twoFactors)
+        try await activation.remove(authenticatedBy: Version4Fixture.twoFactors)
         #expect(try await fixture.store.activationIDs().isEmpty)
     }
 

@@ -66,7 +66,7 @@ import Testing
         try await activation.validate(.possessionAndKnowledge(password: "another"))
         try await activation.removeToken("possession_universal")
         #expect(try await activation.status().counter.distance == 0)
-        try await activation.remove(with: .possessionAndKnowledge(password: "another"))
+        try await activation.remove(authenticatedBy: .possessionAndKnowledge(password: "another"))
         #expect(try await fixture.client.activationIDs() == [])
     }
 }

@@ -272,7 +272,7 @@ import Testing
     @Test func aRemovedActivationIsUnknownHere() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
-        try await activation.remove(with: .possessionAndKnowledge(password: Fixture.password))
+        try await activation.remove(authenticatedBy: .possessionAndKnowledge(password: Fixture.password))
         #expect(fixture.server.activation(activation.activationID)?.status == .removed)
         #expect(try await fixture.client.activationIDs() == [])
         #expect(await self.error { try await activation.approve("x") }?.code == .unknownActivation)

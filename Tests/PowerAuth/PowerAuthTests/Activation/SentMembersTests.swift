@@ -93,7 +93,7 @@ import WireFacts
             (
                 "/activation/detail", [],
                 {
-                    _ = try await activation.nameAtServer(with: Version4Fixture.twoFactors)
+                    _ = try await activation.nameAtServer(authenticatedBy: Version4Fixture.twoFactors)
                 }
             ),
             ("/config/activation", [], { _ = try await activation.serverConfiguration() }),

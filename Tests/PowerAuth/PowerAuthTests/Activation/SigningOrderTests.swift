@@ -32,7 +32,7 @@ import WireFacts
         #expect(try !sent.covers(sent.body, uriID: "/note"))
         #expect(!String(decoding: sent.body, as: UTF8.self).contains("requestObject"))
         // The header of the code says how to open the envelope as well.
-        #expect(sent.request.headers[RequestBody.encryptionHeaderName] == nil)
+        #expect(sent.request.headers[EncodedBody.encryptionHeaderName] == nil)
     }
 
     @Test(arguments: Self.versions) func aStandardCallIsEncryptedBeforeItIsSigned(version: ProtocolVersion) async throws
@@ -44,7 +44,7 @@ import WireFacts
         }
         #expect(try sent.covers(sent.body, uriID: "/pa/token/create"))
         #expect(try !sent.covers(Array("{}".utf8), uriID: "/pa/token/create"))
-        #expect(sent.request.headers[RequestBody.encryptionHeaderName] == nil)
+        #expect(sent.request.headers[EncodedBody.encryptionHeaderName] == nil)
     }
 
     @Test(.wireFact("A2"), arguments: Self.versions)
@@ -82,7 +82,7 @@ import WireFacts
         let sent = try await server.capturing("/api/note", of: activation) {
             _ = try await activation.call(endpoint, Note(text: "x"))
         }
-        #expect(sent.request.headers[RequestBody.encryptionHeaderName] != nil)
+        #expect(sent.request.headers[EncodedBody.encryptionHeaderName] != nil)
         #expect(sent.request.headers["X-PowerAuth-Token"] != nil)
     }
 
@@ -106,7 +106,7 @@ import WireFacts
         let before = server.state.withLock { $0.requests.count }
         for call in [
             { try await activation.rename(to: "n", with: .possession) },
-            { _ = try await activation.nameAtServer(with: .possession) },
+            { _ = try await activation.nameAtServer(authenticatedBy: .possession) },
             { _ = try await activation.transferCode(applicationID: "a", otp: "1234567890123456", with: .possession) },
         ] as [@Sendable () async throws -> Void] {
             let error = await #expect(throws: MobileTokenError.self) { try await call() }

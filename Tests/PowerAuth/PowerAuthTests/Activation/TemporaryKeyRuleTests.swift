@@ -69,7 +69,7 @@ import WireFacts
     /// Real servers go on without content when they cannot open a request, and say so by an empty answer.
     @Test(.wireFact("2.1", "B2"), arguments: EncryptedCall.allCases)
     func anEmptyAnswerMeansThatTheRequestWasNotOpened(call: EncryptedCall) throws {
-        let body = RequestBody(bytes: [], temporaryKeyID: "k")
+        let body = EncodedBody(bytes: [], temporaryKeyID: "k")
         let error = try #require(throws: MobileTokenError.self) {
             try ChannelResponse([]).opened(by: body, of: "/path")
         }
@@ -128,7 +128,7 @@ import WireFacts
 
     /// An application's own endpoint may have any path, also one that looks like a standard call's.
     @Test(.wireFact("A4", "2.1")) func aCallWithACodeIsKnownByWhatTheCodeCovers() {
-        let envelope = RequestBody(bytes: [1], temporaryKeyID: "k")
+        let envelope = EncodedBody(bytes: [1], temporaryKeyID: "k")
         var content = envelope
         content.signedPlaintext = [2]
         #expect(EncryptedCall(signed: envelope) == .signedEnvelope)

@@ -115,7 +115,7 @@ import WireFacts
         fixture.server.setFate { request in
             request.url.hasSuffix("/activation/detail") ? .answered(.refusal(400, "ERR_ACTIVATION")) : .delivered
         }
-        let error = await self.code { _ = try await activation.nameAtServer(with: Self.twoFactors) }
+        let error = await self.code { _ = try await activation.nameAtServer(authenticatedBy: Self.twoFactors) }
         #expect(error == .activationFailed)
         #expect(try await activation.tokenNames() == ["possession_knowledge", "possession_universal"])
         #expect(try await self.factors(activation, "possession_knowledge") == .possessionKnowledge)

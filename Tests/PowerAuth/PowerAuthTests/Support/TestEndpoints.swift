@@ -20,7 +20,7 @@ enum TestEndpoints {
     {
         _ = try bank.authenticate(
             &context,
-            CodeDemand(uriID: "/signed", types: .onlineFactors, takesThreeFactors: true)
+            SignaturePolicy(uriID: "/signed", types: .onlineFactors, takesThreeFactors: true)
         )
         return .object(["done": true])
     }
@@ -28,7 +28,7 @@ enum TestEndpoints {
     private static func refused(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
         -> ServerResponse
     {
-        _ = try bank.authenticate(&context, CodeDemand(uriID: "/refused", types: .onlineFactors))
+        _ = try bank.authenticate(&context, SignaturePolicy(uriID: "/refused", types: .onlineFactors))
         throw Refusal(401, "POWERAUTH_AUTH_FAIL", "refused")
     }
 
@@ -41,7 +41,7 @@ enum TestEndpoints {
     private static func sealed(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse
     {
         try Self.echo(
-            AnnotatedDemand(proof: .code(CodeDemand(uriID: "/sealed", types: .onlineFactors))),
+            ApplicationEndpointPolicy(proof: .code(SignaturePolicy(uriID: "/sealed", types: .onlineFactors))),
             &bank,
             &context
         )
@@ -52,7 +52,7 @@ enum TestEndpoints {
         _ context: inout RequestContext
     ) throws(Refusal) -> ServerResponse {
         try Self.echo(
-            AnnotatedDemand(proof: .envelope(refusal: Refusal.encryption), scope: .application),
+            ApplicationEndpointPolicy(proof: .envelope(refusal: Refusal.encryption), scope: .application),
             &bank,
             &context
         )
@@ -62,18 +62,18 @@ enum TestEndpoints {
         _ bank: inout Backend,
         _ context: inout RequestContext
     ) throws(Refusal) -> ServerResponse {
-        try Self.echo(AnnotatedDemand(proof: .envelope(refusal: Refusal.encryption)), &bank, &context)
+        try Self.echo(ApplicationEndpointPolicy(proof: .envelope(refusal: Refusal.encryption)), &bank, &context)
     }
 
     private static func tokenAndEnvelope(
         _ bank: inout Backend,
         _ context: inout RequestContext
     ) throws(Refusal) -> ServerResponse {
-        try Self.echo(AnnotatedDemand(proof: .token(.onlineFactors)), &bank, &context)
+        try Self.echo(ApplicationEndpointPolicy(proof: .token(.onlineFactors)), &bank, &context)
     }
 
     private static func echo(
-        _ demand: AnnotatedDemand,
+        _ demand: ApplicationEndpointPolicy,
         _ bank: inout Backend,
         _ context: inout RequestContext
     ) throws(Refusal) -> ServerResponse {

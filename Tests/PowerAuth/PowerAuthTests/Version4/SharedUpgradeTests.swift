@@ -74,7 +74,7 @@ import TestSupport
         switch call {
         case "status": #expect(try await processes.polling.status().state == .active)
         case "user": #expect(try await processes.polling.userInfo()["sub"]?.string == "alice")
-        default: #expect(try await processes.polling.nameAtServer(with: Version4Fixture.twoFactors) == "bot")
+        default: #expect(try await processes.polling.nameAtServer(authenticatedBy: Version4Fixture.twoFactors) == "bot")
         }
         #expect(processes.polling.version == .v4_0)
         await processes.close()

@@ -365,9 +365,9 @@ import WireFacts
     @Test(arguments: ProtocolVersion.allCases) func anActivationIsRenamed(version: ProtocolVersion) async throws {
         let fixture = try Version4Fixture(version: version)
         let activation = try await fixture.activateInItsVersion()
-        #expect(try await activation.nameAtServer(with: Version4Fixture.twoFactors) == "bot")
+        #expect(try await activation.nameAtServer(authenticatedBy: Version4Fixture.twoFactors) == "bot")
         try await activation.rename(to: "other", with: Version4Fixture.twoFactors)
-        #expect(try await activation.nameAtServer(with: Version4Fixture.twoFactors) == "other")
+        #expect(try await activation.nameAtServer(authenticatedBy: Version4Fixture.twoFactors) == "other")
         #expect(try await activation.storedRecord().name == "other")
         #expect(fixture.server.requestCount("/token/create") == 1)
     }
@@ -375,7 +375,7 @@ import WireFacts
     @Test func theServersRemovalIsTheEnd() async throws {
         let fixture = try Version4Fixture()
         let activation = try await fixture.activate()
-        try await activation.remove(with: Version4Fixture.twoFactors)
+        try await activation.remove(authenticatedBy: Version4Fixture.twoFactors)
         #expect(fixture.server.activation(activation.activationID)?.status == .removed)
         #expect(try await fixture.client.activationIDs().isEmpty)
     }

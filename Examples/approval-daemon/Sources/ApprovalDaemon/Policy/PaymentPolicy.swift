@@ -32,8 +32,8 @@ struct PaymentPolicy: Sendable {
 
     /// Judges an operation by each rule for its name. The first rule that approves counts; otherwise the reason of the last.
     func judge(_ review: OperationReview) -> ApprovalAgent.Verdict {
-        guard review.isComplete else { return .leave(.incomplete) }
-        var verdict = ApprovalAgent.Verdict.leave(.unknownTemplate)
+        guard review.isComplete else { return .deferToPeople(.incomplete) }
+        var verdict = ApprovalAgent.Verdict.deferToPeople(.unknownTemplate)
         for rule in self.rules where rule.template.isSame(as: review.operation.name) {
             verdict = rule.judge(review)
             if verdict == .approve { return .approve }
@@ -43,14 +43,14 @@ struct PaymentPolicy: Sendable {
 }
 
 extension ApprovalAgent.Verdict {
-    static func leave(_ reason: PaymentPolicy.LeaveReason) -> Self { .leave(reason.rawValue) }
+    static func deferToPeople(_ reason: PaymentPolicy.LeaveReason) -> Self { .deferToPeople(reason: reason.rawValue) }
 }
 
 extension PaymentPolicy.Rule {
     fileprivate func judge(_ review: OperationReview) -> ApprovalAgent.Verdict {
-        guard let total = review.total(in: self.currency), total > 0 else { return .leave(.totalUnknown) }
-        guard total <= self.limit else { return .leave(.overLimit) }
-        guard self.accounts.allow(review) else { return .leave(.accountNotAllowed) }
+        guard let total = review.total(in: self.currency), total > 0 else { return .deferToPeople(.totalUnknown) }
+        guard total <= self.limit else { return .deferToPeople(.overLimit) }
+        guard self.accounts.allow(review) else { return .deferToPeople(.accountNotAllowed) }
         return .approve
     }
 }

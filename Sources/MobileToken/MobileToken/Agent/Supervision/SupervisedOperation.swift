@@ -229,10 +229,10 @@ struct SupervisedOperation: Sendable {
     private mutating func follow(_ verdict: ApprovalAgent.Verdict, at now: Duration) -> ApprovalAgent.Event.Kind {
         switch verdict {
         case .approve, .reject: (self.step, self.phase) = (.send(verdict), .ready)
-        case .leave(let reason):
+        case .deferToPeople(let reason):
             self.phase = .left
             return .left(.policy(reason))
-        case .later(let delay): self.phase = .waiting(until: now + max(Self.shortestDelay, delay).bounded)
+        case .askAgain(let delay): self.phase = .waiting(until: now + max(Self.shortestDelay, delay).bounded)
         }
         return .judged(verdict)
     }
@@ -372,7 +372,7 @@ struct SupervisedOperation: Sendable {
         switch self.step {
         case .send(let verdict): verdict
         case .resolve(let lost): .init(lost.decision.intent)
-        case .review: .leave
+        case .review: .deferToPeople
         }
     }
 }

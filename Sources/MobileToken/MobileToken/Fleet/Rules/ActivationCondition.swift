@@ -2,7 +2,7 @@ import Basics
 package import PowerAuth
 package import PowerAuthProtocol
 
-/// The state of one activation by its requests, and the next action. It decides; ``OperationsFleet`` opens, and ``Following``
+/// The state of one activation by its requests, and the next action. It decides; ``OperationsFleet`` opens, and ``PollingState``
 /// polls and requests the status.
 ///
 /// Polls cannot distinguish a refused token from a blocked activation, but the server's unsigned status can. So a refusal that

@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 
 /// Thread-safe queue of deliveries to the bank, shared by the core and the courier.
-final class Mailroom: Sendable {
+final class CallbackQueue: Sendable {
     /// Distinguishes the numbers of this run of the server from those of another.
     let runID = UUID().uuidString
     private let state: Mutex<Outbox>

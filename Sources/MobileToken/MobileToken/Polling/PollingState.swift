@@ -4,7 +4,7 @@ package import PowerAuth
 /// by.
 ///
 /// It decides; ``Poller`` reads the clock, sleeps and sends. ``OperationsService`` owns the list and the order of events.
-package struct Following: Sendable {
+package struct PollingState: Sendable {
     /// The settings of polling. The first runner's settings apply until all have left.
     package struct Plan: Sendable {
         package var interval: Duration

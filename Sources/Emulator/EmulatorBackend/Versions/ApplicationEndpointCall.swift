@@ -6,12 +6,12 @@ import PowerAuthProtocol
 ///
 /// Such an endpoint's envelope is opened first, and the code covers its content. If it does not open, the code is verified over
 /// the encrypted body; a device that signed the content is refused, which counts.
-struct AnnotatedDemand {
+struct ApplicationEndpointPolicy {
     /// The required proof.
     enum Proof {
         /// Only the envelope. If it does not open, the endpoint makes the refusal from the reason.
         case envelope(refusal: @Sendable (String) -> Refusal)
-        case code(CodeDemand)
+        case code(SignaturePolicy)
         /// A token with one of these factor sets.
         case token(Set<SignatureType>)
     }
@@ -28,7 +28,7 @@ struct AnnotatedDemand {
 }
 
 /// A request to an annotated endpoint with the required proof.
-struct AnnotatedCall {
+struct ApplicationEndpointCall {
     /// The application; `nil` if unknown.
     let application: ServerApplication?
     /// The activation; `nil` in application scope.
@@ -47,8 +47,8 @@ struct AnnotatedCall {
 extension Backend {
     mutating func receive(
         _ context: inout RequestContext,
-        _ demand: AnnotatedDemand
-    ) throws(Refusal) -> AnnotatedCall {
+        _ demand: ApplicationEndpointPolicy
+    ) throws(Refusal) -> ApplicationEndpointCall {
         switch demand.proof {
         case .envelope(let refusal):
             return try self.receive(&context, demand, refusing: refusal)
@@ -62,7 +62,7 @@ extension Backend {
     /// Encrypts an annotated endpoint's response; it is empty if the request was not opened.
     mutating func respond(
         _ content: JSONValue,
-        to call: AnnotatedCall,
+        to call: ApplicationEndpointCall,
         _ context: inout RequestContext
     ) throws(Refusal) -> ServerResponse {
         guard let body = call.body else {
@@ -73,9 +73,9 @@ extension Backend {
 
     private mutating func receive(
         _ context: inout RequestContext,
-        _ demand: AnnotatedDemand,
+        _ demand: ApplicationEndpointPolicy,
         refusing refusal: (String) -> Refusal
-    ) throws(Refusal) -> AnnotatedCall {
+    ) throws(Refusal) -> ApplicationEndpointCall {
         let addressee: Addressee
         let opened: (body: OpenedBody, content: JSONObject?)
         do throws(Refusal) {
@@ -87,7 +87,7 @@ extension Backend {
         guard demand.version.map({ $0 == MajorVersion(name: addressee.versionName) }) ?? true else {
             throw .authentication("the envelope is of a version that is not taken here")
         }
-        return AnnotatedCall(
+        return ApplicationEndpointCall(
             application: self.application(ofKey: addressee.applicationKey),
             activation: addressee.activationID.flatMap { self.state.activations[$0] },
             content: opened.content,
@@ -98,9 +98,9 @@ extension Backend {
     /// Receives a request with a code, whose header also names the envelope's recipient.
     private mutating func receive(
         _ context: inout RequestContext,
-        _ demand: AnnotatedDemand,
-        _ codeDemand: CodeDemand
-    ) throws(Refusal) -> AnnotatedCall {
+        _ demand: ApplicationEndpointPolicy,
+        _ codeDemand: SignaturePolicy
+    ) throws(Refusal) -> ApplicationEndpointCall {
         var objection: Refusal?
         var opened: (body: OpenedBody, content: JSONObject?)?
         let request: AuthenticatedRequest
@@ -112,7 +112,7 @@ extension Backend {
                 objection = error
                 context.inspection.noteUnopened(because: error.reason)
             }
-            let cover = CodeCover(plaintext: opened?.body.plaintext)
+            let cover = SignedPayload(plaintext: opened?.body.plaintext)
             request = try self.verify(code, &context, codeDemand, cover)
         } catch {
             var failure = error
@@ -123,7 +123,7 @@ extension Backend {
             }
             throw .authentication(failure.reason)
         }
-        return AnnotatedCall(
+        return ApplicationEndpointCall(
             application: request.application,
             activation: request.activation,
             content: opened?.content,
@@ -134,9 +134,9 @@ extension Backend {
     /// Receives a request with a token. Without an encryption header, nothing is opened.
     private mutating func receive(
         _ context: inout RequestContext,
-        _ demand: AnnotatedDemand,
+        _ demand: ApplicationEndpointPolicy,
         withTokenOf types: Set<SignatureType>
-    ) throws(Refusal) -> AnnotatedCall {
+    ) throws(Refusal) -> ApplicationEndpointCall {
         var opened: (body: OpenedBody, content: JSONObject?)?
         do throws(Refusal) {
             opened = try self.open(&context, Addressee(opening: context, demand.scope), demand)
@@ -145,7 +145,7 @@ extension Backend {
         }
         let activation = try self.authenticateToken(&context, of: types, version: demand.version, dialect: .powerAuth)
         // Like a real server, this one does not compare the token's activation with the envelope's.
-        return AnnotatedCall(
+        return ApplicationEndpointCall(
             application: self.state.applications[activation.applicationID],
             activation: activation,
             content: opened?.content,
@@ -157,7 +157,7 @@ extension Backend {
     private mutating func open(
         _ context: inout RequestContext,
         _ addressee: Addressee,
-        _ demand: AnnotatedDemand
+        _ demand: ApplicationEndpointPolicy
     ) throws(Refusal) -> (body: OpenedBody, content: JSONObject?) {
         let body = try self.open(&context, for: addressee, demand.admission)
         guard let members = demand.members else {

@@ -3,14 +3,14 @@ import PowerAuth
 import PowerAuthProtocol
 import Testing
 
-struct FollowingTests {
-    private var following = Following(canAskStatus: true)
+struct PollingStateTests {
+    private var following = PollingState(canAskStatus: true)
 
-    private mutating func enter(_ seconds: Int, at now: Duration = .zero) -> Following.Runner {
-        self.following.enter(Following.Plan(interval: .seconds(seconds)), at: now, random: 0.5)
+    private mutating func enter(_ seconds: Int, at now: Duration = .zero) -> PollingState.Runner {
+        self.following.enter(PollingState.Plan(interval: .seconds(seconds)), at: now, random: 0.5)
     }
 
-    private mutating func poll(_ runner: Following.Runner, at now: Duration) {
+    private mutating func poll(_ runner: PollingState.Runner, at now: Duration) {
         guard case .send(.poll) = self.following.step(runner, at: now) else {
             Issue.record("no poll")
             return
@@ -18,14 +18,14 @@ struct FollowingTests {
         self.following.record(.succeeded, at: now, random: 0.5)
     }
 
-    private mutating func expectSleep(_ runner: Following.Runner, at now: Duration, until time: Duration) {
+    private mutating func expectSleep(_ runner: PollingState.Runner, at now: Duration, until time: Duration) {
         guard case .sleep(until: time) = self.following.step(runner, at: now) else {
             Issue.record("no sleep")
             return
         }
     }
 
-    private mutating func expectQuestion(_ runner: Following.Runner, at now: Duration, maySign: Bool) {
+    private mutating func expectQuestion(_ runner: PollingState.Runner, at now: Duration, maySign: Bool) {
         guard case .send(.status(maySign: maySign)) = self.following.step(runner, at: now) else {
             Issue.record("no question")
             return
@@ -70,7 +70,7 @@ struct FollowingTests {
     }
 
     @Test mutating func aFleetComparesTheCountersBeforeTheFirstPoll() {
-        var plan = Following.Plan(interval: .seconds(7))
+        var plan = PollingState.Plan(interval: .seconds(7))
         plan.comparesCounters = true
         let runner = self.following.enter(plan, at: .zero, random: 0.5)
         self.expectQuestion(runner, at: .zero, maySign: false)

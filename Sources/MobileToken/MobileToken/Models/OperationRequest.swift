@@ -4,7 +4,7 @@ package import PowerAuth
 import PowerAuthProtocol
 
 /// The request bodies of the Mobile Token API.
-package enum RequestBody {
+package enum OperationRequest {
     /// A request without parameters.
     package static let empty = Array("{}".utf8)
 

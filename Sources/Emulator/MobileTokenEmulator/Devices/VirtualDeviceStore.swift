@@ -4,7 +4,7 @@ import PowerAuth
 import Synchronization
 
 /// Thread-safe store of the virtual devices, shared by API calls and the device operator.
-final class DeviceRoom: Sendable {
+final class VirtualDeviceStore: Sendable {
     /// A job and its device.
     struct Work: Sendable {
         let job: DeviceRoster.Job
