@@ -19,6 +19,8 @@ package struct ServerResponse: Sendable {
     package var activationID: String?
     /// Warnings about ignored parts of the request, only for the log.
     package var warnings: [String] = []
+    /// The number of a refusal's entry in the journal.
+    package var journalEntry: UInt64?
 
     package init(status: Int, headers: [(name: String, value: String)] = [], body: Body) {
         self.status = status

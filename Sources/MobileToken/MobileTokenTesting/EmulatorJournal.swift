@@ -50,6 +50,18 @@ extension Emulator {
     }
 }
 
+extension Emulator {
+    /// Returns a line for each of the last refusals, for the output of a failed test.
+    ///
+    /// - Parameter areLinked: `true` to name the pages of a server that goes on.
+    package func refusalLines(areLinked: Bool) async -> [String] {
+        await self.journal().filter { !$0.isAccepted }.suffix(20).map { entry in
+            let link = areLinked ? "; see \(self.cloudURL)/console/#journal/\(entry.id)" : ""
+            return "Refused: \(entry.method) \(entry.path): \(entry.status), \(entry.refusal ?? "")\(link)"
+        }
+    }
+}
+
 extension Emulator.JournalEntry {
     /// Indicates whether the request carried a signature, valid or not.
     public var isSigned: Bool { self.headers.contains { $0.name.lowercased() == "x-powerauth-authorization" } }

@@ -23,6 +23,7 @@ public func withEmulator<Result>(
         await emulator.stop()
         return result
     } catch {
+        for line in await emulator.refusalLines(areLinked: false) { print(line) }
         await emulator.stop()
         throw error
     }

@@ -26,6 +26,7 @@ extension Emulator {
         } catch {
             let stays = (try? await space.markFailed(because: "\(error)")) ?? false
             if stays { print("The space of the failed test stays: \(space.cloudURL)/console/") }
+            for line in await space.refusalLines(areLinked: stays) { print(line) }
             await space.stop()
             throw error
         }

@@ -24,7 +24,11 @@ import Testing
             #expect(await awaited?.path == "/v2/operations")
             #expect(await emulator.requests(to: "/v2/*").map(\.method) == ["POST", "POST"])
             await #expect(throws: CloudError.self) { try await emulator.cloud.createOperation("none", userID: nil) }
-            #expect(await emulator.refusals(of: "/v2/operations").count == 1)
+            let refusals = await emulator.refusals(of: "/v2/operations")
+            #expect(refusals.count == 1)
+            let line = try #require(await emulator.refusalLines(areLinked: true).first)
+            #expect(line.hasPrefix("Refused: POST /v2/operations: 400, \(refusals.first ?? "none"); see http://"))
+            #expect(await emulator.refusalLines(areLinked: false).allSatisfy { !$0.contains("http") })
         }
     }
 

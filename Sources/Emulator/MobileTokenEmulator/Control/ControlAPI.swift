@@ -65,7 +65,7 @@ struct ControlAPI: Sendable {
             case .wrongMethod(let allowed) where !Self.serves(request.path):
                 throw Refusal.wrongMethod(allowed: allowed + ["HEAD"])
             case .none where !Self.serves(request.path):
-                return await self.core.respond(to: request)
+                return self.naming(await self.core.respond(to: request))
             case .wrongMethod(let allowed):
                 try self.access.check(request, .credentialsBeyondLoopback)
                 throw Refusal.wrongMethod(allowed: allowed)
@@ -80,6 +80,14 @@ struct ControlAPI: Sendable {
         } catch {
             return EmulatorError.notWritten.response
         }
+    }
+
+    /// Names the page that explains a refusal, in `X-Emulator-Entry`.
+    private func naming(_ response: ServerResponse) -> ServerResponse {
+        guard let entry = response.journalEntry else { return response }
+        var response = response
+        response.headers.append(("X-Emulator-Entry", "\(self.address.origin)/console/#journal/\(entry)"))
+        return response
     }
 
     var access: ControlAccess {

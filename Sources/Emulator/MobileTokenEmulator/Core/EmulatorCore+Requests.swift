@@ -1,6 +1,7 @@
 import EmulatorBackend
 import EmulatorMessages
 import Foundation
+import Synchronization
 
 // The API requests and their faults.
 extension EmulatorCore {
@@ -73,18 +74,19 @@ extension EmulatorCore {
             )
         let announcements = reply.events.map(self.backend.announcement(of:))
         let userID = self.backend.userID(of: reply)
+        let number = EntryNumber()
         let note: @Sendable (isolated EmulatorCore, Reply) -> Void = { core, reply in
-            core.tell(
-                of: core.journal.append(
-                    visit.request,
-                    reply: reply,
-                    fault: visit.fault?.name,
-                    faultEffect: visit.fault?.account(of: visit, isRepetition: isRepetition),
-                    deviceName: visit.device?.name,
-                    userID: userID,
-                    at: now
-                )
+            let entry = core.journal.append(
+                visit.request,
+                reply: reply,
+                fault: visit.fault?.name,
+                faultEffect: visit.fault?.account(of: visit, isRepetition: isRepetition),
+                deviceName: visit.device?.name,
+                userID: userID,
+                at: now
             )
+            number.value.store(entry.id, ordering: .relaxed)
+            core.tell(of: entry)
         }
         let failure = await self.commit { [reply] core in
             core.tell(announcements)
@@ -94,6 +96,10 @@ extension EmulatorCore {
         if let failure {
             reply = failure
             note(self, reply)
+        }
+        // A page in the server's place is a proxy's, which knows no journal.
+        if reply.status >= 400, visit.effect.page == nil {
+            reply.response.journalEntry = number.value.load(ordering: .relaxed)
         }
         return reply
     }
@@ -167,6 +173,11 @@ extension EmulatorCore {
         self.mailroom.change { $0.release(postponedBy: name, at: now) }
         await self.carryOutPostponed { name == nil || $0.visit.fault?.name == name }
     }
+}
+
+/// The number of a request's journal entry, which is written when its change is durable.
+private final class EntryNumber: Sendable {
+    let value = Atomic<UInt64>(0)
 }
 
 extension ServerResponse {

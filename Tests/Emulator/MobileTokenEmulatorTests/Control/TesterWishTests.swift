@@ -26,6 +26,29 @@ import Testing
         return (response.status, response.text, try? JSONValue(parsing: response.body))
     }
 
+    // MARK: From a refusal to its reason
+
+    /// In the server and in a space, by the name with which a client reached it. A proxy's page in its place names nothing.
+    @Test(arguments: [false, true]) func aRefusalNamesItsEntryInTheJournal(isInSpace: Bool) async throws {
+        try await withEmulator { emulator async throws in
+            let server = isInSpace ? try await emulator.makeSpace() : emulator
+            let place = String(server.cloudURL.dropFirst(emulator.cloudURL.count))
+            let list = place + "/enrollment-server/api/auth/token/app/operation/list"
+            let refused = try await emulator.send("POST", list, body: "{}")
+            #expect(refused.status == 401)
+            let link = try #require(refused.headers["x-emulator-entry"])
+            let entry = try #require(await server.journal().last)
+            #expect(link == "\(server.cloudURL)/console/#journal/\(entry.id)" && entry.refusal != nil)
+            let accepted = try await emulator.send("POST", place + "/enrollment-server/pa/v3/status", body: "{}")
+            #expect(accepted.status == 200 && accepted.headers["x-emulator-entry"] == nil)
+            for moment in FaultRule.Effect.Moment.allCases {
+                await server.faults.set([FaultRule(effect: .init(page: .init(moment, status: 502)))])
+                let page = try await emulator.send("POST", list, body: "{}")
+                #expect(page.status == 502 && page.headers["x-emulator-entry"] == nil)
+            }
+        }
+    }
+
     // MARK: Devices and time
 
     @Test func aRefusedDecisionIsRefusedWithWhatTheJournalFound() async throws {
