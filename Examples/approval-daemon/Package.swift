@@ -19,7 +19,7 @@ let package = Package(
                 .trait(name: "Metrics", condition: .when(traits: ["ServerLibraries"])),
             ]
         ),
-        .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
     ],
     targets: [
