@@ -7,8 +7,7 @@ import Testing
 /// Pausing and resuming all agents, by an operator.
 @Suite(.timeLimit(.minutes(5))) struct AgentCommandTests {
     @Test func decidingIsPausedAndResumedForAll() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             func status() async throws -> JSONValue {
                 try JSONValue(parsing: try await Program.run("agent", "status", "--json", home: home.url).output)
             }

@@ -10,8 +10,7 @@ import Testing
     // MARK: Decisions
 
     @Test func anApprovedCommandRunsOnceWithItsOwnStatus() async throws {
-        try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice")
+        try await AskStage.withApprover { stage in
             try stage.write("manifest", "replicas: 2\n")
             let words = ["--bind", "manifest=file:\(stage.file("manifest"))"]
             let command = ["sh", "-c", "cat {manifest}; env; exit 7"]
@@ -181,8 +180,7 @@ import Testing
     }
 
     @Test func withoutACommandTheApprovalIsUsedUpOnce() async throws {
-        try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice")
+        try await AskStage.withApprover { stage in
             let first = try await stage.ask(["--json", "--bind", "change=stdin:"], nil, input: "42")
             #expect(first.exitCode == 0, "\(first.errors)")
             let document = try JSONValue(parsing: first.output)
@@ -250,7 +248,6 @@ import Testing
 
     @Test func boundValuesReachTheCommandAsTheyWereDigested() async throws {
         try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
             try stage.write(
                 "script",
                 "#!/bin/sh\ncat \"$1\"; cat; printf %s \"$(cat \"$2\")\"; echo x >\"$1\" || exit 3\n"
@@ -307,7 +304,6 @@ import Testing
 
     @Test func aFileThatChangesAfterItWasDigestedIsNotUsed() async throws {
         try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
             let file = stage.file("manifest")
             try stage.write("manifest", "1")
             let words = ["--bind", "manifest=file:\(file)"]
@@ -329,7 +325,6 @@ import Testing
     /// Whoever writes to a pipe says when it is read, and what the command reads after the last look.
     @Test func aFileThatBecomesAPipeIsNotUsed() async throws {
         try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
             let file = stage.file("manifest")
             try stage.write("manifest", "1")
             let asking = try stage.start(["--bind", "manifest=file:\(file)"], ["touch", stage.file("done")])
@@ -348,7 +343,6 @@ import Testing
     /// `./run` is another program in another folder.
     @Test func whatIsApprovedInOneFolderDoesNotRunInAnother() async throws {
         try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
             for folder in ["one", "other"] {
                 try FileManager.default.createDirectory(atPath: stage.file(folder), withIntermediateDirectories: false)
                 try stage.write("\(folder)/run", "echo \(folder)")
@@ -371,7 +365,6 @@ import Testing
     /// The folder was another one when it was approved.
     @Test func aFolderThatIsMovedAfterTheQuestionIsNoticed() async throws {
         try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
             try FileManager.default.createDirectory(atPath: stage.file("one"), withIntermediateDirectories: false)
             let asking = try stage.start([], ["touch", "done"], folder: "one")
             _ = await asking.nextErrorLine()
@@ -384,8 +377,7 @@ import Testing
 
     /// A program that closes all inherited files gets the lowest numbers for those it opens.
     @Test func thePathOfACopyIsNoNumberThatIsUsedAgain() async throws {
-        try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice")
+        try await AskStage.withApprover { stage in
             try stage.write("manifest", "1")
             let outcome = try await stage.ask(["--bind", "m=file:\(stage.file("manifest"))"], ["echo", "{m}"])
             let number = outcome.output.split(separator: "/").last.flatMap { Int($0.dropLast()) } ?? 0
@@ -420,7 +412,6 @@ import Testing
 
     @Test func aProgramThatIsGoneAtTheStartUsesTheApprovalUp() async throws {
         try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
             try FileManager.default.copyItem(atPath: "/bin/true", toPath: stage.file("program"))
             let asking = try stage.start([], [stage.file("program")])
             _ = await asking.nextErrorLine()
@@ -472,8 +463,7 @@ import Testing
     }
 
     @Test func aTemplateThatWasEditedIsNoticed() async throws {
-        try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice")
+        try await AskStage.withApprover { stage in
             try await stage.emulator.addTemplate(AskStage.template(signing: "A9*N${version}*R${binding}*X"))
             let outcome = try await stage.ask([], ["touch", stage.file("done")])
             #expect(outcome.exitCode == 86, "\(outcome.errors)")
@@ -482,8 +472,7 @@ import Testing
     }
 
     @Test func dataThatTheServerDoesNotShowMustBeAccepted() async throws {
-        try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice")
+        try await AskStage.withApprover { stage in
             var rules = await stage.emulator.protocolRules()
             rules.documentedAnswersOnly = true
             try await stage.emulator.setProtocolRules(rules)
@@ -517,7 +506,6 @@ import Testing
 
     @Test func aQuestionThatIsKeptIsWaitedForAgain() async throws {
         try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
             let asking = try stage.start(["--keep"], ["echo", "done"])
             _ = await asking.nextErrorLine()
             asking.send(signal: SIGTERM)
@@ -560,7 +548,6 @@ import Testing
 
     @Test func whoWasKilledWhileWaitingGoesOn() async throws {
         try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice", rule: .init(.never))
             let asking = try stage.start([], ["echo", "done"])
             _ = await asking.nextErrorLine()
             asking.send(signal: SIGKILL)
@@ -574,8 +561,7 @@ import Testing
     }
 
     @Test func ofTwoWhoAskForTheSameOneRuns() async throws {
-        try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice")
+        try await AskStage.withApprover { stage in
             let processes = try (0..<2).map { _ in try stage.start([], ["echo", "done"]) }
             var outcomes: [ChildProcess.Outcome] = []
             for process in processes { outcomes.append(await process.outcome()) }
@@ -586,8 +572,7 @@ import Testing
     }
 
     @Test func aSignalAfterTheClaimIsTheCommands() async throws {
-        try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice")
+        try await AskStage.withApprover { stage in
             // A background process could miss the signal before it is another program.
             let script = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.1; done"
             let asking = try stage.start([], ["sh", "-c", script])
@@ -600,8 +585,7 @@ import Testing
     }
 
     @Test func afterACrashNobodyKnowsUntilSomebodySettlesIt() async throws {
-        try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice")
+        try await AskStage.withApprover { stage in
             let command = ["sh", "-c", "echo $$; exec sleep 1000"]
             let asking = try stage.start([], command)
             let process = try #require(await asking.nextLine().flatMap { pid_t($0) })
@@ -631,8 +615,7 @@ import Testing
 
     /// As on a full disk. The larger limit has room for the question, and none for its answer.
     @Test(arguments: [33, 50]) func aLedgerThatCannotGrowRunsNothing(_ kibibytes: Int) async throws {
-        try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice")
+        try await AskStage.withApprover { stage in
             #expect(try await stage.run("show").exitCode == 0)
             let script = #"""
                 trap '' XFSZ; ulimit -f \#(kibibytes)
@@ -709,8 +692,7 @@ import Testing
 
     /// Swift replaces what is not UTF-8, and another file than the named one would be touched.
     @Test func wordsThatWouldBeChangedAreRefused() async throws {
-        try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice")
+        try await AskStage.withApprover { stage in
             let outcome = try await ChildProcess.run(
                 "/bin/bash",
                 [
@@ -727,8 +709,7 @@ import Testing
     }
 
     @Test func variablesThatAreNotTextReachTheCommandAsTheyAre() async throws {
-        try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice")
+        try await AskStage.withApprover { stage in
             let words =
                 #"--template deploy --user alice -p service=a -p version=1 -- sh -c 'printf %s "$NAME" | od -An -tx1'"#
             let outcome = try await ChildProcess.run(
@@ -828,8 +809,7 @@ import Testing
     // MARK: Credentials and settings
 
     @Test func credentialsFromADescriptorAreNotHandedOn() async throws {
-        try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice")
+        try await AskStage.withApprover { stage in
             try stage.write("cloud", "\(stage.emulator.cloudUser):\(stage.emulator.cloudPassword)\n")
             let program = try ChildProcess.besideTests("mobile-token")
             let words = [
@@ -867,8 +847,7 @@ import Testing
     }
 
     @Test func credentialsFromStandardInputAreNotHandedOn() async throws {
-        try await AskStage.with { stage in
-            try await stage.emulator.makeDevice(userID: "alice")
+        try await AskStage.withApprover { stage in
             try stage.write("cloud", "\(stage.emulator.cloudUser):\(stage.emulator.cloudPassword)\n")
             let script = #"""
                 exec "$0" ask --template deploy --user alice --cloud-credentials /dev/stdin -p service=a -p version=1 -- cat <"$HOME/cloud"
@@ -943,6 +922,14 @@ private struct AskStage {
             #expect(configured.exitCode == 0, "\(configured.errors)")
             // Nobody is asked who has no device.
             try await emulator.makeDevice(userID: "alice", rule: .init(.never))
+            try await body(stage)
+        }
+    }
+
+    /// As ``with(_:_:)``, with a device that approves.
+    static func withApprover(_ body: (Self) async throws -> Void) async throws {
+        try await self.with { stage in
+            try await stage.emulator.makeDevice(userID: "alice")
             try await body(stage)
         }
     }

@@ -25,13 +25,7 @@ import Testing
             let listed = try #require(try JSONValue(parsing: list.output).array)
             #expect(Set(listed.compactMap { $0["id"]?.string }) == [payment.id, login.id])
 
-            let approve = try await Program.run(
-                "approve",
-                payment.id,
-                "--password-stdin",
-                home: home.url,
-                input: "1234\n"
-            )
+            let approve = try await Program.runWithPassword("approve", payment.id, home: home.url)
             #expect(approve.exitCode == 0, "\(approve.errors)")
             #expect(try await emulator.cloud.operation(payment.id).status == .approved)
 
@@ -43,13 +37,7 @@ import Testing
             #expect(claim.exitCode == 0, "\(claim.errors)")
             #expect(try await emulator.cloud.operation(free.id).userID == "alice")
 
-            let history = try await Program.run(
-                "history",
-                "--json",
-                "--password-stdin",
-                home: home.url,
-                input: "1234\n"
-            )
+            let history = try await Program.runWithPassword("history", "--json", home: home.url)
             let statuses = try #require(try JSONValue(parsing: history.output).array).compactMap {
                 $0["status"]?.string
             }
@@ -67,23 +55,24 @@ import Testing
         }
     }
 
+    /// Creates an operation with whatever the JSON says.
+    private func create(_ body: String, at emulator: Emulator) async throws -> HTTPResponse {
+        let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
+        let headers: HTTPHeaders = ["Authorization": "Basic \(credentials)", "Content-Type": "application/json"]
+        let transport = try CurlTransport()
+        let url = emulator.cloudURL + "/v2/operations"
+        let response = try await transport.send(HTTPRequest(url: url, headers: headers, body: Array(body.utf8)))
+        await transport.shutdown()
+        return response
+    }
+
     @Test func whatCannotBeReadIsNamedBesideTheList() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let body = """
                 {"userId":"alice","operationType":"transfer","data":"A1","formData":{"title":"T","message":"M",
                 "attributes":[{"type":"AMOUNT","id":"a","label":"Amount","currency":"EUR"}]}}
                 """
-            let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
-            let transport = try CurlTransport()
-            let created = try await transport.send(
-                HTTPRequest(
-                    url: emulator.cloudURL + "/v2/operations",
-                    headers: ["Authorization": "Basic \(credentials)", "Content-Type": "application/json"],
-                    body: Array(body.utf8)
-                )
-            )
-            await transport.shutdown()
+            let created = try await self.create(body, at: emulator)
             #expect(created.status == 200)
             let list = try await Program.run("list", "--json", home: home.url)
             #expect(try JSONValue(parsing: list.output).array?.count == 1)
@@ -99,23 +88,13 @@ import Testing
 
     /// A string of the server's may neither steer the terminal nor pass for another line of the output.
     @Test func theServersStringsAreShownEscaped() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let title = #"\u001b[2J\u001b]0;x\u0007\u202egnp.\u200b\u0085\r\n+ forged  line"#
             let body =
                 #"{"userId":"alice","operationType":"\#(title)","data":"A1*T\#(title)","#
                 + #""formData":{"title":"\#(title)","message":"\#(title)","#
                 + #""attributes":[{"type":"NOTE","id":"\#(title)","label":"\#(title)","note":"\#(title)"}]}}"#
-            let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
-            let transport = try CurlTransport()
-            let created = try await transport.send(
-                HTTPRequest(
-                    url: emulator.cloudURL + "/v2/operations",
-                    headers: ["Authorization": "Basic \(credentials)", "Content-Type": "application/json"],
-                    body: Array(body.utf8)
-                )
-            )
-            await transport.shutdown()
+            let created = try await self.create(body, at: emulator)
             let id = try #require(try JSONValue(parsing: created.body)["operationId"]?.string)
             let watch = try Program.start(["watch"], home: home.url)
             let change = try #require(await watch.nextLine())
@@ -168,13 +147,7 @@ import Testing
         try await withProgramAndServer { emulator, home in
             _ = try await Program.activate(at: emulator, version: version, home: home.url)
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
-            let approve = try await Program.run(
-                "approve",
-                operation.id,
-                "--password-stdin",
-                home: home.url,
-                input: "1234\n"
-            )
+            let approve = try await Program.runWithPassword("approve", operation.id, home: home.url)
             #expect(approve.exitCode == 0, "\(approve.errors)")
             for name in ["x-powerauth-authorization", "x-powerauth-token", "x-powerauth-encryption"] {
                 let headers = await emulator.journal().flatMap(\.headers).filter { $0.name.lowercased() == name }
@@ -207,8 +180,7 @@ import Testing
 
     /// A script that took it for a failure would decide again.
     @Test func aDecisionCountsThoughTheOutputCannotBeWritten() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let program = try ChildProcess.besideTests("mobile-token")
             for (words, status) in [("approve", "APPROVED"), ("reject", "REJECTED")] {
                 let login = try await emulator.cloud.createOperation("login", userID: "alice")
@@ -227,8 +199,7 @@ import Testing
     }
 
     @Test func aProfileThatCannotBeReadIsAWrongSetting() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             try Data("{".utf8).write(to: home.url.appending(path: "default/profile.json"))
             let status = try await Program.run("status", home: home.url)
             #expect(status.exitCode == 78)
@@ -237,8 +208,7 @@ import Testing
     }
 
     @Test func aDamagedStoreIsTroubleOnThisMachine() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let store = home.url.appending(path: "default/activations.sqlite")
             // A program that ends in a hurry leaves the log, which would be read in place of what is damaged.
             for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store.path + suffix) }
@@ -336,16 +306,14 @@ import Testing
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             for (mode, exitCode) in [(0o755, 5), (0o700, 0)] as [(Int, Int32)] {
                 try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder)
-                let outcome = try await Program.run(
+                let outcome = try await Program.runWithPassword(
                     "activate",
                     registration.activationCode,
                     "--url",
                     emulator.baseURL,
                     "--sdk-configuration",
                     emulator.sdkConfiguration,
-                    "--password-stdin",
-                    home: home.url,
-                    input: "1234\n"
+                    home: home.url
                 )
                 #expect(outcome.exitCode == exitCode, "\(outcome.errors)")
             }
@@ -353,8 +321,7 @@ import Testing
     }
 
     @Test func aPinIsNotIgnoredOverPlainHTTP() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let pin = "sha256//" + String(repeating: "A", count: 43) + "="
             for words in [["--pin", pin], ["--ca-file", "/dev/null"]] {
                 let outcome = await (try Program.start(["list"] + words, home: home.url)).outcome()
@@ -402,8 +369,7 @@ import Testing
     }
 
     @Test func changesArriveLineByLine() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
             let watch = try Program.start(["watch", "--json"], home: home.url)
             let line = try #require(await watch.nextLine())
@@ -421,14 +387,7 @@ import Testing
             let file = home.url.appending(path: "qr.txt")
             try Data(qr.content.utf8).write(to: file)
 
-            let outcome = try await Program.run(
-                "offline",
-                "--file",
-                file.path,
-                "--password-stdin",
-                home: home.url,
-                input: "1234\n"
-            )
+            let outcome = try await Program.runWithPassword("offline", "--file", file.path, home: home.url)
             #expect(outcome.exitCode == 0, "\(outcome.errors)")
             let code = outcome.output.trimmingCharacters(in: .newlines)
             let verdict = try await emulator.cloud.verify(
@@ -439,15 +398,13 @@ import Testing
             )
             #expect(verdict.isValid)
 
-            let short = try await Program.run(
+            let short = try await Program.runWithPassword(
                 "offline",
                 "--file",
                 file.path,
                 "--digits",
                 "4",
-                "--password-stdin",
-                home: home.url,
-                input: "1234\n"
+                home: home.url
             )
             #expect(short.output.wholeMatch(of: /[0-9]{4}-[0-9]{4}\n/) != nil, "\(short.errors)")
             let tooShort = try await Program.run("offline", "--file", file.path, "--digits", "3", home: home.url)
@@ -461,8 +418,7 @@ import Testing
     }
 
     @Test func theDeviceIsRenamed() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let renamed = try await Program.run("rename", "Bot 2", "--password-stdin", home: home.url, input: "1234\n")
             #expect(renamed.exitCode == 0, "\(renamed.errors)")
             let name = try await Program.run("name", "--password-stdin", home: home.url, input: "1234\n")
@@ -471,8 +427,7 @@ import Testing
     }
 
     @Test func messagesAreShownAndMarked() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let id = try await emulator.cloud.createMessage(
                 .init(userID: "alice", subject: "Hello", summary: "s", body: "World")
             ).id
@@ -509,8 +464,7 @@ import Testing
     }
 
     @Test func thePasswordChangesOnlyForWhoKnowsIt() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let refused = try await Program.run(
                 "password",
                 "change",

@@ -12,13 +12,7 @@ struct ConsoleTests {
     @Test func whatIsMadeInTheConsoleIsApprovedRejectedAndExpiresBeforeItsEyes() async throws {
         try await self.withConsole { emulator, home, page in
             let payment = try await self.create("payment", emulator, page)
-            let approved = try await Program.run(
-                "approve",
-                payment,
-                "--password-stdin",
-                home: home.url,
-                input: "1234\n"
-            )
+            let approved = try await Program.runWithPassword("approve", payment, home: home.url)
             #expect(approved.exitCode == 0, "\(approved.errors)")
             try await page.wait(until: "\(Self.row).querySelector('.status').dataset.status === 'APPROVED'")
 
@@ -85,14 +79,7 @@ struct ConsoleTests {
             let source = try await page.evaluate("document.querySelector('#details img.qr').src")
             #expect(URLComponents(string: source)?.queryItems?.first?.value == text)
 
-            let scanned = try await Program.run(
-                "offline",
-                text,
-                "--json",
-                "--password-stdin",
-                home: home.url,
-                input: "1234\n"
-            )
+            let scanned = try await Program.runWithPassword("offline", text, "--json", home: home.url)
             #expect(scanned.exitCode == 0, "\(scanned.errors)")
             let code = try #require(scanned.output.firstMatch(of: /\d{8}-\d{8}/)).output
 
@@ -131,8 +118,7 @@ struct ConsoleTests {
 
     /// A server with an activation of alice's, which the program holds, and its console in a browser.
     private func withConsole(_ body: (Emulator, TemporaryFolder, Browser) async throws -> Void) async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             try await withBrowser(width: 1600, height: 900) { page async throws in
                 try await page.open(emulator.cloudURL + "/console/")
                 try await page.wait(until: "document.querySelector('#connection').dataset.state === 'live'")

@@ -8,8 +8,7 @@ import Testing
 /// A person, or a script in a person's place, decides only what was shown as a whole.
 @Suite(.timeLimit(.minutes(5))) struct DecisionByHandTests {
     @Test func anEmptyNameDecidesNothing() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let payment = try await emulator.cloud.createOperation("payment", userID: "alice")
             for words in [
                 ["approve", "", "--password-stdin"], ["reject", ""], ["show", ""], ["wait", ""], ["claim", ""],
@@ -23,8 +22,7 @@ import Testing
     }
 
     @Test func whatDoesNotFitTogetherIsAcceptedByNameOrNotSigned() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let deceptive = try await emulator.cloud.createOperation(
                 named: "authorize_payment",
                 data: "A1*A999999CZK*ICZ6508000000192000145399",

@@ -32,6 +32,13 @@ enum Program {
         return await program.outcome()
     }
 
+    /// Runs the program to its end, with the password of ``activate(at:version:home:environment:)``.
+    static func runWithPassword(_ words: String..., home: URL) async throws -> ChildProcess.Outcome {
+        let program = try Self.start(words + ["--password-stdin"], home: home)
+        program.write("1234\n")
+        return await program.outcome()
+    }
+
     /// Activates at a server for alice, whose password is 1234, and returns the activation's identifier.
     static func activate(
         at emulator: Emulator,
@@ -64,5 +71,13 @@ enum Program {
 func withProgramAndServer(_ body: (Emulator, TemporaryFolder) async throws -> Void) async throws {
     try await withEmulator { emulator in
         try await body(emulator, try TemporaryFolder())
+    }
+}
+
+/// As ``withProgramAndServer(_:)``, with an activation of alice's.
+func withActivatedProgram(_ body: (Emulator, TemporaryFolder) async throws -> Void) async throws {
+    try await withProgramAndServer { emulator, home in
+        _ = try await Program.activate(at: emulator, home: home.url)
+        try await body(emulator, home)
     }
 }

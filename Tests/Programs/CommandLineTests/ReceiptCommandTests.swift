@@ -12,13 +12,7 @@ import Testing
     private func decide(at emulator: Emulator, home: TemporaryFolder) async throws -> [String] {
         let payment = try await emulator.cloud.createOperation("payment", userID: "alice")
         let login = try await emulator.cloud.createOperation("login", userID: "alice")
-        let approve = try await Program.run(
-            "approve",
-            payment.id,
-            "--password-stdin",
-            home: home.url,
-            input: "1234\n"
-        )
+        let approve = try await Program.runWithPassword("approve", payment.id, home: home.url)
         #expect(approve.exitCode == 0, "\(approve.errors)")
         let reject = try await Program.run("reject", login.id, "--reason", "POSSIBLE_FRAUD", home: home.url)
         #expect(reject.exitCode == 0, "\(reject.errors)")
@@ -52,8 +46,7 @@ import Testing
 
     /// Nothing in the table looks as if a receipt were missing.
     @Test func receiptsAreCountedForReaders() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             _ = try await self.decide(at: emulator, home: home)
             let table = try await Program.run("receipts", "show", home: home.url)
             #expect(table.lines.dropFirst().map { $0.prefix(2) } == ["1 ", "2 "], "\(table.output)")
@@ -139,15 +132,7 @@ import Testing
             let folder = home.file("receipts")
             for _ in 0..<2 {
                 _ = try await self.decide(at: emulator, home: home)
-                let export = try await Program.run(
-                    "receipts",
-                    "export",
-                    folder,
-                    "--sign",
-                    "--password-stdin",
-                    home: home.url,
-                    input: "1234\n"
-                )
+                let export = try await Program.runWithPassword("receipts", "export", folder, "--sign", home: home.url)
                 #expect(export.exitCode == 0, "\(export.errors)")
                 #expect(export.output.hasPrefix("Exported 4 entries"))
             }
@@ -172,8 +157,7 @@ import Testing
     }
 
     @Test func aChangedLineIsNamed() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             _ = try await self.decide(at: emulator, home: home)
             let folder = home.file("receipts")
             #expect(try await Program.run("receipts", "export", folder, home: home.url).exitCode == 0)

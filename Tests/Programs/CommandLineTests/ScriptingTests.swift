@@ -82,8 +82,7 @@ import Testing
     }
 
     @Test func attributesAreShownInFull() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let payment = try await emulator.cloud.createOperation(
                 "payment",
                 userID: "alice",
@@ -100,8 +99,7 @@ import Testing
     }
 
     @Test func anOperationIsNamedByHowItBegins() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let ids = try await withThrowingTaskGroup { group in
                 for _ in 0..<17 {
                     group.addTask { try await emulator.cloud.createOperation("login", userID: "alice").id }
@@ -127,8 +125,7 @@ import Testing
     }
 
     @Test func aListThatIsFullIsCalledSo() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             for _ in 0..<99 { _ = try await emulator.cloud.createOperation("login", userID: "alice") }
             #expect(try await Program.run("list", "--json", home: home.url).errors.isEmpty)
             _ = try await emulator.cloud.createOperation("login", userID: "alice")
@@ -138,8 +135,7 @@ import Testing
 
     /// It asks for a token first: each of the two requests is in time, and both together are not.
     @Test func theLimitIsThatOfTheWholeList() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             await emulator.faults.add(FaultRule(match: .init(path: "/**"), effect: .init(delay: 1.5)))
             let list = try await Program.run("list", "--timeout", "2", home: home.url)
             #expect(list.exitCode == 3, "\(list.output)")
@@ -149,8 +145,7 @@ import Testing
 
     @Test(arguments: [(0o644, true), (0o640, false), (0o600, false)])
     func aPasswordFileThatOthersMayReadIsNamed(mode: Int, isNamed: Bool) async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let file = home.file("password")
             try Data("1234\n".utf8).write(to: URL(filePath: file))
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)

@@ -53,8 +53,7 @@ import Testing
     }
 
     @Test func thePlaceInTheEnvironmentCountsForANewProfileOnly() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let status = try await Program.run(
                 "status",
                 home: home.url,
@@ -65,8 +64,7 @@ import Testing
     }
 
     @Test func whatIsNoPlaceIsWrongUsage() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let status = try await self.run(["status", "--sealing-key", home.file("key")], home)
             #expect(status.exitCode == 2)
             #expect(status.errors.contains("file:PATH, env:NAME or command:PROGRAM"))
@@ -74,8 +72,7 @@ import Testing
     }
 
     @Test func receiptsThatDoNotOpenAreNamed() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             for _ in 0..<2 {
                 let login = try await emulator.cloud.createOperation("login", userID: "alice")
                 #expect(try await self.run(["reject", login.id], home).exitCode == 0)
@@ -92,8 +89,7 @@ import Testing
     }
 
     @Test func theStoreMovesFromOneKeyToAnother() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             for place in ["env:KEY", "command:printenv OTHER", "file:\(home.path)/keys/new"] {
                 let before = try Data(contentsOf: home.url.appending(path: "default/profile.json"))
                 let reseal = try await self.run(["profile", "reseal", place], home)

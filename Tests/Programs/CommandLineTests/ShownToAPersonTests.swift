@@ -21,8 +21,7 @@ import Testing
     }
 
     @Test func anOperationThatCannotBeReadIsNamed() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             await emulator.faults.add(Self.page("/**/operation/list", Self.operation()))
             let list = try await Program.run("list", home: home.url)
             #expect(list.exitCode == 0)
@@ -38,8 +37,7 @@ import Testing
 
     /// Row `language none Accept-Language 'en' detail`.
     @Test func anOperationWithoutTextsIsNotUnknown() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let login = try await emulator.cloud.createOperation("login", userID: "alice")
             let answer =
                 #"{"status":"ERROR","responseObject":{"code":"INVALID_REQUEST","message":"Template not found"}}"#
@@ -51,8 +49,7 @@ import Testing
     }
 
     @Test func aLongNoteIsShownToItsEnd() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let note = String(repeating: "wait ", count: 430) + "and pay everything"
             let payment = try await emulator.cloud.createOperation(
                 named: "payment",
@@ -63,13 +60,7 @@ import Testing
                 ],
                 userID: "alice"
             )
-            let outcome = try await Program.run(
-                "approve",
-                payment.id,
-                "--password-stdin",
-                home: home.url,
-                input: "1234\n"
-            )
+            let outcome = try await Program.runWithPassword("approve", payment.id, home: home.url)
             #expect(outcome.exitCode == 12)
             #expect(outcome.errors.contains("and pay everything") && outcome.errors.contains("longText: n"))
         }
@@ -77,8 +68,7 @@ import Testing
 
     /// The bank's own words end a decision: a script finds them in `resultText`.
     @Test func theBanksTextFollowsTheDecision() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             for isJSON in [false, true] {
                 let login = try await emulator.cloud.createOperation("login", userID: "alice")
                 let outcome = try await Program.start(
@@ -97,8 +87,7 @@ import Testing
 
     /// Row `allowedSignatureType p_pk`: one factor, and no variants.
     @Test func aSingleFactorNeedsNoPassword() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let login = try await emulator.cloud.createOperation("login_1FA", userID: "alice")
             let detail = """
                 {"status":"OK","responseObject":{"id":"\(login.id)","name":"login_1FA","data":"A3","status":"PENDING",\
@@ -115,8 +104,7 @@ import Testing
 
     /// Row `proximity code right`. Without the code, the attempt would count as a failure of the operation.
     @Test func aProximityCodeIsAskedForBeforeAnythingIsSigned() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let login = try await emulator.cloud.createOperation("login_proximity", userID: "alice")
             func approve(_ more: String...) async throws -> ChildProcess.Outcome {
                 try await Program.start(["approve", login.id, "--password-stdin"] + more, home: home.url)
@@ -133,8 +121,7 @@ import Testing
     }
 
     @Test func anInboxThatMayGoOnSaysSo() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             for number in 0..<1_001 {
                 _ = try await emulator.cloud.createMessage(
                     .init(userID: "alice", subject: "\(number)", summary: "s", body: "b")
@@ -150,8 +137,7 @@ import Testing
 
     /// Row `risk flags 'XCF' without ui`: the server sends a warning without texts, and whoever approves passes it in our words.
     @Test func aWarningWithoutTextsIsShownInOurWords() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             try await emulator.addTemplate(
                 """
                 {"name": "risky", "data": "A2", "riskFlags": "XCF",
@@ -184,8 +170,7 @@ import Testing
 
     /// A script sees which screens come before an approval, in the list too.
     @Test func theScreensOfAnOperationAreShownToScripts() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             try await emulator.cloud.createOperation("login", userID: "alice")
             try await emulator.cloud.createOperation("login_preApproval", userID: "alice")
             let list = try await Program.run("list", "--json", home: home.url)
@@ -232,8 +217,7 @@ import Testing
 
     /// The vault wants two factors, the approval one: each has its own, and the approval carries the device's signature.
     @Test func aDeviceSignatureGoesWithAnApprovalByPossession() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let login = try await emulator.cloud.createOperation("login_1FA", userID: "alice")
             let outcome = try await Program.start(
                 ["approve", login.id, "--device-signature", "--password-stdin"],
@@ -251,8 +235,7 @@ import Testing
     }
 
     @Test func aHistoryThatMayGoOnSaysSo() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             for _ in 0..<101 { _ = try await emulator.cloud.createOperation("login", userID: "alice") }
             let text = try await Program.run("history", "--password-stdin", home: home.url, input: "1234\n")
             #expect(text.errors.contains("lists 100 operations at most: there may be more"))
@@ -263,8 +246,7 @@ import Testing
     }
 
     @Test func aFileOfASecretIsReadAsTextOrNotAtAll() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let file = home.url.appending(path: "password")
             for (bytes, code) in [
                 (Array("\u{FEFF}1234\n".utf8), 0), ([0xFF, 0xFE] + "1234\n".utf16.flatMap { [UInt8($0), 0] }, 2),

@@ -7,8 +7,7 @@ import Testing
 /// Changes of the list, handed to others.
 @Suite(.timeLimit(.minutes(5))) struct WatchCommandTests {
     @Test func aCommandRunsForEachChange() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let login = try await emulator.cloud.createOperation("login", userID: "alice")
             // The command's output is the program's. One that reads nothing, and fails, ends nothing.
             let watch = try Program.start(["watch", "--exec", "sed s/^/got:/; exit 3", "--json"], home: home.url)
@@ -23,8 +22,7 @@ import Testing
     }
 
     @Test func aCommandThatRunsEndsWithTheProgram() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             _ = try await emulator.cloud.createOperation("login", userID: "alice")
             let watch = try Program.start(["watch", "--exec", "echo $$; exec sleep 1000"], home: home.url)
             _ = await watch.nextLine()
@@ -53,8 +51,7 @@ import Testing
     }
 
     @Test func aCommandGetsNoSocketOfTheProgram() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             _ = try await emulator.cloud.createOperation("login", userID: "alice")
             let watch = try self.startAlone(["watch", "--exec", Self.countSockets, "--home", home.path])
             _ = await watch.nextLine()
@@ -78,8 +75,7 @@ import Testing
 
     /// The change reaches a URL; here, the cloud API, which has no such path and says so.
     @Test func aChangeIsSentToAURL() async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home in
             let login = try await emulator.cloud.createOperation("login", userID: "alice")
             let watch = try Program.start(["watch", "--forward-to", emulator.cloudURL + "/hook"], home: home.url)
             #expect(await watch.nextErrorLine()?.contains("/hook answered with HTTP 404") == true)
@@ -95,8 +91,7 @@ import Testing
         "http://192.0.2.1/", "http://127.0.0.1.example/", "http://u:p@127.0.0.1/", "ftp://127.0.0.1/", "nonsense",
     ])
     func whereNothingIsSent(url: String) async throws {
-        try await withProgramAndServer { emulator, home in
-            _ = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home async throws in
             #expect(try await Program.run("watch", "--forward-to", url, home: home.url).exitCode == 2)
         }
     }
