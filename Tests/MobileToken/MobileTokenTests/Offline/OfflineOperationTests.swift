@@ -173,6 +173,22 @@ import Testing
         #expect(flags.text == text)
     }
 
+    // MARK: Doubts
+
+    @Test(
+        arguments: [
+            ("Payment", "A1*A100CZK", "", []), ("Payment", "A1*A-5CZK", "", [.negativeAmount]),
+            ("Payment", "A1*A100CZK", "F", [.notice]), ("Payment", "A1*A100CZK*A200CZK", "", [.repeatedDataField]),
+            ("Payment", "B1*A100CZK", "", [.undocumentedData]), ("Pay 900 CZK", "A1*A100CZK", "", [.amountNotSigned]),
+        ] as [(String, String, String, [OperationReview.Doubt.Kind])]
+    )
+    func whatMayBeMisreadIsADoubt(title: String, data: String, flags: String, kinds: [OperationReview.Doubt.Kind])
+        throws
+    {
+        let operation = try self.read(Self.text(title: title, data: data, flags: flags))
+        #expect(operation.doubts.map(\.kind) == kinds)
+    }
+
     // MARK: Verification
 
     @Test func theSignatureCoversTheBytesReceivedUpToTheKey() throws {
