@@ -100,27 +100,6 @@ import TestSupport
         await service.stopPolling()
     }
 
-    @Test func retryAfterIsObeyed() async {
-        let service = self.makeService()
-        await service.startPolling()
-        #expect(await self.fail(retryAfter: .seconds(100)) == .seconds(105))  // a little later, never sooner
-        service.pollNow()
-        #expect(await self.clock.nextSleep() == .seconds(105))
-        #expect(self.channel.requestCount == 1)
-        await service.stopPolling()
-    }
-
-    @Test func aSlowAnswerMakesPollsFallOut() async {
-        let service = self.makeService()
-        await service.startPolling()
-        let request = await self.channel.nextRequest()
-        self.clock.advance(by: .seconds(17))
-        request.answer(SampleAnswer.list())
-        #expect(await self.clock.nextSleep() == .seconds(4))
-        #expect(self.channel.requestCount == 1)
-        await service.stopPolling()
-    }
-
     @Test func pollNowComesEarlyButNotTooEarly() async {
         let service = self.makeService()
         service.pollNow()  // nobody polls: nothing happens
@@ -372,18 +351,6 @@ import TestSupport
         service.resumePolling()
         #expect(!service.isPollingPaused)
         #expect(await self.answer() == .seconds(10))
-        await service.stopPolling()
-    }
-
-    @Test func aPokeDuringAPollThatFailsIsRemembered() async {
-        let service = self.makeService()
-        await service.startPolling(every: .seconds(60))
-        let request = await self.channel.nextRequest()
-        service.pollNow()
-        request.fail(MobileTokenError(.noConnection, "gone"))
-        #expect(await self.clock.nextSleep() == .seconds(5))
-        self.clock.advance(by: .seconds(5))
-        #expect(await self.answer() == .seconds(60))
         await service.stopPolling()
     }
 
