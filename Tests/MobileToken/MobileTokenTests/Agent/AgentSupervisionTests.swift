@@ -28,6 +28,11 @@ import WireFacts
             self.supervision = AgentSupervision(limits)
         }
 
+        init(listing operations: [UserOperation]) {
+            self.init()
+            self.follow(self.supervision.list(operations, unreadable: [], of: "a", at: self.now))
+        }
+
         private mutating func follow(_ actions: [AgentSupervision.Action]) {
             for action in actions {
                 switch action {
@@ -140,6 +145,18 @@ import WireFacts
         UserOperation(id: id, name: name, data: data, created: Date(timeIntervalSince1970: 1_000_000 - age))
     }
 
+    /// A desk with operations, the newest first.
+    private func listed(_ ids: String...) -> Desk {
+        Desk(listing: ids.enumerated().map { self.operation($1, age: Double($0)) })
+    }
+
+    /// A desk with an operation whose approval is sent.
+    private func approved(_ id: String) -> Desk {
+        var desk = self.listed(id)
+        desk.returned(.approve, from: "review \(id)")
+        return desk
+    }
+
     private func error(
         _ code: MobileTokenError.Code,
         _ httpStatus: Int? = nil,
@@ -205,8 +222,7 @@ import WireFacts
     // MARK: Verdicts
 
     @Test func whatIsLeftIsAskedAboutAgainWhenItChanges() {
-        var desk = Desk()
-        desk.list(self.operation("1"))
+        var desk = self.listed("1")
         desk.returned(.deferToPeople, from: "review 1")
         desk.list(self.operation("1"))
         #expect(desk.work == [])
@@ -216,8 +232,7 @@ import WireFacts
     }
 
     @Test func whatThePolicyLeavesIsLeftForItsReason() {
-        var desk = Desk()
-        desk.list(self.operation("1"))
+        var desk = self.listed("1")
         desk.returned(.deferToPeople(reason: "over the limit"), from: "review 1")
         #expect(desk.takeEvents() == ["1 left: over the limit"])
         desk.list()
@@ -227,8 +242,7 @@ import WireFacts
 
     /// DEFECTS3, 6: it may wait for a decision all the same, and has an event of its own.
     @Test func whatCannotBeReadAnyMoreIsNotGone() {
-        var desk = Desk()
-        desk.list(self.operation("2"), self.operation("1", age: 1))
+        var desk = self.listed("2", "1")
         desk.returned(.askAgain(after: .seconds(60)), from: "review 1")
         desk.returned(.approve, from: "review 2")
         _ = desk.takeEvents()
@@ -245,8 +259,7 @@ import WireFacts
     }
 
     @Test func whatIsPutOffIsAskedAboutAgainAfterItsTimeOrWhenItChanges() {
-        var desk = Desk()
-        desk.list(self.operation("1"))
+        var desk = self.listed("1")
         desk.returned(.askAgain(after: .seconds(60)), from: "review 1")
         desk.pass(.seconds(59))
         #expect(desk.work == [])
@@ -259,8 +272,7 @@ import WireFacts
 
     @Test(arguments: [Duration.zero, .seconds(-5), .seconds(Int64.max), .nanoseconds(1)])
     func noDelayIsTooShortOrTooLong(delay: Duration) {
-        var desk = Desk()
-        desk.list(self.operation("1"), self.operation("0", age: 1))
+        var desk = self.listed("1", "0")
         desk.returned(.askAgain(after: delay), from: "review 0")
         #expect(desk.work == ["review 1"])  // the others pass
         desk.returned(.deferToPeople, from: "review 1")
@@ -269,8 +281,7 @@ import WireFacts
     }
 
     @Test func aVerdictOnWhatHasChangedMeanwhileDoesNotCount() {
-        var desk = Desk()
-        desk.list(self.operation("1"))
+        var desk = self.listed("1")
         desk.list(self.operation("1", data: "A3"))
         desk.returned(.approve, from: "review 1")
         #expect(desk.work == ["review 1"])
@@ -284,8 +295,7 @@ import WireFacts
     }
 
     @Test func aVerdictOnWhatIsGoneDoesNotCount() {
-        var desk = Desk()
-        desk.list(self.operation("1"))
+        var desk = self.listed("1")
         desk.list()
         #expect(desk.canceled == ["1"])
         desk.returned(.approve, from: "review 1")
@@ -294,8 +304,7 @@ import WireFacts
     }
 
     @Test func aPolicyThatThrowsLeaves() {
-        var desk = Desk()
-        desk.list(self.operation("1"))
+        var desk = self.listed("1")
         desk.threw("review 1")
         #expect(desk.takeEvents() == ["1 left: the policy threw Broken"])
         #expect(desk.supervision.leftCount == 1)
@@ -320,8 +329,7 @@ import WireFacts
     // MARK: The policy's deadline
 
     @Test func aSlowPolicyIsGivenUpAndItsAnswerComesTooLate() {
-        var desk = Desk()
-        desk.list(self.operation("1"), self.operation("0", age: 1))
+        var desk = self.listed("1", "0")
         desk.pass(.seconds(29))
         #expect(desk.canceled == [])
         desk.pass(.seconds(1))
@@ -335,8 +343,7 @@ import WireFacts
 
     /// Otherwise a policy that hangs would pile up with each change of the operation.
     @Test func aPolicyThatStillRunsIsNotAskedAgain() {
-        var desk = Desk()
-        desk.list(self.operation("1"))
+        var desk = self.listed("1")
         desk.pass(.seconds(30))
         for round in 0..<10 { desk.list(self.operation("1", name: "\(round)")) }
         #expect(desk.work == ["review 1"])
@@ -360,8 +367,7 @@ import WireFacts
     // MARK: Trouble
 
     @Test func passingTroubleIsTriedAgainLaterAndLaterWhileTheOthersPass() {
-        var desk = Desk()
-        desk.list(self.operation("1"), self.operation("0", age: 1))
+        var desk = self.listed("1", "0")
         desk.returned(.approve, from: "review 0")
         for (attempt, wait) in [1.6, 3.2, 6.4, 12.8, 25.6, 30, 30].enumerated() {
             desk.sent(.failed(self.error(.noConnection)), by: "approve 0 \(attempt + 1)")
@@ -376,9 +382,7 @@ import WireFacts
     }
 
     @Test func theServersRetryAfterIsHeeded() {
-        var desk = Desk()
-        desk.list(self.operation("1"))
-        desk.returned(.approve, from: "review 1")
+        var desk = self.approved("1")
         desk.sent(.failed(self.error(.serverError, 503, retryAfter: .seconds(120))), by: "approve 1 1")
         desk.pass(.seconds(119))
         #expect(desk.work == [])
@@ -387,9 +391,7 @@ import WireFacts
     }
 
     @Test func whatLeftTheListIsNotTriedAgain() {
-        var desk = Desk()
-        desk.list(self.operation("1"))
-        desk.returned(.approve, from: "review 1")
+        var desk = self.approved("1")
         desk.sent(.failed(self.error(.noConnection)), by: "approve 1 1")
         desk.list()
         _ = desk.takeEvents()
@@ -409,8 +411,7 @@ import WireFacts
         (.serverError, 401),
     ])
     func aRefusalIsFinal(code: MobileTokenError.Code, status: Int) {
-        var desk = Desk()
-        desk.list(self.operation("2"), self.operation("1", age: 1))
+        var desk = self.listed("2", "1")
         desk.returned(.approve, from: "review 1")
         desk.sent(.failed(self.refusal(code, status)), by: "approve 1 1")
         #expect(desk.work == ["review 2"])
@@ -426,9 +427,7 @@ import WireFacts
         .operationAlreadyRejected, .authorizeExpired, .rejectExpired,
     ])
     func whatIsOverIsOver(code: MobileTokenError.Code) {
-        var desk = Desk()
-        desk.list(self.operation("1"))
-        desk.returned(.approve, from: "review 1")
+        var desk = self.approved("1")
         desk.sent(.failed(self.error(code, 400)), by: "approve 1 1")
         #expect(desk.takeEvents().last?.hasPrefix("1 finished elsewhere") == true)
         desk.pass(.seconds(10_000))
@@ -445,8 +444,7 @@ import WireFacts
         ] as [(MobileTokenError.Code, Int?)]
     )
     func whatMayPassIsTriedAgain(code: MobileTokenError.Code, status: Int?) {
-        var desk = Desk()
-        desk.list(self.operation("1"))
+        var desk = self.listed("1")
         desk.returned(.reject(.unexpectedOperation), from: "review 1")
         desk.sent(.failed(self.error(code, status)), by: "reject (UNEXPECTED_OPERATION) 1 1")
         desk.pass(.seconds(60))
@@ -454,9 +452,7 @@ import WireFacts
     }
 
     @Test func factorsThatTheOperationDoesNotTakeLeaveItToPeople() {
-        var desk = Desk()
-        desk.list(self.operation("1"))
-        desk.returned(.approve, from: "review 1")
+        var desk = self.approved("1")
         desk.sent(.failed(self.error(.factorsNotAllowed)), by: "approve 1 1")
         #expect(desk.takeEvents().last?.hasPrefix("1 left: factorsNotAllowed") == true)
         desk.list(self.operation("1", name: "changed"))
@@ -465,26 +461,23 @@ import WireFacts
 
     /// The server says so itself, but counts no failure: the factors are not what it refuses.
     @Test(.wireFact("2.6")) func aRefusalThatIsNotCountedIsTriedAgain() {
-        var desk = Desk()
-        desk.list(self.operation("1"))
-        desk.returned(.approve, from: "review 1")
+        var desk = self.approved("1")
         desk.sent(.failed(self.refusal(.authenticationFailed, 401)), by: "approve 1 1")
         #expect(desk.supervision.stoppedCount == 0)
         desk.pass(.seconds(2))
         #expect(desk.work == ["approve 1 2"])
     }
 
-    private func stop(_ desk: inout Desk) {
-        desk.list(self.operation("1"))
-        desk.returned(.approve, from: "review 1")
+    private func stopped() -> Desk {
+        var desk = self.approved("1")
         desk.sent(.failed(self.refusal(.authenticationFailed, 401, remainingAttempts: 4)), by: "approve 1 1")
         #expect(desk.supervision.stopReasons.mapValues(\.code) == ["a": .authenticationFailed])
+        return desk
     }
 
     /// It may have been put right there. Until this process looks again, it signs nothing all the same.
     @Test func anActivationThatAnotherProcessHasIsNotToldAsStopped() {
-        var desk = Desk()
-        self.stop(&desk)
+        var desk = self.stopped()
         desk.release()
         #expect(desk.supervision.stopReasons.isEmpty && desk.supervision.stoppedCount == 0)
         desk.adoptNothing()
@@ -495,8 +488,7 @@ import WireFacts
     }
 
     @Test func aStoppedActivationIsLookedAtAgainAndGoesOnWhenItIsWell() {
-        var desk = Desk()
-        self.stop(&desk)
+        var desk = self.stopped()
         desk.pass(.seconds(299))
         #expect(desk.looks == [])
         desk.pass(.seconds(1))
@@ -514,8 +506,7 @@ import WireFacts
     }
 
     @Test func aStoppedActivationGoesOnWhenItIsToldTo() {
-        var desk = Desk()
-        self.stop(&desk)
+        var desk = self.stopped()
         desk.resume("b")
         #expect(desk.work == [])
         desk.resume("a")
@@ -525,8 +516,7 @@ import WireFacts
     }
 
     @Test func whatWasLeftByAStoppedActivationAndChangedIsReviewedAgain() {
-        var desk = Desk()
-        self.stop(&desk)
+        var desk = self.stopped()
         desk.list(self.operation("1", name: "changed"))
         desk.resume("a")
         #expect(desk.work == ["review 1"])
@@ -535,8 +525,7 @@ import WireFacts
     /// A few wrong passwords block the activation.
     @Test(arguments: [MobileTokenError.Code.authenticationFailed, .activationRemoved, .deadlock, .stateRolledBack])
     func anActivationThatCannotSignStops(code: MobileTokenError.Code) {
-        var desk = Desk()
-        desk.list(self.operation("2"), self.operation("1", age: 1))
+        var desk = self.listed("2", "1")
         desk.list(self.operation("3"), of: "b")
         desk.returned(.approve, from: "review 1")
         desk.sent(.failed(self.refusal(code, 401, remainingAttempts: 4)), by: "approve 1 1")
@@ -563,16 +552,16 @@ import WireFacts
         return OpenDecision(intent, moves: moves)
     }
 
-    private func lose(_ desk: inout Desk) {
-        desk.list(self.operation("1"), self.operation("0", age: 1))
+    private func lost() -> Desk {
+        var desk = self.listed("1", "0")
         desk.returned(.approve, from: "review 0")
         desk.sent(.unanswered(self.lostApproval(), self.error(.timeout)), by: "approve 0 1")
         #expect(desk.work == ["resolve 0 7"])
+        return desk
     }
 
     @Test func aLostAnswerIsTracedBeforeAnythingElseIsSigned() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         desk.resolved(.failed(self.error(.noConnection)), by: "resolve 0 7")
         #expect(desk.work == [])
         desk.pass(.seconds(2))
@@ -583,8 +572,7 @@ import WireFacts
 
     /// A proxy's page in place of the answer ends nothing while the operation's time is not over.
     @Test func aQuestionIsAskedAgainUntilTheOperationsTimeIsOver() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         var (name, askedFor) = ("resolve 0 7", Duration.zero)
         while !name.hasSuffix("for good"), askedFor < .seconds(3_600) {
             desk.resolved(.failed(self.error(.httpStatus, 404)), by: name)
@@ -601,8 +589,7 @@ import WireFacts
     }
 
     @Test func aLostAnswerIsTracedThoughTheOperationIsGoneFromTheList() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         desk.list(self.operation("1"))
         desk.resolved(.ours, by: "resolve 0 7")
         #expect(desk.takeEvents().last == "0 decided: approve, inferred")
@@ -617,8 +604,7 @@ import WireFacts
 
     /// A request that is still on its way may arrive after the first look.
     @Test func aDecisionThatCameToNothingIsMadeAgainOnceItCannotArriveAnyMore() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         desk.pass(.seconds(5))
         self.look(&desk)
         desk.pass(.seconds(14.9))
@@ -631,8 +617,7 @@ import WireFacts
     }
 
     @Test func aDecisionThatArrivedAfterTheFirstLookIsOurs() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         self.look(&desk)
         desk.pass(.seconds(20))
         desk.resolved(.ours, by: "resolve 0 7 at last")
@@ -640,8 +625,7 @@ import WireFacts
     }
 
     @Test func aDecisionThatCameToNothingIsReviewedAgainWhenTheOperationChanged() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         desk.list(self.operation("1"), self.operation("0", age: 1, name: "changed"))
         self.look(&desk)
         desk.pass(.seconds(20))
@@ -652,9 +636,7 @@ import WireFacts
     /// A server that says in its own words that it failed has the request behind it; so the look is the last one, and the retry
     /// waits as after any trouble.
     @Test func aServersErrorIsNoRequestOnItsWay() {
-        var desk = Desk()
-        desk.list(self.operation("0"))
-        desk.returned(.approve, from: "review 0")
+        var desk = self.approved("0")
         let error = MobileTokenError(.serverError, "", httpStatus: 500, serverCode: "ERROR_GENERIC")
         for (attempt, wait) in [1.6, 3.2, 6.4].enumerated() {
             desk.sent(.unanswered(self.lostApproval(), error), by: "approve 0 \(attempt + 1)")
@@ -667,9 +649,7 @@ import WireFacts
 
     /// A gateway may answer 500 before a server that works on the request.
     @Test func behindAPageTheRequestMayBeOnItsWay() {
-        var desk = Desk()
-        desk.list(self.operation("0"))
-        desk.returned(.approve, from: "review 0")
+        var desk = self.approved("0")
         desk.sent(.unanswered(self.lostApproval(), self.error(.httpStatus, 500)), by: "approve 0 1")
         desk.resolved(.pending, by: "resolve 0 7")
         desk.pass(.seconds(19))
@@ -680,15 +660,16 @@ import WireFacts
 
     // MARK: Decisions of an earlier process
 
-    private func adopt(_ desk: inout Desk) {
+    private func adopted() -> Desk {
+        var desk = Desk()
         desk.adopt(self.lostApproval(attempt: 3))
         desk.list(self.operation("1"), self.operation("0", age: 1))
         #expect(desk.work == ["resolve 0 7"])
+        return desk
     }
 
     @Test func whatAnEarlierProcessSentIsTracedFirst() {
-        var desk = Desk()
-        self.adopt(&desk)
+        var desk = self.adopted()
         desk.list(self.operation("1"))
         desk.resolved(.ours, by: "resolve 0 7")
         #expect(desk.takeEvents().last == "0 decided: approve, inferred")
@@ -696,8 +677,7 @@ import WireFacts
     }
 
     @Test func whatAnEarlierProcessSentInVainIsReviewed() {
-        var desk = Desk()
-        self.adopt(&desk)
+        var desk = self.adopted()
         self.look(&desk)
         desk.pass(.seconds(20))
         desk.resolved(.pending, by: "resolve 0 7 at last")
@@ -708,8 +688,7 @@ import WireFacts
 
     /// A person may have decided what the policy leaves, while the agent was working.
     @Test func whatSomebodyElseSentInVainMeanwhileIsReviewed() {
-        var desk = Desk()
-        desk.list(self.operation("0"))
+        var desk = self.listed("0")
         desk.returned(.deferToPeople, from: "review 0")
         desk.adopt(self.lostApproval(attempt: 3), for: .zero)
         desk.resolved(.pending, by: "resolve 0 7 at last")
@@ -738,8 +717,7 @@ import WireFacts
 
     /// Such as when an activation went to another process and came back.
     @Test func whatIsFoundOutAboutIsNotAdopted() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         desk.forget()
         desk.adopt(self.lostApproval())
         #expect(desk.work == ["resolve 0 7"])
@@ -751,8 +729,7 @@ import WireFacts
 
     /// The other process decided for the activation meanwhile, signed anew, and died before the answer came.
     @Test(arguments: [false, true]) func whatAnotherProcessSignedLaterIsFoundOutInItsPlace(isAsked: Bool) {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         desk.release()
         if !isAsked {
             desk.resolved(.pending, by: "resolve 0 7")
@@ -768,8 +745,7 @@ import WireFacts
 
     /// As when a database went back, and lost the outcome.
     @Test func anUnknownFateThatIsOpenAgainIsAskedForAgain() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         desk.release()
         desk.resolved(.unknown, by: "resolve 0 7")
         #expect(desk.work == [])
@@ -783,9 +759,7 @@ import WireFacts
 
     /// As when a database went back, and lost the outcome.
     @Test func whatIsDecidedAndOpenAgainIsFoundOutAbout() {
-        var desk = Desk()
-        desk.list(self.operation("0"))
-        desk.returned(.approve, from: "review 0")
+        var desk = self.approved("0")
         desk.adopt(self.lostApproval())
         #expect(desk.work == ["approve 0 1"])
         desk.sent(nil, by: "approve 0 1")
@@ -799,8 +773,7 @@ import WireFacts
 
     /// As when a database went back, and lost that the first of two decisions came to nothing.
     @Test func anEarlierDecisionThatIsOpenAgainIsFoundOutAboutAfterTheLaterOne() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         desk.adopt(self.lostApproval(moves: 5), for: .zero)
         desk.adopt(self.lostApproval(moves: 5), for: .zero)
         self.look(&desk)
@@ -813,8 +786,7 @@ import WireFacts
     }
 
     @Test func noneOfSeveralLostDecisionsIsForgotten() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         // The store tells of two that were signed later while the first is asked about, and of that one, too.
         for moves in [9, 8, 7] as [UInt64] { desk.adopt(self.lostApproval(moves: moves), for: .zero) }
         desk.resolved(.failed(self.error(.noConnection)), by: "resolve 0 7")
@@ -825,8 +797,7 @@ import WireFacts
     }
 
     @Test func whatSaysMostOfSeveralDecisionsCounts() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         desk.adopt(self.lostApproval(moves: 5))
         desk.resolved(.ours, by: "resolve 0 7")
         #expect(desk.takeEvents().allSatisfy { !$0.contains("decided") })
@@ -835,8 +806,7 @@ import WireFacts
     }
 
     @Test func anActivationThatAnotherProcessDecidesForIsLeftToIt() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         desk.release()
         desk.resolved(.failed(self.error(.notPolledHere)), by: "resolve 0 7")
         desk.pass(.seconds(1_000))
@@ -847,8 +817,7 @@ import WireFacts
 
     /// As of a node whose heartbeat is late: nobody else adopts the decision, and another signature would wipe out its trace.
     @Test func aMembershipThatCannotBeReliedOnForAMomentIsAskedAgain() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         desk.resolved(.failed(self.error(.notPolledHere)), by: "resolve 0 7")
         #expect(desk.work == [])
         desk.pass(.seconds(2))
@@ -858,8 +827,7 @@ import WireFacts
     }
 
     @Test func anActivationThatCameBackIsAskedAboutAgain() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         desk.release()
         desk.adopt(self.lostApproval())
         desk.resolved(.failed(self.error(.notPolledHere)), by: "resolve 0 7")
@@ -868,8 +836,7 @@ import WireFacts
     }
 
     @Test func whatAnEarlierProcessSentInVainAndIsNotListedIsForgottenUntilItIs() {
-        var desk = Desk()
-        self.adopt(&desk)
+        var desk = self.adopted()
         desk.list()
         desk.resolved(.pending, by: "resolve 0 7")
         desk.pass(.seconds(20))
@@ -880,8 +847,7 @@ import WireFacts
     }
 
     @Test func anUnknownFateIsCountedAndNeverTriedAgain() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         desk.resolved(.unknown, by: "resolve 0 7")
         #expect(desk.takeEvents().last == "0 unknown")
         #expect(desk.supervision.unknownCount == 1)
@@ -894,16 +860,14 @@ import WireFacts
     }
 
     @Test func whatWasDecidedElsewhereIsOver() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         desk.resolved(.elsewhere(self.error(.operationAlreadyFinished, 400)), by: "resolve 0 7")
         #expect(desk.takeEvents().last?.hasPrefix("0 finished elsewhere") == true)
         #expect(desk.work == ["review 1"])
     }
 
     @Test func tracingGoesOnWhileDecidingIsPausedOrHeld() {
-        var desk = Desk()
-        self.lose(&desk)
+        var desk = self.lost()
         desk.supervision.pause()
         desk.hold(true)
         desk.resolved(.failed(self.error(.timeout)), by: "resolve 0 7")
@@ -924,9 +888,7 @@ import WireFacts
     // MARK: Holding back
 
     @Test func aDecisionThatWasHeldBackIsMadeWhenDecidingGoesOn() {
-        var desk = Desk()
-        desk.list(self.operation("1"))
-        desk.returned(.approve, from: "review 1")
+        var desk = self.approved("1")
         desk.supervision.pause()  // what the refusal told
         _ = desk.takeEvents()
         desk.sent(.failed(MobileTokenError(.decidingPaused, "")), by: "approve 1 1")
@@ -940,9 +902,7 @@ import WireFacts
     }
 
     @Test func aDecisionThatWasHeldBackIsReviewedAgainWhenTheOperationChanged() {
-        var desk = Desk()
-        desk.list(self.operation("1"))
-        desk.returned(.approve, from: "review 1")
+        var desk = self.approved("1")
         desk.list(self.operation("1", data: "A3"))
         desk.supervision.pause()
         desk.sent(.failed(MobileTokenError(.decidingPaused, "")), by: "approve 1 1")
@@ -975,8 +935,7 @@ import WireFacts
     }
 
     @Test func anActivationThatLeavesTakesItsWorkWithIt() {
-        var desk = Desk()
-        desk.list(self.operation("2"), self.operation("1", age: 1))
+        var desk = self.listed("2", "1")
         desk.forget()
         #expect(desk.canceled == ["1"])
         #expect(desk.takeEvents() == ["2 gone before it was decided"])

@@ -81,6 +81,15 @@ import TestSupport
         Issue.record("no event ends with \(suffix)")
     }
 
+    /// Lets time pass while a condition holds.
+    private func pass(while condition: () async -> Bool) async {
+        while await condition() {
+            await self.clock.waitForSleepers(1)
+            self.clock.advanceToNextDeadline()
+            await Task.yield()
+        }
+    }
+
     // MARK: Deciding
 
     @Test func verdictsAreCarriedOutInOrder() async throws {
@@ -126,11 +135,7 @@ import TestSupport
             #expect(await agent.leaveReason(of: "3")?.name == "incomplete")
 
             self.listed.value = [.sampleOperation("1", data: "A2", expiresIn: 1_000_000)]
-            while agent.health.leftOperationCount > 1 {
-                await self.clock.waitForSleepers(1)
-                self.clock.advanceToNextDeadline()
-                await Task.yield()
-            }
+            await self.pass { agent.health.leftOperationCount > 1 }
             var last = agent.events().makeAsyncIterator()
             #expect(await last.next()?.operation?.id == "1")
         }
@@ -144,11 +149,7 @@ import TestSupport
         try await self.run(agent) { events in
             await self.expect("payment 1: judged: later (500000.0 seconds)", in: &events)
             self.listed.value = self.listed.value.map { $0.with("operationExpires", "2027-01-01T00:00:00") }
-            while agent.health.fleet.unreadable == 0 {
-                await self.clock.waitForSleepers(1)
-                self.clock.advanceToNextDeadline()
-                await Task.yield()
-            }
+            await self.pass { agent.health.fleet.unreadable == 0 }
             var kinds: [String] = []
             while let event = await events.next(isolation: #isolation) {
                 kinds.append(event.kind.description)
@@ -191,11 +192,7 @@ import TestSupport
             await self.expect("again after 1.6 seconds: noConnection: ", in: &events)
             #expect(agent.health.fleet.lastFailure?.error.code == .noConnection)
             #expect(agent.health.fleet.lastFailure?.isOver == false)
-            while self.decided.value.count < 2 {
-                await self.clock.waitForSleepers(1)
-                self.clock.advanceToNextDeadline()
-                await Task.yield()
-            }
+            await self.pass { self.decided.value.count < 2 }
             await self.expect("payment 1: decided: approve", in: &events)
             self.clock.advanceToNextDeadline()
             await until { agent.health.fleet.lastFailure?.isOver == true }
@@ -219,11 +216,7 @@ import TestSupport
             await self.expect("payment 2: decided: approve", in: &events)
             #expect(unlocked.value == 1)
             #expect(await agent.keptFactorCount == 1)
-            while await agent.keptFactorCount > 0 {
-                await self.clock.waitForSleepers(1)
-                self.clock.advanceToNextDeadline()
-                await Task.yield()
-            }
+            await self.pass { await agent.keptFactorCount > 0 }
             #expect(self.clock.now.duration(to: ManualClock().now) <= .seconds(-60))
         }
     }
@@ -264,11 +257,7 @@ import TestSupport
         }
         try await self.run(agent) { events in
             await self.expect("caused by VaultIsSealed", in: &events)
-            while self.decided.value.isEmpty {
-                await self.clock.waitForSleepers(1)
-                self.clock.advanceToNextDeadline()
-                await Task.yield()
-            }
+            await self.pass { self.decided.value.isEmpty }
             await self.expect("payment 1: decided: approve", in: &events)
         }
     }
@@ -287,11 +276,7 @@ import TestSupport
             .approve
         }
         try await self.run(agent) { events in
-            while self.decided.value.isEmpty {
-                await self.clock.waitForSleepers(1)
-                self.clock.advanceToNextDeadline()
-                await Task.yield()
-            }
+            await self.pass { self.decided.value.isEmpty }
             await self.expect("The factors of the activation were not had in 30.0 seconds", in: &events)
             await self.expect("payment 1: decided: approve", in: &events)
         }
