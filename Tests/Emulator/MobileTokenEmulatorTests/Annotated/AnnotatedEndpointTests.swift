@@ -13,8 +13,7 @@ import WireFacts
 
     @Test(.wireFact("A2"), arguments: MajorVersion.allCases, [SignatureType.possessionKnowledge, .possessionBiometry])
     func aDeviceSignsTheNameAndEncryptsItThen(version: MajorVersion, type: SignatureType) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let path = device.path("activation/rename")
         let (reply, answer) = try device.signThenEncrypt(path, uriID: Self.uriID, Self.name, with: type, in: &fixture)
         let expected: JSONValue = ["activationId": .string(device.activationID), "activationName": "Müller"]
@@ -24,8 +23,7 @@ import WireFacts
     }
 
     @Test(arguments: MajorVersion.allCases) func theOtherOrderIsAWrongCodeThatCounts(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let path = device.path("activation/rename")
         for attempt in 1...5 {
             let (reply, _) = try device.encryptThenSign(path, uriID: Self.uriID, Self.name, in: &fixture)
@@ -38,8 +36,7 @@ import WireFacts
 
     @Test(.wireFact("B6"), arguments: MajorVersion.allCases)
     func aStandardEndpointWantsTheOtherOrder(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let path = device.path("token/create")
         let purpose = "/pa/token/create"
         let (right, _) = try device.encryptThenSign(path, uriID: purpose, purpose: purpose, in: &fixture)
@@ -51,8 +48,7 @@ import WireFacts
 
     @Test(.wireFact("A4", "4.2"), arguments: MajorVersion.allCases)
     func anEnvelopeThatDoesNotOpenIsAWrongCode(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let path = device.path("activation/rename")
         let damages: [(inout JSONObject) -> Void] = [
             { $0["temporaryKeyId"] = "00000000-0000-4000-8000-000000000000" },
@@ -76,8 +72,7 @@ import WireFacts
 
     @Test(.wireFact("A7", "4.2"), arguments: MajorVersion.allCases)
     func aMemberTooManyIsAsGoodAsABrokenEnvelope(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let path = device.path("activation/rename")
         let content: JSONValue = ["activationName": "x", "platform": "linux"]
         let (reply, _) = try device.signThenEncrypt(path, uriID: Self.uriID, content, in: &fixture)
@@ -88,8 +83,7 @@ import WireFacts
 
     @Test(.wireFact("B18"), arguments: MajorVersion.allCases)
     func aBlankNameIsRefusedAfterTheCode(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let path = device.path("activation/rename")
         for content in [["activationName": " "], ["activationName": .null], [:]] as [JSONValue] {
             let (reply, _) = try device.signThenEncrypt(path, uriID: Self.uriID, content, in: &fixture)
@@ -105,8 +99,7 @@ import WireFacts
 
     @Test(.wireFact("B18", "4.2"), arguments: MajorVersion.allCases)
     func aWrongCodeOfABlankNameIsCountedAndTheNameRefused(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let path = device.path("activation/rename")
         func rename(_ name: String) throws -> Reply {
             try device.signThenEncrypt(
@@ -134,8 +127,7 @@ import WireFacts
 
     @Test(.wireFact("A3", "B2"), arguments: MajorVersion.allCases)
     func detailWantsATokenOfTwoFactors(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let path = device.path("activation/detail")
         try device.createToken(.possession, in: &fixture)
         let weak = try device.sendEnvelope(path, headers: [device.tokenHeader(in: fixture)], in: &fixture)
@@ -163,8 +155,7 @@ import WireFacts
 
     /// Recorded sequence `tokens 20020`, step 8: a token in the envelope of another activation shows its own.
     @Test(arguments: MajorVersion.allCases) func tokenAndEnvelopeAreNotCompared(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         var other = try fixture.device(version)
         try other.createToken(.possessionKnowledge, in: &fixture)
         let path = device.path("activation/detail")
@@ -174,8 +165,7 @@ import WireFacts
 
     /// Recording `detail token header with a garbage signature header`: the header of a code decides alone what opens an envelope.
     @Test(arguments: MajorVersion.allCases) func theHeaderOfACodeOpensTheEnvelope(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         try device.createToken(.possessionKnowledge, in: &fixture)
         func send(_ call: String, _ headers: [(name: String, value: String)]) throws -> Reply {
             let sealed = try device.seal([:], for: "/pa/generic/activation", in: &fixture)
@@ -189,8 +179,7 @@ import WireFacts
 
     @Test(.wireFact("B1"), arguments: MajorVersion.allCases)
     func theJournalNamesTheRightFactor(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         if var older = device as? TestDevice {
             older.wrongKnowledge = older.keys?.biometry
             device = older

@@ -9,8 +9,7 @@ import Testing
 @Suite struct CodeRefusalTests {
     @Test(arguments: MajorVersion.allCases) func theServerLooksNineteenStepsAhead(version: MajorVersion) throws {
         for (steps, outcome) in [(19, "200 OK"), (20, "401 ERR_AUTHENTICATION")] {
-            var fixture = try BackendFixture()
-            var device = try fixture.device(version)
+            var (fixture, device) = try BackendFixture.active(version)
             device.loseRequests(steps)
             let reply = try device.validate(in: &fixture)
             #expect(reply.outcome == outcome)
@@ -19,8 +18,7 @@ import Testing
     }
 
     @Test(arguments: MajorVersion.allCases) func aReplayedCodeIsRefusedAndCounts(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let (body, path) = (Array("{}".utf8), "/api/auth/token/app/operation/history")
         let header = try device.codeHeader(.possessionKnowledge, uriID: "/operation/history", body: body)
         #expect(fixture.send("POST", path, headers: [header], body: body).outcome == "200 OK")
@@ -30,16 +28,14 @@ import Testing
     }
 
     @Test(arguments: MajorVersion.allCases) func aCodeForAnotherResourceIsRefused(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let reply = try device.sendSigned(device.path("activation/remove"), uriID: device.validateURI, in: &fixture)
         #expect(reply.outcome == "401 ERR_AUTHENTICATION")
         #expect(fixture.status(ofActivation: device.activationID) == .active)
     }
 
     @Test(arguments: MajorVersion.allCases) func fiveWrongPasswordsBlock(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         try device.createToken(.possession, in: &fixture)
         device.isMistyping = true
         for attempt in 1...5 {
@@ -57,8 +53,7 @@ import Testing
     }
 
     @Test(arguments: MajorVersion.allCases) func possessionAloneNeitherCountsNorResets(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         device.isMistyping = true
         _ = try device.validate(in: &fixture)
         device.isMistyping = false
@@ -71,8 +66,7 @@ import Testing
 
     @Test(arguments: MajorVersion.allCases, ["GET", "POST", "PUT", "DELETE"])
     func codesAreValidatedWithEveryMethod(version: MajorVersion, method: String) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let body = method == "GET" ? [] : Array("{}".utf8)
         let header = try device.codeHeader(.possession, uriID: device.validateURI, method: method, body: body)
         #expect(fixture.send(method, device.validatePath, headers: [header], body: body).outcome == "200 OK")

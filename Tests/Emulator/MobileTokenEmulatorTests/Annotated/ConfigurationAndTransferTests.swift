@@ -20,8 +20,7 @@ import WireFacts
     }
 
     @Test func anApplicationReadsItsConfigurationAndAnActivationMore() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         let (_, none) = try device.sendEnvelope(
             "/pa/v4/config/application",
             purpose: "/pa/generic/application",
@@ -67,9 +66,7 @@ import WireFacts
         #expect(fixture.cloud("PUT", Self.path(fixture), elsewhere).status == 400)
         #expect(fixture.cloud("PUT", Self.path(fixture), Self.entries).status == 200)
         let document = try fixture.backend.exported()
-        var configuration = Emulator.Configuration()
-        (configuration.cloudUser, configuration.cloudPassword) = ("cloud", "secret")
-        fixture.backend = try Backend(importing: document, configuration: configuration.backend)
+        try fixture.replace(with: document)
         #expect(fixture.cloud("GET", Self.path(fixture)).json == Self.entries)
         #expect(try fixture.backend.exported() == document)
         #expect(fixture.cloud("PUT", Self.path(fixture), ["config": []]).json == ["config": []])
@@ -98,8 +95,7 @@ import WireFacts
 
     /// "activation code by biometry", "… empty" and "… unknown member" of `mobile.jsonl`.
     @Test(arguments: MajorVersion.allCases) func withoutCodeOfTheBankThereIsNone(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let path = "/api/activation/code"
         let right: JSONObject = ["applicationId": "other", "otp": "4711471147114711"]
         var wrong = right

@@ -182,20 +182,8 @@ import WireFacts
         var fixture = try BackendFixture()
         let device = try fixture.activeDevice(version: version)
         _ = try fixture.backend.administer(.advanceCounter(activationID: device.activationID, by: 300), at: fixture.now)
-        let challenge = SecureRandom.bytes(16)
-        let request: JSONValue = [
-            "requestObject": [
-                "activationId": .string(device.activationID), "challenge": .string(Base64.encode(challenge)),
-            ]
-        ]
-        let reply = fixture.send("/pa/v3/activation/status", json: request)
         let keys = try #require(device.keys)
-        let blob = try ActivationStatusBlob(
-            decrypting: #require(reply.object["encryptedStatusBlob"]?.string.flatMap { Base64.decode($0) }),
-            transportKey: keys.transport,
-            challenge: challenge,
-            nonce: #require(reply.object["nonce"]?.string.flatMap { Base64.decode($0) })
-        )
+        let blob = try device.status(in: &fixture)
         #expect(blob.state == .active)
         #expect((blob.failedAttempts, blob.maxFailedAttempts, blob.lookAhead) == (0, 5, 20))
         #expect(blob.counterByte == 44)
@@ -249,14 +237,7 @@ import WireFacts
             _ code: JSONValue,
             _ type: SignatureType = .possessionKnowledge
         ) throws -> (reply: Reply, answer: JSONValue?) {
-            try device.sendSignedAndEncrypted(
-                "/pa/v3/recovery/confirm",
-                uriID: "/pa/recovery/confirm",
-                .recoveryConfirm,
-                type,
-                ["recoveryCode": code],
-                in: &fixture
-            )
+            try device.sendEncrypted(.recoveryConfirm, type, ["recoveryCode": code], in: &fixture)
         }
         #expect(try confirm(code).answer?["alreadyConfirmed"] == true)
         let unknown = try confirm("AAAAA-AAAAA-AAAAA-AAAAA").reply
@@ -267,12 +248,9 @@ import WireFacts
     }
 
     @Test(.wireFact("B21")) func thereIsNoRecoveryAnyMore() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         #expect(device.recovery == nil)
-        let (reply, _) = try device.sendSignedAndEncrypted(
-            "/pa/v3/recovery/confirm",
-            uriID: "/pa/recovery/confirm",
+        let (reply, _) = try device.sendEncrypted(
             .recoveryConfirm,
             .possessionKnowledge,
             ["recoveryCode": "AAAAA-AAAAA-AAAAA-AAAAA"],

@@ -15,11 +15,15 @@ struct BackendFixture {
     /// When set, requests go this way, and the backend here only tells the application.
     var wire: ((ReceivedRequest) -> Reply)?
 
+    static var configuration: Emulator.Configuration {
+        var configuration = Emulator.Configuration()
+        (configuration.cloudUser, configuration.cloudPassword) = ("cloud", "secret")
+        return configuration
+    }
+
     /// - Parameter configure: Changes the configuration before the backend is made.
     init(seed: UInt64? = 1, _ configure: (inout Emulator.Configuration) -> Void = { _ in }) throws {
-        var configuration = Emulator.Configuration()
-        configuration.cloudUser = "cloud"
-        configuration.cloudPassword = "secret"
+        var configuration = Self.configuration
         configure(&configuration)
         self.backend = try Backend(configuration: configuration.backend, randomness: SeededRandomness(seed: seed))
     }
@@ -68,6 +72,11 @@ struct BackendFixture {
             headers: [("Authorization", "Basic \(credentials)")],
             body: json?.serialized() ?? []
         )
+    }
+
+    /// Goes on from an exported state.
+    mutating func replace(with document: [UInt8]) throws {
+        self.backend = try Backend(importing: document, configuration: Self.configuration.backend)
     }
 
     /// The state as a document, to compare before and after.

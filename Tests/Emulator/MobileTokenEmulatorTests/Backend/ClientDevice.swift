@@ -22,12 +22,9 @@ protocol ClientDevice {
         in fixture: inout BackendFixture
     ) throws -> (reply: Reply, answer: JSONValue?)
 
-    mutating func codeHeader(
-        _ type: SignatureType,
-        uriID: String,
-        method: String,
-        body: [UInt8]
-    ) throws -> (name: String, value: String)
+    /// Signs, and moves the counter as a client must: before the request leaves.
+    mutating func header(_ type: SignatureType, _ data: SignatureData, nonce: [UInt8]) throws
+        -> (name: String, value: String)
 
     /// Encrypts a content for a purpose, such as `/pa/token/create`.
     mutating func seal(
@@ -46,7 +43,6 @@ protocol ClientDevice {
     ) throws -> String
 
     mutating func forgetTemporaryKeys()
-    mutating func createToken(_ type: SignatureType, in fixture: inout BackendFixture) throws
     func tokenHeader(timestamp: Milliseconds) throws -> (name: String, value: String)
     /// Spends counter values on requests that never arrive.
     mutating func loseRequests(_ count: Int)
@@ -85,22 +81,68 @@ extension ClientDevice {
     mutating func codeHeader(
         _ type: SignatureType,
         uriID: String,
-        body: [UInt8]
+        method: String = "POST",
+        body: [UInt8],
+        query: String? = nil
     ) throws -> (name: String, value: String) {
-        try self.codeHeader(type, uriID: uriID, method: "POST", body: body)
+        let nonce = SecureRandom.bytes(self.isVersion4 ? Version4.AuthenticationHeader.nonceByteCount : 16)
+        let data =
+            method == "GET"
+            ? try SignatureData(method: method, uriID: uriID, nonce: nonce, query: query)
+            : SignatureData(method: method, uriID: uriID, nonce: nonce, body: body)
+        return try self.header(type, data, nonce: nonce)
     }
 
     /// Signs a body and sends it as it is.
+    ///
+    /// - Parameter uriID: That of the path, unless it is to be another.
     mutating func sendSigned(
         _ path: String,
-        uriID: String,
+        uriID: String? = nil,
         _ type: SignatureType = .possessionKnowledge,
         _ json: JSONValue = [:],
         in fixture: inout BackendFixture
     ) throws -> Reply {
         let body = json.serialized()
-        let header = try self.codeHeader(type, uriID: uriID, body: body)
+        let own = path.replacing(/^\/pa\/v[34]/, with: "/pa").replacing(/^\/api\/auth\/token\/app/, with: "")
+        let header = try self.codeHeader(type, uriID: uriID ?? own, body: body)
         return fixture.send("POST", path, headers: [header], body: body)
+    }
+
+    mutating func authorize(
+        _ operation: (id: String, data: String),
+        _ type: SignatureType = .possessionKnowledge,
+        more: JSONObject = [:],
+        in fixture: inout BackendFixture
+    ) throws -> Reply {
+        var object: JSONObject = ["id": .string(operation.id), "data": .string(operation.data)]
+        object.members += more.members
+        let json: JSONValue = ["requestObject": .object(object)]
+        return try self.sendSigned("/api/auth/token/app/operation/authorize", type, json, in: &fixture)
+    }
+
+    mutating func reject(
+        _ id: String,
+        reason: String = "UNKNOWN",
+        _ type: SignatureType = .possession,
+        in fixture: inout BackendFixture
+    ) throws -> Reply {
+        let json: JSONValue = ["requestObject": ["id": .string(id), "reason": .string(reason)]]
+        return try self.sendSigned("/api/auth/token/app/operation/cancel", type, json, in: &fixture)
+    }
+
+    mutating func createToken(_ type: SignatureType = .possession, in fixture: inout BackendFixture) throws {
+        let (path, purpose) = (self.path("token/create"), "/pa/token/create")
+        let (reply, answer) = try self.encryptThenSign(
+            path,
+            uriID: purpose,
+            with: type,
+            purpose: purpose,
+            in: &fixture
+        )
+        let token = try #require(answer, "\(reply.outcome) \(reply.verdict)")
+        self.tokenID = try #require(token["tokenId"]?.string)
+        self.tokenSecret = try #require(token["tokenSecret"]?.string.flatMap { Base64.decodeSecret($0) })
     }
 
     /// Lets the server judge a code, and do nothing else.
@@ -109,13 +151,7 @@ extension ClientDevice {
         in fixture: inout BackendFixture
     ) throws -> Reply {
         let reason: JSONValue = ["requestObject": ["reason": "VALIDATE_PASSWORD"]]
-        return try self.sendSigned(
-            self.validatePath,
-            uriID: self.validateURI,
-            type,
-            self.isVersion4 ? reason : [:],
-            in: &fixture
-        )
+        return try self.sendSigned(self.validatePath, type, self.isVersion4 ? reason : [:], in: &fixture)
     }
 
     /// Signs the content, and encrypts it then.
@@ -194,6 +230,31 @@ extension BackendFixture {
         case .version3: TestDevice(application: self.backend.defaultApplication, version: .v3_3)
         case .version4: try TestDevice4(application: self.backend.defaultApplication)
         }
+    }
+
+    /// A fixture with a device that may decide.
+    static func active(_ version: MajorVersion) throws -> (Self, any ClientDevice) {
+        var fixture = try Self()
+        let device = try fixture.device(version)
+        return (fixture, device)
+    }
+
+    static func active() throws -> (Self, TestDevice) {
+        var fixture = try Self()
+        let device = try fixture.activeDevice()
+        return (fixture, device)
+    }
+
+    static func active4() throws -> (Self, TestDevice4) {
+        var fixture = try Self()
+        let device = try fixture.activeDevice4()
+        return (fixture, device)
+    }
+
+    static func withToken() throws -> (Self, TestDevice) {
+        var fixture = try Self()
+        let device = try fixture.deviceWithToken()
+        return (fixture, device)
     }
 
     /// The failed attempts of the newest activation.

@@ -31,7 +31,7 @@ import WireFacts
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice(flags: ["VIP"])
         fixture.advance(seconds: 7)
-        let header = try device.signatureHeader(.possessionKnowledge, uriID: "/login", body: Self.body)
+        let header = try device.codeHeader(.possessionKnowledge, uriID: "/login", body: Self.body)
         let reply = fixture.cloud("POST", path, Self.question(header))
         #expect(
             reply.json == [
@@ -49,30 +49,28 @@ import WireFacts
     }
 
     @Test func theQueryOfAGetIsCovered() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let query = "b=%26%20x&a=1"
         let more: JSONObject = ["queryParams": ["a": "1", "b": "& x"]]
-        let header = try device.signatureHeader(.possession, uriID: "/list", method: "GET", body: [], query: query)
+        let header = try device.codeHeader(.possession, uriID: "/list", method: "GET", body: [], query: query)
         let right = Self.question(header, method: "GET", uriID: "/list", nil, more)
         #expect(fixture.cloud("POST", "/v2/signature/verify", right).json["signatureValid"] == true)
-        let other = try device.signatureHeader(.possession, uriID: "/list", method: "GET", body: [], query: query)
+        let other = try device.codeHeader(.possession, uriID: "/list", method: "GET", body: [], query: query)
         let wrong = Self.question(other, method: "GET", uriID: "/list", nil, ["queryParams": ["a": "2"]])
         #expect(fixture.cloud("POST", "/v2/signature/verify", wrong).json["signatureValid"] == false)
     }
 
     @Test func wrongCodesAreCountedAndTheLastBlocks() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         for remaining in [4, 3, 2, 1, 0] {
-            let header = try device.signatureHeader(.possessionKnowledge, uriID: "/other", body: Self.body)
+            let header = try device.codeHeader(.possessionKnowledge, uriID: "/other", body: Self.body)
             let reply = fixture.cloud("POST", "/v2/signature/verify", Self.question(header))
             #expect(reply.status == 200 && reply.json["signatureValid"] == false)
             #expect(reply.json["remainingAttempts"]?.int64 == Int64(remaining))
             #expect(reply.json["registrationStatus"]?.string == (remaining == 0 ? "BLOCKED" : "ACTIVE"))
             #expect(reply.verdict != .accepted && reply.counterBefore == reply.counterAfter)
         }
-        let blocked = try device.signatureHeader(.possessionKnowledge, uriID: "/login", body: Self.body)
+        let blocked = try device.codeHeader(.possessionKnowledge, uriID: "/login", body: Self.body)
         let id = JSONValue.string(device.activationID)
         #expect(
             fixture.cloud("POST", "/v2/signature/verify", Self.question(blocked)).json
@@ -80,16 +78,15 @@ import WireFacts
         )
         let path = "/v2/registrations/\(device.activationID)"
         #expect(fixture.cloud("PUT", path, ["change": "UNBLOCK"]).json["registrationStatus"] == "ACTIVE")
-        let header = try device.signatureHeader(.possessionKnowledge, uriID: "/login", body: Self.body)
+        let header = try device.codeHeader(.possessionKnowledge, uriID: "/login", body: Self.body)
         #expect(
             fixture.cloud("POST", "/v2/signature/verify", Self.question(header)).json["signatureValid"] == true
         )
     }
 
     @Test func aHeaderWithoutSenseIsRefusedAndCountsNothing() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
-        let header = try device.signatureHeader(.possessionKnowledge, uriID: "/login", body: Self.body)
+        var (fixture, device) = try BackendFixture.active()
+        let header = try device.codeHeader(.possessionKnowledge, uriID: "/login", body: Self.body)
         let state = try fixture.exportedState()
         for value in ["PowerAuth", "Basic x", header.value.replacing("pa_nonce", with: "pa_once")] {
             let reply = fixture.cloud("POST", "/v2/signature/verify", Self.question((header.name, value)))
@@ -106,8 +103,7 @@ import WireFacts
     }
 
     @Test func aTokenIsVerifiedWithItsFactors() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         try device.createToken(.possessionKnowledge, in: &fixture)
         let header = device.tokenHeader(timestamp: fixture.milliseconds)
         let question: JSONValue = ["authHeader": .string(header.value)]

@@ -26,7 +26,7 @@ import WireFacts
         in fixture: inout BackendFixture
     ) throws -> Reply {
         let body = JSONValue.object(["requestObject": .object(request)]).serialized()
-        let code = try device.signatureHeader(type, uriID: "/operation/\(path)", body: body)
+        let code = try device.codeHeader(type, uriID: "/operation/\(path)", body: body)
         let headers = [code, ("User-Agent", Self.agent), ("X-Forwarded-For", "192.0.2.7, 10.0.0.1")]
         return fixture.send("POST", "/api/auth/token/app/operation/\(path)", headers: headers, body: body)
     }
@@ -37,8 +37,7 @@ import WireFacts
     ]
 
     @Test func anApprovalTellsWhoAndHow() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let operation = try fixture.operation("login_proximity")
         let code = try #require(fixture.cloud("GET", "/v2/operations/\(operation.id)").json["proximityOtp"])
         let request: JSONObject = [
@@ -58,8 +57,7 @@ import WireFacts
     }
 
     @Test func aRejectionTellsNoFactor() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let id = try fixture.operation().id
         let request: JSONObject = ["id": .string(id), "reason": "INCORRECT_DATA", "mobileTokenData": [:]]
         #expect(try Self.decide(&device, "cancel", .possession, request, in: &fixture).outcome == "200 OK")
@@ -74,8 +72,7 @@ import WireFacts
     }
 
     @Test func aFailedAuthenticationTellsWhereItCameFromAndARefusedApprovalAllOfIt() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let id = try fixture.operation().id
         let request: JSONObject = ["id": .string(id), "data": "other"]
         let wrong = try Self.decide(&device, "authorize", .possessionKnowledge, request, in: &fixture)

@@ -10,25 +10,16 @@ import WireFacts
 /// The refusals of encrypted requests by the server.
 @Suite struct EncryptionRefusalTests {
     @Test func aWrongSignatureOverAGoodEnvelopeCounts() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         device.wrongKnowledge = device.keys?.possession
-        let (reply, _) = try device.sendSignedAndEncrypted(
-            "/pa/v3/vault/unlock",
-            uriID: "/pa/vault/unlock",
-            .vaultUnlock,
-            .possessionKnowledge,
-            [:],
-            in: &fixture
-        )
+        let (reply, _) = try device.sendEncrypted(.vaultUnlock, .possessionKnowledge, [:], in: &fixture)
         #expect(reply.outcome == "401 ERR_AUTHENTICATION")
         #expect(fixture.backend.activations[0].failedAttempts == 1)
     }
 
     @Test(arguments: MajorVersion.allCases)
     func aReplayedEnvelopeIsRefusedUnderAFreshSignature(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let envelope = JSONValue.object(try device.seal([:], for: "/pa/token/create", in: &fixture).body)
         func send(_ fixture: inout BackendFixture) throws -> Reply {
             let path = device.path("token/create")
@@ -43,8 +34,7 @@ import WireFacts
 
     @Test(.wireFact("A5", "4.2"), arguments: MajorVersion.allCases)
     func temporaryKeysEndAfterFiveMinutes(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         device.forgetTemporaryKeys()
         func createToken() throws -> Reply {
             let (path, purpose) = (device.path("token/create"), "/pa/token/create")
@@ -86,8 +76,7 @@ import WireFacts
     }
 
     @Test(arguments: MajorVersion.allCases) func userInfoIsToldToTheActivationAlone(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let path = device.path("user/info")
         let sealed = try device.seal([:], for: "/pa/generic/activation", in: &fixture)
         let reply = fixture.send(path, headers: [sealed.header], json: .object(sealed.body))
@@ -99,17 +88,9 @@ import WireFacts
     }
 
     @Test(.wireFact("B7", "2.5", "4.2", "3.2")) func theVaultOpensForPasswordAndPossessionOnly() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         func unlock(_ type: SignatureType, reason: String) throws -> (reply: Reply, answer: JSONValue?) {
-            try device.sendSignedAndEncrypted(
-                "/pa/v3/vault/unlock",
-                uriID: "/pa/vault/unlock",
-                .vaultUnlock,
-                type,
-                ["reason": .string(reason)],
-                in: &fixture
-            )
+            try device.sendEncrypted(.vaultUnlock, type, ["reason": .string(reason)], in: &fixture)
         }
         for (type, reason) in [
             (SignatureType.possession, "TEST"), (.possessionKnowledge, "no good"),

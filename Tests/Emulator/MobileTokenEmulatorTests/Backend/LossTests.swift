@@ -25,7 +25,7 @@ import Testing
             fixture.advance(seconds: 1)
             let operation = try fixture.operation("login_1FA", ["expiresIn": 100_000])
             let body: JSONValue = ["requestObject": ["id": .string(operation.id), "data": .string(operation.data)]]
-            let header = try device.signatureHeader(
+            let header = try device.codeHeader(
                 .possession,
                 uriID: "/operation/authorize",
                 body: body.serialized()

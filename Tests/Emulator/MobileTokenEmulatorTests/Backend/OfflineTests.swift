@@ -63,8 +63,7 @@ import WireFacts
     }
 
     @Test func aPersonalisedCodeIsApproved() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let operation = try fixture.operation("payment")
         let serverKey = try #require(device.serverKey)
         let scanned = try self.scan(
@@ -106,8 +105,7 @@ import WireFacts
     }
 
     @Test func aCodeForAnyoneIsApprovedByWhoeverProvesIt() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let operation = try fixture.operation("login_proximity", user: nil)
         let masterKey = try device.masterKey
         let scanned = try self.scan(operation.id, registration: nil, signedBy: masterKey, &fixture)
@@ -123,8 +121,7 @@ import WireFacts
     }
 
     @Test func wrongCodesAreCountedUntilNothingIsLeft() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let operation = try fixture.operation("login", ["maxFailureCount": 100])
         let serverKey = try #require(device.serverKey)
         let scanned = try self.scan(operation.id, registration: device.activationID, signedBy: serverKey, &fixture)
@@ -141,8 +138,7 @@ import WireFacts
     }
 
     @Test func anotherNonceOrUserIsRefused() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let stranger = try fixture.activeDevice(user: "mallory")
         let operation = try fixture.operation()
         let serverKey = try #require(device.serverKey)

@@ -17,8 +17,7 @@ import WireFacts
     }
 
     @Test func approvalKeepsWhatTheDeviceSentAlong() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let operation = try fixture.operation()
         let sent = try JSONValue(parsing: #"{"test1":1,"test2":2.30,"test4":{"nested":true}}"#)
         let reply = try device.authorize(operation, more: ["mobileTokenData": sent], in: &fixture)
@@ -34,8 +33,7 @@ import WireFacts
 
     @Test(arguments: MajorVersion.allCases)
     func aWrongPasswordLeavesTheOperationPendingAndCounts(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let operation = try fixture.operation()
         func authorize() throws -> String {
             let body: JSONValue = ["requestObject": ["id": .string(operation.id), "data": .string(operation.data)]]
@@ -139,11 +137,7 @@ import WireFacts
         #expect(decided.outcome == "200 OK")
         let kept = fixture.cloud("GET", "/v2/operations/\(operation.id)").json
         #expect(kept["userId"] == "alice" && kept["status"]?.string == (isApproved ? "APPROVED" : "REJECTED"))
-        let history = try device.sendSigned(
-            "/api/auth/token/app/operation/history",
-            uriID: "/operation/history",
-            in: &fixture
-        )
+        let history = try device.sendSigned("/api/auth/token/app/operation/history", in: &fixture)
         #expect(history.object.array?.map { $0["id"]?.string } == [operation.id])
         // A refused approval makes it nobody's.
         let other = try fixture.operation(user: nil)
@@ -152,8 +146,7 @@ import WireFacts
     }
 
     @Test func theProximityCodeRotates() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let operation = try fixture.operation("login_proximity", ["maxFailureCount": 100])
         func code() throws -> String {
             try #require(fixture.cloud("GET", "/v2/operations/\(operation.id)").json["proximityOtp"]?.string)
@@ -177,8 +170,7 @@ import WireFacts
     }
 
     @Test(.wireFact("3.3"), arguments: ["NFC", ""]) func aProximityCodeOfNoKnownSourceIsInvalid(source: String) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let operation = try fixture.operation("login_proximity")
         let path = "/v2/operations/\(operation.id)"
         let code = try #require(fixture.cloud("GET", path).json["proximityOtp"])
@@ -193,8 +185,7 @@ import WireFacts
     }
 
     @Test(.wireFact("B12", "B13")) func rejectingTakesPossessionAloneAndPerhapsAReason() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let operation = try fixture.operation()
         let refused = try device.reject(operation.id, .possessionKnowledge, in: &fixture)
         #expect(refused.outcome == "401 POWERAUTH_AUTH_FAIL")

@@ -69,14 +69,11 @@ import WireFacts
     }
 
     @Test func detailAndHistoryShowWhatTheListShows() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         for name in fixture.backend.templates.map(\.name) {
             let id = try fixture.operation(name).id
             let language = ("Accept-Language", "cs")
-            let listed = try #require(
-                device.operations(language: "cs", in: &fixture).first { $0["id"]?.string == id }
-            )
+            let listed = try #require(device.operations(language: "cs", in: &fixture).first { $0["id"]?.string == id })
             let token = device.tokenHeader(timestamp: fixture.milliseconds)
             let detail = fixture.send(
                 "/api/auth/token/app/operation/detail",
@@ -85,7 +82,7 @@ import WireFacts
             )
             #expect(detail.object == listed, "\(name)")
             let body = Array("{}".utf8)
-            let signature = try device.signatureHeader(.possessionKnowledge, uriID: "/operation/history", body: body)
+            let signature = try device.codeHeader(.possessionKnowledge, uriID: "/operation/history", body: body)
             let history = fixture.send(
                 "POST",
                 "/api/auth/token/app/operation/history",
@@ -182,8 +179,7 @@ import WireFacts
 
     @Test(.wireFact("B23", "2.2", "2.3"), arguments: ["", "{", "anything", #"{"requestObject":null}"#])
     func listAndHistoryReadNoBodyAndTheHistoryTellsNoTime(body: String) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         _ = try fixture.operation()
         let type = (name: "Content-Type", value: "text/plain")
         let token = device.tokenHeader(timestamp: fixture.milliseconds)
@@ -195,7 +191,7 @@ import WireFacts
         )
         #expect(list.object.array?.count == 1)
         #expect(list.json["currentTimestamp"]?.string == "2027-01-15T08:00:00+0000")
-        let code = try device.signatureHeader(
+        let code = try device.codeHeader(
             .possessionKnowledge,
             uriID: "/operation/history",
             body: Array(body.utf8)

@@ -10,11 +10,10 @@ import WireFacts
 /// Refusals of signed requests of version 3, in what version 4 has differently or not at all.
 @Suite struct SignatureRefusalTests {
     @Test func aTamperedBodyIsRefused() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let operation = try fixture.operation()
         let body = Array(#"{"requestObject":{"id":"\#(operation.id)","reason":"UNKNOWN"}}"#.utf8)
-        let header = try device.signatureHeader(.possession, uriID: "/operation/cancel", body: body)
+        let header = try device.codeHeader(.possession, uriID: "/operation/cancel", body: body)
         let path = "/api/auth/token/app/operation/cancel"
         let state = try fixture.exportedState()
         let refused = fixture.send("POST", path, headers: [header], body: body + [0x20])
@@ -39,8 +38,7 @@ import WireFacts
     }
 
     @Test(.wireFact("B5", "2.6")) func aTypeThatTheEndpointDoesNotTakeIsRefusedBeforeTheSignature() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let state = try fixture.exportedState()
         let cases: [(path: String, uriID: String, SignatureType)] = [
             ("/api/auth/token/app/operation/history", "/operation/history", .possession),
@@ -55,12 +53,7 @@ import WireFacts
         }
         // Nor is a wrong signature counted then.
         device.wrongKnowledge = device.keys?.possession
-        _ = try device.sendSigned(
-            "/pa/v3/signature/validate",
-            uriID: "/pa/signature/validate",
-            .knowledge,
-            in: &fixture
-        )
+        _ = try device.validate(.knowledge, in: &fixture)
         #expect(try fixture.exportedState() == state)
     }
 
@@ -84,7 +77,7 @@ import WireFacts
         var stranger = TestDevice(application: application, version: .v3_3)
         (stranger.activationID, stranger.keys, stranger.counter) = (device.activationID, device.keys, device.counter)
         for _ in 0..<5 {
-            _ = try stranger.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+            _ = try stranger.sendSigned("/pa/v3/signature/validate", in: &fixture)
         }
         #expect(fixture.status(ofActivation: device.activationID) == .blocked)
         _ = fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "UNBLOCK"])
@@ -92,8 +85,7 @@ import WireFacts
     }
 
     @Test(.wireFact("2.6")) func aWrongApplicationKeyCountsUnlessPossessionSigns() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         _ = fixture.cloud("POST", "/admin/applications", ["id": "other"])
         let other = try #require(fixture.backend.state.applications["other"])
         for (number, key) in [Base64.encode([UInt8](repeating: 1, count: 16)), other.key].enumerated() {
@@ -109,22 +101,17 @@ import WireFacts
                 #expect(fixture.backend.activations[0].failedAttempts == failures)
             }
         }
-        let good = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        let good = try device.validate(in: &fixture)
         #expect(good.outcome == "200 OK")
         #expect(fixture.backend.activations[0].failedAttempts == 0)
     }
 
     /// Row `unsupported version of the application: validate`.
     @Test(.wireFact("2.6")) func aRightCodeOfAVersionThatIsSwitchedOffIsCounted() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         fixture.backend.protocolRules.unsupportedApplications = [fixture.backend.defaultApplication.id]
         for failures in 1...5 {
-            let reply = try device.sendSigned(
-                "/pa/v3/signature/validate",
-                uriID: "/pa/signature/validate",
-                in: &fixture
-            )
+            let reply = try device.validate(in: &fixture)
             #expect(reply.outcome == "401 ERR_AUTHENTICATION")
             #expect(reply.reason?.contains("the version of the application is switched off") == true)
             #expect(fixture.backend.activations[0].failedAttempts == failures)

@@ -69,8 +69,7 @@ import Testing
     }
 
     @Test func anAdministratorBlocksUnblocksMovesAndRemoves() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let id = device.activationID
         func administer(_ change: AdministrativeChange) throws -> [BackendEvent] {
             try fixture.backend.administer(change, at: fixture.now)
@@ -80,7 +79,7 @@ import Testing
         _ = try administer(.advanceCounter(activationID: id, by: 21))
         #expect(fixture.backend.activations[0].counter == 21)
         device.counter = device.counter.advanced(by: 21)
-        let reply = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        let reply = try device.validate(in: &fixture)
         #expect(reply.outcome == "200 OK")
         #expect(try administer(.remove(activationID: id)).map(\.status) == ["REMOVED"])
         let state = try fixture.exportedState()

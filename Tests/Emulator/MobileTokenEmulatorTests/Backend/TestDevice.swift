@@ -188,25 +188,29 @@ struct TestDevice {
         try self.finish(attempt, with: reply)
     }
 
+    func status(in fixture: inout BackendFixture) throws -> ActivationStatusBlob {
+        let challenge = SecureRandom.bytes(16)
+        let object: JSONValue = [
+            "activationId": .string(self.activationID), "challenge": .string(Base64.encode(challenge)),
+        ]
+        let answer = fixture.send("/pa/v3/activation/status", json: ["requestObject": object]).object
+        return try ActivationStatusBlob(
+            decrypting: #require(answer["encryptedStatusBlob"]?.string.flatMap { Base64.decode($0) }),
+            transportKey: #require(self.keys).transport,
+            challenge: challenge,
+            nonce: #require(answer["nonce"]?.string.flatMap { Base64.decode($0) })
+        )
+    }
+
     // MARK: - Signatures
 
-    /// Signs, and moves the counter as a client must: before the request leaves.
-    mutating func signatureHeader(
-        _ type: SignatureType,
-        uriID: String,
-        method: String = "POST",
-        body: [UInt8],
-        query: String = ""
-    ) throws -> (name: String, value: String) {
+    mutating func header(_ type: SignatureType, _ data: SignatureData, nonce: [UInt8]) throws
+        -> (name: String, value: String)
+    {
         let keys = try #require(self.keys)
         let factorKeys = type.factors.map { factor in
             factor == .knowledge ? self.wrongKnowledge ?? keys.knowledge : keys.key(of: factor)
         }
-        let nonce = SecureRandom.bytes(16)
-        let data =
-            method == "GET"
-            ? try SignatureData(method: method, uriID: uriID, nonce: nonce, query: query)
-            : SignatureData(method: method, uriID: uriID, nonce: nonce, body: body)
         let signature = RequestSignature(
             data,
             keys: factorKeys,
@@ -226,47 +230,15 @@ struct TestDevice {
     }
 
     /// A request that is encrypted first and then signed.
-    mutating func sendSignedAndEncrypted(
-        _ path: String,
-        uriID: String,
+    mutating func sendEncrypted(
         _ purpose: ECIESPurpose,
-        _ type: SignatureType,
-        _ json: JSONValue,
+        _ type: SignatureType = .possessionKnowledge,
+        _ json: JSONValue = [:],
         in fixture: inout BackendFixture
     ) throws -> (reply: Reply, answer: JSONValue?) {
-        try self.encryptThenSign(path, uriID: uriID, json, with: type, purpose: purpose.rawValue, in: &fixture)
-    }
-
-    mutating func authorize(
-        _ operation: (id: String, data: String),
-        _ type: SignatureType = .possessionKnowledge,
-        more: JSONObject = [:],
-        in fixture: inout BackendFixture
-    ) throws -> Reply {
-        var object: JSONObject = ["id": .string(operation.id), "data": .string(operation.data)]
-        object.members += more.members
-        return try self.sendSigned(
-            "/api/auth/token/app/operation/authorize",
-            uriID: "/operation/authorize",
-            type,
-            ["requestObject": .object(object)],
-            in: &fixture
-        )
-    }
-
-    mutating func reject(
-        _ id: String,
-        reason: String = "UNKNOWN",
-        _ type: SignatureType = .possession,
-        in fixture: inout BackendFixture
-    ) throws -> Reply {
-        try self.sendSigned(
-            "/api/auth/token/app/operation/cancel",
-            uriID: "/operation/cancel",
-            type,
-            ["requestObject": ["id": .string(id), "reason": .string(reason)]],
-            in: &fixture
-        )
+        let uriID = purpose.rawValue
+        let path = uriID.replacing("/pa/", with: "/pa/v3/")
+        return try self.encryptThenSign(path, uriID: uriID, json, with: type, purpose: uriID, in: &fixture)
     }
 
     /// Returns the code that a person types in to approve without a network.
@@ -291,20 +263,6 @@ struct TestDevice {
     }
 
     // MARK: - Tokens
-
-    mutating func createToken(_ type: SignatureType = .possession, in fixture: inout BackendFixture) throws {
-        let (reply, answer) = try self.sendSignedAndEncrypted(
-            "/pa/v3/token/create",
-            uriID: "/pa/token/create",
-            .tokenCreate,
-            type,
-            [:],
-            in: &fixture
-        )
-        let token = try #require(answer, "\(reply.outcome)")
-        self.tokenID = try #require(token["tokenId"]?.string)
-        self.tokenSecret = try #require(token["tokenSecret"]?.string.flatMap { Base64.decodeSecret($0) })
-    }
 
     func tokenHeader(timestamp: Milliseconds) -> (name: String, value: String) {
         let header = TokenHeader(
@@ -355,15 +313,6 @@ extension TestDevice: ClientDevice {
         )
         let reply = fixture.send("/pa/v3/activation/create", headers: attempt.headers, json: attempt.body)
         return (reply, reply.status == 200 ? try self.finish(attempt, with: reply) : nil)
-    }
-
-    mutating func codeHeader(
-        _ type: SignatureType,
-        uriID: String,
-        method: String,
-        body: [UInt8]
-    ) throws -> (name: String, value: String) {
-        try self.signatureHeader(type, uriID: uriID, method: method, body: body)
     }
 
     mutating func seal(

@@ -54,13 +54,7 @@ import WireFacts
         var fixture = try BackendFixture()
         var device = try fixture.deviceWithToken(of: version)
         let request: JSONValue = ["requestObject": ["tokenId": .string(device.tokenID)]]
-        let removal = try device.sendSigned(
-            device.path("token/remove"),
-            uriID: "/pa/token/remove",
-            .possession,
-            request,
-            in: &fixture
-        )
+        let removal = try device.sendSigned(device.path("token/remove"), .possession, request, in: &fixture)
         #expect(removal.object["tokenId"]?.string == device.tokenID)
         try Self.expectRefusal(of: device, &fixture)
         let nameless: JSONValue = ["requestObject": [:]]
@@ -74,13 +68,7 @@ import WireFacts
         let victim = try fixture.deviceWithToken(of: version)
         var other = try fixture.device(version, user: "mallory")
         let request: JSONValue = ["requestObject": ["tokenId": .string(victim.tokenID)]]
-        _ = try other.sendSigned(
-            other.path("token/remove"),
-            uriID: "/pa/token/remove",
-            .possession,
-            request,
-            in: &fixture
-        )
+        _ = try other.sendSigned(other.path("token/remove"), .possession, request, in: &fixture)
         #expect(try victim.sendToken(to: Self.path, in: &fixture).outcome == "200 OK")
     }
 
@@ -105,8 +93,7 @@ import WireFacts
     }
 
     @Test(arguments: MajorVersion.allCases) func aSignatureIsNoToken(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let reply = try device.sendSigned(Self.path, uriID: "/operation/list", in: &fixture)
         #expect(reply.outcome == "401 POWERAUTH_AUTH_FAIL")
     }

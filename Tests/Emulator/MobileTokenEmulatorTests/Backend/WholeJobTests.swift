@@ -20,11 +20,7 @@ import Testing
         #expect(device.operations(in: &fixture).isEmpty)
         #expect(fixture.status(ofOperation: approved.id) == .approved)
         #expect(fixture.status(ofOperation: rejected.id) == .rejected)
-        let history = try device.sendSigned(
-            "/api/auth/token/app/operation/history",
-            uriID: "/operation/history",
-            in: &fixture
-        )
+        let history = try device.sendSigned("/api/auth/token/app/operation/history", in: &fixture)
         #expect(history.object.array?.compactMap { $0["status"]?.string } == ["REJECTED", "APPROVED"])
         #expect(history.object[0]?["statusReason"] == nil)
         let kept = fixture.cloud("GET", "/v2/operations/\(rejected.id)").json
@@ -32,9 +28,8 @@ import Testing
     }
 
     @Test func aDeviceIsRemoved() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken()
-        let reply = try device.sendSigned("/pa/v3/activation/remove", uriID: "/pa/activation/remove", in: &fixture)
+        var (fixture, device) = try BackendFixture.withToken()
+        let reply = try device.sendSigned("/pa/v3/activation/remove", in: &fixture)
         #expect(reply.object["activationId"]?.string == device.activationID)
         #expect(fixture.status(ofActivation: device.activationID) == .removed)
         let list = device.sendWithToken("/api/auth/token/app/operation/list", in: &fixture)

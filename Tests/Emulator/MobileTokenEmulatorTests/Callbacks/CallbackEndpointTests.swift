@@ -180,8 +180,7 @@ import WireFacts
 
     /// At creation, at each failed attempt, and at each change of state; never when it is only claimed.
     @Test(.wireFact("5")) func theBankIsToldOfEachFailedAttempt() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         let attributes: JSONValue = ["status", "failureCount", "additionalData"]
         _ = fixture.cloud("POST", "/v2/callbacks", Self.changed(("attributes", attributes)))
         func told(_ reply: Reply) throws -> [String] {

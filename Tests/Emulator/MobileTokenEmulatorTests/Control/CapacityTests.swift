@@ -86,18 +86,10 @@ import Testing
         var fixture = try self.fixture { $0.tokens = 2 }
         var device = try fixture.deviceWithToken()
         try device.createToken(in: &fixture)
-        let refused = try device.sendSignedAndEncrypted(
-            "/pa/v3/token/create",
-            uriID: "/pa/token/create",
-            .tokenCreate,
-            .possession,
-            [:],
-            in: &fixture
-        )
+        let refused = try device.sendEncrypted(.tokenCreate, .possession, [:], in: &fixture)
         #expect(refused.reply.outcome == "507 CAPACITY_EXCEEDED")
         let removed = try device.sendSigned(
             "/pa/v3/token/remove",
-            uriID: "/pa/token/remove",
             .possession,
             ["requestObject": ["tokenId": .string(device.tokenID)]],
             in: &fixture

@@ -134,8 +134,7 @@ import Testing
 
     @Test(arguments: ["9223372036854775807", "-9223372036854775808"])
     func importedCountsThatAreAtTheirEndStayThere(count: String) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let operation = try fixture.operation()
         var document = String(decoding: try fixture.backend.exported(), as: UTF8.self)
         for name in ["failedAttempts", "failures"] {

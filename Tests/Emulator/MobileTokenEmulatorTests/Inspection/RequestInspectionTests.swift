@@ -11,10 +11,9 @@ import Testing
     // MARK: Why a signature is wrong
 
     @Test func aWrongPasswordIsToldFromTheRest() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         device.wrongKnowledge = SecretBytes(copying: [UInt8](repeating: 7, count: 16))
-        let reply = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        let reply = try device.validate(in: &fixture)
         #expect(
             reply.reason == """
                 the signature is wrong: the counters 0 to 19 steps ahead were tried; 0 steps ahead, possession matches, \
@@ -34,17 +33,15 @@ import Testing
     }
 
     @Test func aClientThatIsTooFarAheadIsFound() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         device.counter = device.counter.advanced(by: 31)
-        let reply = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        let reply = try device.validate(in: &fixture)
         #expect(reply.reason == "the signature is wrong: it is 31 steps ahead, and the server looks 20 far")
         #expect(reply.inspection.code?.diagnosis?.nearest?.matches == [true, true])
     }
 
     @Test(arguments: [1, 3, 64, 100, 300]) func aClientThatWasPutBackIsToldHowFarItIsBehind(steps: Int) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         var (backup, uriID) = (device, "/pa/signature/validate")
         for step in 0..<steps {
             // A counter that is farther back than some hundred steps is not looked for.
@@ -67,8 +64,7 @@ import Testing
     }
 
     @Test func aClientOfVersion4ThatWasPutBackIsToldHowFarItIsBehind() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         var backup = device
         let body = device.validateBody().serialized()
         func validate(_ device: inout TestDevice4) throws -> Reply {
@@ -96,26 +92,23 @@ import Testing
     }
 
     @Test func dataSignedUnderAnotherNameIsRecognizedInVersion4() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         let reply = try device.sendSigned("/pa/v4/auth/validate", uriID: "/operation/history", in: &fixture)
         #expect(reply.reason?.hasSuffix("it is right for the URI identifier /operation/history") == true)
     }
 
     @Test func dataThatNobodySignedHasNoHint() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
-        let header = try device.signatureHeader(.possession, uriID: "/operation/cancel", body: Array("{}".utf8))
+        var (fixture, device) = try BackendFixture.active()
+        let header = try device.codeHeader(.possession, uriID: "/operation/cancel", body: Array("{}".utf8))
         let path = "/api/auth/token/app/operation/cancel"
         let reply = fixture.send("POST", path, headers: [header], body: Array("{ }".utf8))
         #expect(reply.reason?.hasSuffix("and no component matches") == true)
     }
 
     @Test func aRightSignatureIsToldToo() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         device.counter = device.counter.advanced(by: 3)
-        let reply = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        let reply = try device.validate(in: &fixture)
         let code = try #require(reply.inspection.code)
         #expect(code.diagnosis == nil)
         let shown = Emulator.JournalEntry.Code(code, counterAfter: reply.counterAfter, bodyCapacity: 16)
@@ -124,10 +117,9 @@ import Testing
     }
 
     @Test func aRequestThatIsNotJudgedHasNoCode() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         _ = fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "BLOCK"])
-        let reply = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        let reply = try device.validate(in: &fixture)
         #expect(reply.outcome == "401 ERR_AUTHENTICATION" && reply.inspection.code == nil)
     }
 
@@ -158,24 +150,9 @@ import Testing
 
     /// The journal is open to whoever may use the machine, so no secret may be in what it tells.
     @Test func noSecretIsToldByTokensVaultAndRecovery() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
-        let token = try device.sendSignedAndEncrypted(
-            "/pa/v3/token/create",
-            uriID: "/pa/token/create",
-            .tokenCreate,
-            .possession,
-            [:],
-            in: &fixture
-        )
-        let vault = try device.sendSignedAndEncrypted(
-            "/pa/v3/vault/unlock",
-            uriID: "/pa/vault/unlock",
-            .vaultUnlock,
-            .possessionKnowledge,
-            ["reason": "TESTING"],
-            in: &fixture
-        )
+        var (fixture, device) = try BackendFixture.active()
+        let token = try device.sendEncrypted(.tokenCreate, .possession, [:], in: &fixture)
+        let vault = try device.sendEncrypted(.vaultUnlock, .possessionKnowledge, ["reason": "TESTING"], in: &fixture)
         for (reply, answer) in [token, vault] {
             let told = try #require(reply.inspection.decryptedResponse.first)
             let secrets = try #require(answer?.object).members.filter {
@@ -190,8 +167,7 @@ import Testing
     }
 
     @Test func version4TellsItsBodiesWithoutSecrets() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         let envelope = try device.envelope(.tokenCreate, ["note": "a"], in: &fixture)
         let header = try device.codeHeader(.possession, uriID: "/pa/token/create", body: envelope.body)
         let reply = fixture.send("POST", Version4.Endpoint.tokenCreate.path, headers: [header], body: envelope.body)
@@ -234,8 +210,7 @@ import Testing
     // MARK: Operations
 
     @Test func whatHappensToAnOperationIsNoted() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         let made = fixture.cloud("POST", "/v2/operations", ["template": "login", "userId": "alice"])
         let id = try #require(made.json["operationId"]?.string)
         let data = try #require(made.json["data"]?.string)

@@ -30,12 +30,7 @@ import WireFacts
         #expect(missing.object["message"]?.string == "POWER_AUTH_\(word)_INVALID")
         let wrong = try device.sendSigned(path, uriID: "/x", in: &fixture)
         #expect(wrong.object["message"]?.string == "POWER_AUTH_\(word)_INVALID")
-        let type = try device.sendSigned(
-            "/pa/v3/activation/remove",
-            uriID: "/pa/activation/remove",
-            .possession,
-            in: &fixture
-        )
+        let type = try device.sendSigned("/pa/v3/activation/remove", .possession, in: &fixture)
         #expect(type.object["message"]?.string == "POWER_AUTH_\(word)_INVALID")
     }
 
@@ -77,13 +72,7 @@ import WireFacts
         for body in [[:], ["requestObject": .null], ["requestObject": [:]]] as [JSONValue] {
             let status = fixture.send("/pa/v3/activation/status", json: body)
             #expect(status.outcome == (isValidated ? "400 ERR_VALIDATION" : "400 ERR_ACTIVATION"))
-            let removal = try device.sendSigned(
-                "/pa/v3/token/remove",
-                uriID: "/pa/token/remove",
-                .possession,
-                body,
-                in: &fixture
-            )
+            let removal = try device.sendSigned("/pa/v3/token/remove", .possession, body, in: &fixture)
             #expect(removal.outcome == (isValidated ? "400 ERR_VALIDATION" : "401 ERR_AUTHENTICATION"))
             if !isValidated { #expect(removal.object["message"] == "POWER_AUTH_SIGNATURE_INVALID") }
         }

@@ -56,8 +56,7 @@ import WireFacts
     }
 
     @Test func ofATokenAndAnEnvelopeInVersion4() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         try device.createToken(in: &fixture)
         for (offset, isTaken) in [
             (-Self.fiveMinutes, true), (-Self.fiveMinutes - 1, false), (Self.fiveMinutes, true),

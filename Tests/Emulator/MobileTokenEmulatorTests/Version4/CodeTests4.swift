@@ -12,8 +12,7 @@ import WireFacts
     private static let wrongKey = SecretBytes(copying: [UInt8](repeating: 7, count: 32))
 
     @Test func theStatusTellsOfTheBlock() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         device.knowledge = Self.wrongKey
         for _ in 1...5 { _ = try device.validate(in: &fixture) }
         let blob = try device.status(in: &fixture).blob
@@ -22,8 +21,7 @@ import WireFacts
     }
 
     @Test(.wireFact("4.1")) func aBiometricCodeWhileBiometryIsOffDoesNotCount() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         device.biometry = device.keys?.biometry
         let state = try fixture.exportedState()
         let reply = try device.validate(.possessionBiometry, in: &fixture)
@@ -45,8 +43,7 @@ import WireFacts
     }
 
     @Test(.wireFact("4.1", "2.6")) func headersOfOneVersionAreNoneOfTheOther() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         var older = try fixture.activeDevice(user: "bob")
         let state = try fixture.exportedState()
         let body = device.validateBody().serialized()
@@ -68,8 +65,8 @@ import WireFacts
         #expect(missing.object["message"]?.string == "POWER_AUTH_CODE_INVALID")
         #expect(try fixture.exportedState() == state)
         // A right code at the endpoint of the other version is right, and moves the counter; then it is refused.
-        let three = try older.sendSigned("/pa/v4/auth/validate", uriID: "/pa/auth/validate", in: &fixture)
-        let four = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        let three = try older.sendSigned("/pa/v4/auth/validate", in: &fixture)
+        let four = try device.sendSigned("/pa/v3/signature/validate", in: &fixture)
         for reply in [three, four] {
             #expect(reply.outcome == "401 ERR_AUTHENTICATION")
             #expect(reply.object["message"]?.string == "POWER_AUTH_CODE_INVALID")
@@ -78,15 +75,14 @@ import WireFacts
         }
         #expect(try device.validate(in: &fixture).outcome == "200 OK")
         #expect(
-            try older.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture).status
+            try older.sendSigned("/pa/v3/signature/validate", in: &fixture).status
                 == 200
         )
     }
 
     /// As the validators of the official library 2.0.1 judge headers.
     @Test(.wireFact("4.1")) func aTypeMayBeInCapitalsAndACodeOfFewerFactorsIsWrong() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         let (path, uriID, body) = ("/pa/v4/auth/validate", "/pa/auth/validate", device.validateBody().serialized())
         var two = try device.codeHeader(.possessionKnowledge, uriID: uriID, body: body)
         two.value.replace("possession_knowledge", with: "POSSESSION_KNOWLEDGE")
@@ -98,8 +94,7 @@ import WireFacts
     }
 
     @Test func tokensOfOneVersionAreNoneOfTheOther() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         try device.createToken(in: &fixture)
         let older = try fixture.deviceWithToken(user: "bob")
         let path = "/api/inbox/count"
@@ -128,8 +123,7 @@ import WireFacts
     }
 
     @Test func theJournalTellsWhyACodeIsWrong() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         let right = device.knowledge
         device.knowledge = Self.wrongKey
         let wrongPassword = try device.validate(in: &fixture)
@@ -148,8 +142,7 @@ import WireFacts
     }
 
     @Test(.wireFact("B6", "4.2")) func anEnvelopeThatDoesNotOpenHasCostAStep() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         let envelope = try device.envelope(.tokenCreate, [:], in: &fixture)
         // The code is right, and of the bytes that were sent.
         let other = try device.envelope(.vaultUnlock, [:], in: &fixture)
@@ -177,8 +170,7 @@ import WireFacts
         ]
     )
     func newKeysAreAskedForWithTheCodeFirst(endpoint: Version4.Endpoint, outcome: String) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         guard case .code(let uriID, _) = endpoint.authentication else { throw TestDevice4.NoCode() }
         let other = try device.envelope(.vaultUnlock, [:], in: &fixture)
         let header = try device.codeHeader(.possessionKnowledge, uriID: uriID, body: other.body)

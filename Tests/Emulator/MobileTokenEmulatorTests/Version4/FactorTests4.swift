@@ -24,8 +24,7 @@ import Testing
     }
 
     @Test func theOldPasswordDropsTheNewOne() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         let old = device.knowledge
         let lost = try device.agree(.passwordChange, in: &fixture)
         #expect(try device.validate(.possession, in: &fixture).outcome == "200 OK")  // says nothing about the password
@@ -37,8 +36,7 @@ import Testing
     }
 
     @Test func aPendingPasswordIsFoundWhereverTheCounterIs() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         device.knowledge = try device.agree(.passwordChange, in: &fixture)
         device.counter = device.counter.advanced(by: 19)
         #expect(try device.validate(in: &fixture).outcome == "200 OK")
@@ -51,8 +49,7 @@ import Testing
 
     /// A password change in which the new key authenticates the next change.
     @Test func aPendingPasswordMayAuthenticateTheNextChange() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         let first = device.knowledge
         device.knowledge = try device.agree(.passwordChange, in: &fixture)
         let second = device.knowledge
@@ -97,8 +94,7 @@ import Testing
     }
 
     @Test func badRequestsForKeysAreRefusedAndTheKeysStay() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         let good = try JSONValue(encoding: Version4.SharedSecretAgreement(suite: .p384).request)
         let point = try #require(good["encapsulationKeys"]?.array?.first)
         var bytes = try #require(point.string.flatMap { Base64.decode($0) })

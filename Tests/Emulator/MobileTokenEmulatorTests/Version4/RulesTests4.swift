@@ -9,8 +9,7 @@ import Testing
 /// The versions and suites that the server accepts, and blocks that end by themselves.
 @Suite struct RulesTests4 {
     @Test func aWithdrawnSuiteStaysReadableAndAgreesOnNothing() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         fixture.backend.protocolRules.allowedSuites = [.p384MLLevel3]
         device.forgetTemporaryKeys()
         #expect(try device.status(in: &fixture).blob.flags == .suiteUnsupported)
@@ -36,16 +35,7 @@ import Testing
         let listed = try newer.sendToken(to: "/api/auth/token/app/operation/list", in: &fixture)
         #expect(listed.object.array?.count == 2)
         #expect(try older.authorize(first, in: &fixture).outcome == "200 OK")
-        let approval: JSONValue = ["requestObject": ["id": .string(second.id), "data": .string(second.data)]]
-        let path = "/api/auth/token/app/operation/authorize"
-        let reply = try newer.sendSigned(
-            path,
-            uriID: "/operation/authorize",
-            .possessionKnowledge,
-            approval,
-            in: &fixture
-        )
-        #expect(reply.outcome == "200 OK")
+        #expect(try newer.authorize(second, in: &fixture).outcome == "200 OK")
     }
 
     @Test func temporaryBlocksGrowToAYear() {
@@ -59,8 +49,7 @@ import Testing
     }
 
     @Test func aTemporaryBlockEndsByItself() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         let older = try fixture.activeDevice(user: "bob")
         let until = fixture.milliseconds + 60_000
         let events = try fixture.backend.administer(
@@ -146,13 +135,12 @@ import Testing
         try device.createToken(in: &fixture)
         let pending = try device.agree(.passwordChange, in: &fixture)
         let document = try fixture.backend.exported()
-        var configuration = Emulator.Configuration()
-        (configuration.cloudUser, configuration.cloudPassword) = ("cloud", "secret")
-        fixture.backend = try Backend(importing: document, configuration: configuration.backend)
+        try fixture.replace(with: document)
         #expect(try fixture.backend.exported() == document)
         let state = fixture.backend.state
         let records = try state.keys.compactMap { try state.record($0) }
-        let restored = try Backend(state: BackendState(records: records.shuffled()), configuration.backend)
+        let shuffled = try BackendState(records: records.shuffled())
+        let restored = try Backend(state: shuffled, BackendFixture.configuration.backend)
         #expect(try restored.exported() == document)
         fixture.backend = restored
         #expect(try device.sendToken(to: "/api/inbox/count", in: &fixture).outcome == "200 OK")
@@ -164,8 +152,7 @@ import Testing
     }
 
     @Test func aDocumentFromBeforeVersionFourIsRead() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         let document = try JSONValue(parsing: fixture.backend.exported())
         // The export of an activation of version 3 is as it always was.
         let activation = try #require(document["state"]?["activations"]?.array?.first?["device"]?.object)
@@ -177,12 +164,10 @@ import Testing
         let application = try #require(document["state"]?["applications"]?.object?.members.first?.value.object)
         #expect(application.keys.sorted() == ["id", "key", "masterPrivateKey", "secret"])
         let configuration = fixture.backend.defaultApplication.sdkConfiguration
-        var emulator = Emulator.Configuration()
-        (emulator.cloudUser, emulator.cloudPassword) = ("cloud", "secret")
-        fixture.backend = try Backend(importing: document.serialized(), configuration: emulator.backend)
+        try fixture.replace(with: document.serialized())
         #expect(fixture.backend.defaultApplication.sdkConfiguration == configuration)
         #expect(device.operations(in: &fixture).isEmpty)
-        let signed = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        let signed = try device.validate(in: &fixture)
         #expect(signed.outcome == "200 OK")
     }
 }

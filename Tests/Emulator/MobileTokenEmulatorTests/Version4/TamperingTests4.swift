@@ -64,8 +64,7 @@ import WireFacts
     }
 
     @Test func encryptedRequests() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         let envelope = try device.envelope(.genericActivation, [:], in: &fixture)
         try Self.flip(Version4.Endpoint.activationStatus.path, [envelope.header], envelope.body, in: fixture)
     }
@@ -97,8 +96,7 @@ import WireFacts
     }
 
     @Test func encryptedAndAuthenticatedRequests() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         let envelope = try device.envelope(.tokenCreate, [:], in: &fixture)
         let header = try device.codeHeader(.possession, uriID: "/pa/token/create", body: envelope.body)
         _ = fixture.backend.state.takeChanges()
@@ -117,8 +115,7 @@ import WireFacts
     }
 
     @Test(.wireFact("B29")) func headers() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         try device.createToken(in: &fixture)
         let body = device.validateBody().serialized()
         let code = try device.codeHeader(.possession, uriID: "/pa/auth/validate", body: body)

@@ -38,8 +38,7 @@ import WireFacts
     }
 
     @Test(.wireFact("A5", "4.2")) func anExpiredKeyIsRefusedAndAnotherIsTaken() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         _ = try device.status(in: &fixture)
         fixture.advance(seconds: 300)
         let (reply, _) = try device.sendUnauthenticated(.activationStatus, in: &fixture)
@@ -49,8 +48,7 @@ import WireFacts
     }
 
     @Test func anEnvelopeIsAcceptedOnceAndForFiveMinutes() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         let path = Version4.Endpoint.activationStatus.path
         for (offset, outcome) in [
             (-300_001, "400 ERR_ACTIVATION"), (300_001, "400 ERR_ACTIVATION"), (-300_000, "200 OK"),
@@ -68,8 +66,7 @@ import WireFacts
     }
 
     @Test func anEnvelopeOfOneScopeOrPurposeIsNoneOfAnother() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         var other = try fixture.activeDevice4(user: "bob")
         let right = try device.envelope(.genericActivation, [:], in: &fixture)
         let purposes = Version4.EncryptionPurpose.allCases.filter { $0 != .genericActivation }

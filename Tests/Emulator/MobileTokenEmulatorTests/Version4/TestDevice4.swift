@@ -236,13 +236,9 @@ struct TestDevice4 {
 
     // MARK: - Codes
 
-    /// Makes a code, and moves the counter as a client must: before the request leaves.
-    mutating func codeHeader(
-        _ type: CodeType,
-        uriID: String,
-        method: String,
-        body: [UInt8]
-    ) throws -> (name: String, value: String) {
+    mutating func header(_ type: CodeType, _ data: SignatureData, nonce: [UInt8]) throws
+        -> (name: String, value: String)
+    {
         let type = try #require(Version4.AuthenticationCodeType(rawValue: type.rawValue))
         let wrong = self.isMistyping ? SecretBytes(copying: [UInt8](repeating: 7, count: 32)) : nil
         let keys = try type.factors.map { factor in
@@ -252,11 +248,6 @@ struct TestDevice4 {
             case .biometry: try #require(self.biometry)
             }
         }
-        let nonce = SecureRandom.bytes(Version4.AuthenticationHeader.nonceByteCount)
-        let data =
-            method == "GET"
-            ? try SignatureData(method: method, uriID: uriID, nonce: nonce, query: nil)
-            : SignatureData(method: method, uriID: uriID, nonce: nonce, body: body)
         let code = try Version4.AuthenticationCode(
             data,
             keys: keys,
@@ -348,12 +339,6 @@ struct TestDevice4 {
     }
 
     // MARK: - Tokens
-
-    mutating func createToken(_ type: CodeType = .possession, in fixture: inout BackendFixture) throws {
-        let (reply, content) = try self.sendEncrypted(.tokenCreate, type, in: &fixture)
-        let token: Version4.TokenResponse = try #require(content, "\(reply.outcome) \(reply.verdict)").decode()
-        (self.tokenID, self.tokenSecret) = (token.tokenID, token.tokenSecret)
-    }
 
     func tokenHeader(timestamp: Milliseconds) throws -> (name: String, value: String) {
         let header = try TokenHeader(

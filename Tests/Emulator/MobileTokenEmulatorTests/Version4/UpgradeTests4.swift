@@ -28,7 +28,7 @@ import WireFacts
     func anActivationIsUpgraded(suite: AlgorithmSuite) throws {
         var (fixture, device) = try Self.offered()
         var newer = try Self.upgraded(device, suite: suite)
-        #expect(try device.upgradeVersion(in: &fixture) == 4)
+        #expect(try device.status(in: &fixture).upgradeVersion == 4)
         #expect(try newer.startUpgrade(of: &device, enableBiometry: true, in: &fixture).status == 200)
         let waiting = try newer.status(in: &fixture).blob
         #expect(waiting.currentVersion == 3 && waiting.upgradeVersion == 4 && waiting.state == .active)
@@ -53,7 +53,7 @@ import WireFacts
         #expect(try newer.sendToken(to: "/api/inbox/count", in: &fixture).outcome == "200 OK")
         // Nothing of version 3 is left.
         #expect(device.sendWithToken("/api/inbox/count", in: &fixture).outcome == "401 ERR_AUTHENTICATION")
-        let old = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        let old = try device.validate(in: &fixture)
         #expect(old.outcome == "401 ERR_AUTHENTICATION")
         #expect(try newer.send(.upgradeConfirm, .possession, in: &fixture).outcome == "400 ERR_UPGRADE")
     }
@@ -66,7 +66,7 @@ import WireFacts
         var newer = try Self.upgraded(device)
         #expect(try newer.startUpgrade(of: &device, in: &fixture).status == 200)
         #expect(try newer.status(in: &fixture).blob.counterByte == device.counter.byte)
-        let signed = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        let signed = try device.validate(in: &fixture)
         #expect(signed.outcome == "200 OK")
         let waiting = try newer.status(in: &fixture).blob
         #expect(waiting.counterByte == device.counter.byte)
@@ -96,17 +96,13 @@ import WireFacts
     @Test func anUpgradeThatIsNotOfferedIsRefused() throws {
         var (fixture, device) = try Self.offered()
         fixture.backend.protocolRules.upgradeOffers = ["another"]
-        #expect(try device.upgradeVersion(in: &fixture) == 3)
+        #expect(try device.status(in: &fixture).upgradeVersion == 3)
         var newer = try Self.upgraded(device)
         #expect(try newer.startUpgrade(of: &device, in: &fixture).outcome == "400 ERR_UPGRADE")
         #expect(fixture.backend.activation(device.activationID)?.statusFlags == [])
         // The signature was right, and has moved the counter.
         #expect(device.operations(in: &fixture).isEmpty)
-        let validated = try device.sendSigned(
-            "/pa/v3/signature/validate",
-            uriID: "/pa/signature/validate",
-            in: &fixture
-        )
+        let validated = try device.validate(in: &fixture)
         #expect(validated.outcome == "200 OK")
     }
 
@@ -146,7 +142,7 @@ import WireFacts
             var body = try #require(JSONValue(parsing: envelope.body).object)
             change(&body)
             let bytes = JSONValue.object(body).serialized()
-            let signature = try device.signatureHeader(.possessionKnowledge, uriID: "/pa/upgrade/start", body: bytes)
+            let signature = try device.codeHeader(.possessionKnowledge, uriID: "/pa/upgrade/start", body: bytes)
             return fixture.send("POST", path, headers: (headers ?? [envelope.header]) + [signature], body: bytes)
         }
         let older = device.encryptionHeader(activationScope: false)
@@ -175,11 +171,9 @@ import WireFacts
         var newer = try Self.upgraded(device)
         #expect(try newer.startUpgrade(of: &device, in: &fixture).status == 200)
         let document = try fixture.backend.exported()
-        var configuration = Emulator.Configuration()
-        (configuration.cloudUser, configuration.cloudPassword) = ("cloud", "secret")
-        fixture.backend = try Backend(importing: document, configuration: configuration.backend)
+        try fixture.replace(with: document)
         #expect(try fixture.backend.exported() == document)
-        let signed = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        let signed = try device.validate(in: &fixture)
         #expect(signed.outcome == "200 OK")
         #expect(try newer.send(.upgradeConfirm, .possession, in: &fixture).outcome == "200 OK")
     }
@@ -189,7 +183,7 @@ import WireFacts
         let stranger = try fixture.activeDevice(user: "bob")
         fixture.backend.protocolRules.minimumVersion = 4
         #expect(device.sendWithToken("/api/inbox/count", in: &fixture).outcome == "401 ERR_AUTHENTICATION")
-        let signed = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        let signed = try device.validate(in: &fixture)
         #expect(signed.outcome == "401 ERR_AUTHENTICATION")
         #expect(signed.reason == "the server does not accept version 3.3")
         let request = TemporaryKeyRequest(
@@ -200,7 +194,7 @@ import WireFacts
         let jwt = request.jwt(applicationSecret: stranger.applicationSecret, transportKey: nil)
         let key = fixture.send("/pa/v3/keystore/create", json: ["requestObject": ["jwt": .string(jwt)]])
         #expect(key.outcome == "400 ERR_TEMPORARY_KEY")
-        #expect(try stranger.upgradeVersion(in: &fixture) == 4)
+        #expect(try stranger.status(in: &fixture).upgradeVersion == 4)
         var newer = try Self.upgraded(device)
         // One signature was made that the server did not look at.
         #expect(try newer.startUpgrade(of: &device, in: &fixture).status == 200)
@@ -221,7 +215,7 @@ extension TestDevice4 {
         var content = try attempt.content
         content["enableBiometry"] = .bool(enableBiometry)
         var envelope = try self.envelope(.upgradeStart, .object(content), in: &fixture)
-        let signature = try device.signatureHeader(type, uriID: "/pa/upgrade/start", body: envelope.body)
+        let signature = try device.codeHeader(type, uriID: "/pa/upgrade/start", body: envelope.body)
         let path = Version4.Endpoint.upgradeStart.path
         let reply = fixture.send("POST", path, headers: [envelope.header, signature], body: envelope.body)
         guard reply.status == 200 else { return reply }
@@ -233,25 +227,5 @@ extension TestDevice4 {
     /// The hash of the counter as a status shows it.
     fileprivate var counterHash: [UInt8] {
         get throws { try self.counter.hash(key: #require(self.keys).utility.counterHash) }
-    }
-}
-
-extension TestDevice {
-    /// The version that the status of version 3 offers.
-    fileprivate func upgradeVersion(in fixture: inout BackendFixture) throws -> UInt8 {
-        let challenge = SecureRandom.bytes(16)
-        let request: JSONValue = [
-            "requestObject": [
-                "activationId": .string(self.activationID), "challenge": .string(Base64.encode(challenge)),
-            ]
-        ]
-        let object = fixture.send("/pa/v3/activation/status", json: request).object
-        let blob = try ActivationStatusBlob(
-            decrypting: #require(object["encryptedStatusBlob"]?.string.flatMap { Base64.decode($0) }),
-            transportKey: #require(self.keys).transport,
-            challenge: challenge,
-            nonce: #require(object["nonce"]?.string.flatMap { Base64.decode($0) })
-        )
-        return blob.upgradeVersion
     }
 }

@@ -19,23 +19,9 @@ import WireFacts
 
         let listed = try device.sendToken(to: "/api/auth/token/app/operation/list", in: &fixture)
         #expect(listed.object.array?.compactMap { $0["id"]?.string } == [login.id, payment.id])
-        let approval: JSONValue = ["requestObject": ["id": .string(payment.id), "data": .string(payment.data)]]
-        let approved = try device.sendSigned(
-            "/api/auth/token/app/operation/authorize",
-            uriID: "/operation/authorize",
-            .possessionBiometry,
-            approval,
-            in: &fixture
-        )
+        let approved = try device.authorize(payment, .possessionBiometry, in: &fixture)
         #expect(approved.outcome == "200 OK", "\(approved.verdict)")
-        let rejection: JSONValue = ["requestObject": ["id": .string(login.id), "reason": "UNKNOWN"]]
-        let rejected = try device.sendSigned(
-            "/api/auth/token/app/operation/cancel",
-            uriID: "/operation/cancel",
-            .possession,
-            rejection,
-            in: &fixture
-        )
+        let rejected = try device.reject(login.id, in: &fixture)
         #expect(rejected.outcome == "200 OK")
         #expect(fixture.status(ofOperation: payment.id) == .approved)
         #expect(fixture.status(ofOperation: login.id) == .rejected)
