@@ -137,6 +137,14 @@ package struct Bench: Sendable {
         }
     }
 
+    /// Asks, and waits for the decision.
+    @discardableResult
+    package func decided(_ request: ApprovalRequest = Self.request()) async throws -> ApprovalTicket {
+        let ticket = try await self.desk.ask(request)
+        _ = try await self.passing { try await ticket.decision() }
+        return ticket
+    }
+
     package func state(_ id: String = "deploy-1") async throws -> ApprovalState? {
         try await self.desk.tickets(id: id).first?.state
     }

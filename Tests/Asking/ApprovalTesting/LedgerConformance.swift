@@ -264,8 +264,7 @@ package enum LedgerConformance: String, CaseIterable, Sendable {
     private static func beginsOnceThoughTheRowIsPutBack(_ open: Open) async throws {
         let ledger = try await open()
         let bench = try await Bench(ledger: ledger)
-        let ticket = try await bench.desk.ask(Bench.request())
-        _ = try await bench.passing { try await ticket.decision() }
+        try await bench.decided()
         let (driver, key) = (ledger.driver, LedgerKey(audience: "test", id: "deploy-1"))
         let approved = try await driver.load(key).unwrapped
         try await bench.perform()

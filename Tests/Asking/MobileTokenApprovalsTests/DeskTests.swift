@@ -299,8 +299,7 @@ import Testing
     @Test func whoIsLateChangesNothingOfAnothersClaim() async throws {
         let bench = try await Bench()
         let other = try await Bench.desk(bench.ledger, bench.server)
-        let ticket = try await bench.desk.ask(Bench.request())
-        _ = try await bench.passing { try await ticket.decision() }
+        try await bench.decided()
         let (begun, goesOn) = (Signal(), Signal())
         let acting = Shared<Task<Void, any Error>?>(nil)
         bench.server.with { state in

@@ -57,8 +57,7 @@ private func copy(_ path: String, to target: String, _ suffixes: [String] = suff
         try await withFolder { folder in
             let path = folder + "/ledger"
             let bench = try await Bench(ledger: .sqlite(path: path))
-            let ticket = try await bench.desk.ask(Bench.request())
-            _ = try await bench.passing { try await ticket.decision() }
+            try await bench.decided()
             #expect(try await bench.state() == .approved)
             await bench.desk.core.ledger.close()
             try copy(path, to: folder + "/backup")
@@ -101,8 +100,7 @@ private func copy(_ path: String, to target: String, _ suffixes: [String] = suff
         try await withFolder { folder in
             let path = folder + "/ledger"
             let bench = try await Bench(ledger: .sqlite(path: path))
-            let ticket = try await bench.desk.ask(Bench.request())
-            _ = try await bench.passing { try await ticket.decision() }
+            try await bench.decided()
             await bench.desk.core.ledger.close()
             try copy(path, to: folder + "/copy")
             #expect(
@@ -140,17 +138,6 @@ private func copy(_ path: String, to target: String, _ suffixes: [String] = suff
         }
     }
 
-    @Test func rule8AnotherKeyOpensNothing() async throws {
-        try await withFolder { folder in
-            let path = folder + "/ledger"
-            let bench = try await Bench(ledger: .sqlite(path: path))
-            _ = try await bench.desk.ask(Bench.request())
-            await bench.desk.core.ledger.close()
-            let other = ApprovalLedger.sqlite(path: path, sealing: .file(folder + "/other.key"))
-            #expect(await Self.code { _ = try await Bench.desk(other, bench.server) } == .ledgerFailed)
-        }
-    }
-
     @Test func rule8ARowWhoseStateWasEditedDoesNotOpen() async throws {
         let memory = MemoryLedger()
         let bench = try await Bench(ledger: .testing(memory))
@@ -177,8 +164,7 @@ private func copy(_ path: String, to target: String, _ suffixes: [String] = suff
     @Test func rule6ARowOfAnotherAudienceOpensNothing() async throws {
         let (staging, production) = (MemoryLedger(), MemoryLedger())
         let bench = try await Bench(ledger: .testing(staging))
-        let ticket = try await bench.desk.ask(Bench.request())
-        _ = try await bench.passing { try await ticket.decision() }
+        try await bench.decided()
         let ledger = ApprovalLedger(driver: production, sealing: bench.ledger.sealing)
         let desk = try await Bench.desk(ledger, bench.server, audience: "production")
         var row = try #require(await staging.load(LedgerKey(audience: "test", id: "deploy-1")))
@@ -192,8 +178,7 @@ private func copy(_ path: String, to target: String, _ suffixes: [String] = suff
     @Test func rule8ARowOfAnotherLifeStaysOne() async throws {
         let memory = MemoryLedger()
         let bench = try await Bench(ledger: .testing(memory))
-        let ticket = try await bench.desk.ask(Bench.request())
-        _ = try await bench.passing { try await ticket.decision() }
+        try await bench.decided()
         await memory.adopt(audience: [])
         let facts = try await memory.open(audience: Ledger.digest(ofAudience: "test"))
         let key = LedgerKey(audience: "test", id: "deploy-1")
@@ -259,8 +244,7 @@ private func copy(_ path: String, to target: String, _ suffixes: [String] = suff
     @Test func rule8ARowOfBeforeThatIsPutBackIsNoticedWhileTheProcessLives() async throws {
         let memory = MemoryLedger()
         let bench = try await Bench(ledger: .testing(memory))
-        let ticket = try await bench.desk.ask(Bench.request())
-        _ = try await bench.passing { try await ticket.decision() }
+        try await bench.decided()
         let key = LedgerKey(audience: "test", id: "deploy-1")
         let approved = try #require(await memory.load(key))
         try await bench.perform()

@@ -168,8 +168,7 @@ import Testing
     @Test(arguments: lies.indices) func rule3WhatTheServerShowsBeforeTheActionIsComparedAgain(_ index: Int) async throws
     {
         let bench = try await Bench()
-        let ticket = try await bench.desk.ask(Bench.request())
-        _ = try await bench.passing { try await ticket.decision() }
+        try await bench.decided()
         #expect(try await bench.state() == .approved)
         bench.server.with { $0.lie = Self.lies[index] }
         #expect(await bench.code() == .bindingMismatch)
@@ -192,8 +191,7 @@ import Testing
 
     @Test func rule3WhatWasApprovedMustStillBeApproved() async throws {
         let bench = try await Bench()
-        let ticket = try await bench.desk.ask(Bench.request())
-        _ = try await bench.passing { try await ticket.decision() }
+        try await bench.decided()
         bench.server.with { $0.lie = { $0.status = "REJECTED" } }
         #expect(await bench.code() == .bindingMismatch)
         #expect(bench.runs.count == 0)
@@ -276,8 +274,7 @@ import Testing
 
     @Test func rule4AnswersThatTellLessThanBeforeDoNotCount() async throws {
         let bench = try await Bench()
-        let ticket = try await bench.desk.ask(Bench.request())
-        _ = try await bench.passing { try await ticket.decision() }
+        try await bench.decided()
         bench.server.with { $0.isDocumentedOnly = true }
         #expect(await bench.code() == .cannotVerify)
     }
@@ -455,8 +452,7 @@ import Testing
     /// A look that takes longer than its answer is good for is repeated, and burns nothing.
     @Test func rule9ASlowLookIsRepeated() async throws {
         let bench = try await Bench()
-        let ticket = try await bench.desk.ask(Bench.request())
-        _ = try await bench.passing { try await ticket.decision() }
+        try await bench.decided()
         let looks = Shared(0)
         bench.server.with { state in
             state.beforeShow = { server in
@@ -481,8 +477,7 @@ import Testing
     /// The desk's own clock says that the approval is fresh: the server's stamps say that it is not.
     @Test func rule9TheAgeIsByTheServersStamps() async throws {
         let bench = try await Bench()
-        let ticket = try await bench.desk.ask(Bench.request())
-        _ = try await bench.passing { try await ticket.decision() }
+        try await bench.decided()
         bench.server.with { $0.skew += 301_000 }
         #expect(await bench.code() == .lapsed)
     }
@@ -518,8 +513,7 @@ import Testing
 
     @Test func rule9AServersClockThatGoesBackIsNoFreshness() async throws {
         let bench = try await Bench()
-        let ticket = try await bench.desk.ask(Bench.request())
-        _ = try await bench.passing { try await ticket.decision() }
+        try await bench.decided()
         bench.server.with { $0.skew -= 60_000 }
         #expect(await bench.code() == .lapsed)
     }
@@ -527,8 +521,7 @@ import Testing
     @Test func rule9WithoutADateTheDesksClockCounts() async throws {
         let bench = try await Bench()
         bench.server.with { $0.sendsDates = false }
-        let ticket = try await bench.desk.ask(Bench.request())
-        _ = try await bench.passing { try await ticket.decision() }
+        try await bench.decided()
         bench.server.with { $0.skew -= 7_200_000 }  // is not asked
         try await bench.perform()
     }
@@ -714,8 +707,7 @@ import Testing
         async throws
     {
         let bench = try await Bench()
-        let ticket = try await bench.desk.ask(Bench.request())
-        _ = try await bench.passing { try await ticket.decision() }
+        try await bench.decided()
         bench.server.update { $0.userID = user }
         #expect(await bench.code() == .bindingMismatch)
         #expect(await bench.code(of: Bench.request("deploy-2", from: .user(""))) == .invalidRequest)

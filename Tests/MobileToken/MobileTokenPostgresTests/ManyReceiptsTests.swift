@@ -221,11 +221,7 @@ struct ManyReceiptsTests {
         try await withNodes { nodes in
             let store = nodes.node("one", Self.quick)
             try await store.insert(ActivationStoreConformance.record("a"))
-            for number in 1...3 {
-                let intent = ActivationStoreConformance.intent("a", "\(number)")
-                let move = try await store.update("a", recording: intent) { $0.takeMove() + 1 }
-                try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
-            }
+            try await store.decide(1...3)
             let archive = ReceiptArchive(folder: nodes.folder.path + "/archive")
             #expect(try await store.receipts(of: nil, after: 0, limit: 10).count == 3)
             // An intent, and the outcome of another one.
@@ -304,11 +300,7 @@ struct ManyReceiptsTests {
         try await withNodes { nodes in
             let store = nodes.node("one", Self.quick)
             try await store.insert(ActivationStoreConformance.record("a"))
-            for number in 1...3 {
-                let intent = ActivationStoreConformance.intent("a", "\(number)")
-                let move = try await store.update("a", recording: intent) { $0.takeMove() + 1 }
-                try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
-            }
+            try await store.decide(1...3)
             let archive = ReceiptArchive(folder: nodes.folder.path + "/archive")
             try await archive.export(from: store)
             let file = try #require(try archive.files().first)

@@ -189,8 +189,7 @@ struct PostgresLedgerTests {
         let server = try await PostgresTestServer.start()
         try await withNodes(server) { nodes in
             let bench = try await Bench(ledger: Self.ledger(nodes))
-            let ticket = try await bench.desk.ask(Bench.request())
-            _ = try await bench.passing { try await ticket.decision() }
+            try await bench.decided()
             try await server.stop()
             try await server.backUp(to: "standby")
             try await server.start()
@@ -216,8 +215,7 @@ struct PostgresLedgerTests {
     @Test func aDeskAtWorkNoticesAnotherTimeline() async throws {
         try await withNodes { nodes in
             let bench = try await Bench(ledger: Self.ledger(nodes))
-            let ticket = try await bench.desk.ask(Bench.request())
-            _ = try await bench.passing { try await ticket.decision() }
+            try await bench.decided()
             try nodes.connect().run("UPDATE incarnation SET timeline = '0000ABCD'")
             let error = await #expect(throws: ApprovalError.self) { try await bench.perform() }
             #expect(error?.performance == .unknown)

@@ -4,6 +4,7 @@ import PostgresDatabase
 import PostgresTestServer
 import PowerAuth
 import PowerAuthCrypto
+import StoreTesting
 import Synchronization
 import TestSupport
 
@@ -63,6 +64,17 @@ final class PostgresStoreFixture: Sendable {
     /// Gives back what the nodes hold, so that nothing goes on after the test.
     func close() async {
         for store in self.stores.withLock({ $0 }) { await store.close() }
+    }
+}
+
+extension ActivationStore {
+    /// Decides by the activation `a`, and is told that each decision was accepted.
+    func decide(_ operations: ClosedRange<Int>) async throws {
+        for number in operations {
+            let intent = ActivationStoreConformance.intent("a", "\(number)")
+            let move = try await self.update("a", recording: intent) { $0.takeMove() + 1 }
+            try await self.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
+        }
     }
 }
 

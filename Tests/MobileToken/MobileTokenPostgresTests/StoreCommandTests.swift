@@ -285,11 +285,7 @@ struct StoreCommandTests {
             let store: ActivationStore = isInFile ? ActivationStore.sqlite(path: path) : nodes.node()
             let place = isInFile ? ["--file", path] : []
             try await store.insert(ActivationStoreConformance.record("a"))
-            for number in 1...3 {
-                let intent = ActivationStoreConformance.intent("a", "\(number)")
-                let move = try await store.update("a", recording: intent) { $0.takeMove() + 1 }
-                try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
-            }
+            try await store.decide(1...3)
             let before = try await self.run(["store", "receipts"] + place, nodes)
             #expect(before.lines.prefix(2) == ["Entries since the last export: 6", "Last export: never"])
             let folder = nodes.folder.path + "/archive"
