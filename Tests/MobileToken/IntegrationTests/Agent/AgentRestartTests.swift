@@ -35,13 +35,6 @@ import TestSupport
         try await running.value
     }
 
-    private func expect(_ prefix: String, in events: inout AsyncStream<ApprovalAgent.Event>.Iterator) async {
-        while let event = await events.next(isolation: #isolation) {
-            if event.kind.description.hasPrefix(prefix) { return }
-        }
-        Issue.record("no event begins with \(prefix)")
-    }
-
     /// Covers a request that arrived before the process was gone, and one that did not.
     @Test(arguments: [false, true]) func whatThePredecessorSentIsFoundOutFirst(isDelivered: Bool) async throws {
         try await withEmulator { emulator async throws in
@@ -70,7 +63,7 @@ import TestSupport
 
             try await self.run(client, activation) { events in
                 // The list that arrives first may still hold the operation.
-                await self.expect(isDelivered ? "decided: approve, inferred" : "decided: approve", in: &events)
+                await expect(isDelivered ? "decided: approve, inferred" : "decided: approve", in: &events)
             }
             #expect(try await emulator.cloud.operation(payment.id).status == .approved)
             #expect(await emulator.requests(to: Self.approvals).accepted.count == 1)
@@ -108,9 +101,9 @@ import TestSupport
             var events = agent.events().makeAsyncIterator()
             let running = Task { try await agent.run() }
             let time = Task { await self.traffic.pass(self.clock) }
-            await self.expect("decided: approve", in: &events)
+            await expect("decided: approve", in: &events)
             driver.snapshot = try #require(signed.value)
-            await self.expect("decided: approve, inferred", in: &events)
+            await expect("decided: approve, inferred", in: &events)
             time.cancel()
             running.cancel()
             try await running.value
@@ -151,7 +144,7 @@ import TestSupport
             var events = agent.events().makeAsyncIterator()
             let running = Task { try await agent.run() }
             let time = Task { await self.traffic.pass(self.clock) }
-            for _ in 0..<2 { await self.expect("unknown", in: &events) }
+            for _ in 0..<2 { await expect("unknown", in: &events) }
             if isFleet { running.cancel() }
             let end = await running.result
             time.cancel()

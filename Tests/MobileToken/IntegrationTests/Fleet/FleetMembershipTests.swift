@@ -16,8 +16,7 @@ import TestSupport
         rate: Double = 100_000,
         _ body: (FleetStage, OperationsFleet, [[String]]) async throws -> Void
     ) async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             var ids: [[String]] = [[], []]
             while ids.contains([]) {
                 for id in try await stage.activate(1, client) {

@@ -25,6 +25,10 @@ struct FleetStage: Sendable {
         }
     }
 
+    static func with(_ body: (FleetStage, MobileTokenClient) async throws -> Void) async throws {
+        try await self.with { try await body($0, $0.makeClient()) }
+    }
+
     func makeClient(store: ActivationStore = ActivationStore.inMemory()) throws -> MobileTokenClient {
         let zero = ManualClock().now
         let (clock, requests, spoiltTokens) = (self.clock, self.requests, self.spoiltTokens)

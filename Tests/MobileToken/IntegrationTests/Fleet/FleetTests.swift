@@ -10,8 +10,7 @@ import TestSupport
 /// Many activations of one process, before a real server.
 @Suite(.timeLimit(.minutes(5))) struct FleetTests {
     @Test func oneStreamCarriesTheChangesOfAllActivations() async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             let ids = try await stage.activate(3, client)
             let early = try await stage.emulator.cloud.createOperation("login", userID: "user 0")
             let fleet = OperationsFleet(client: client, configuration: FleetStage.configuration)
@@ -49,8 +48,7 @@ import TestSupport
     }
 
     @Test func activationsComeAndGoWhileItRuns() async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             let first = try await stage.activate(1, client)[0]
             let fleet = client.makeFleet(configuration: FleetStage.configuration)
             try await stage.running(fleet) {
@@ -75,8 +73,7 @@ import TestSupport
     }
 
     @Test func whatIsPolledByHandIsTakenOverWhenThatEnds() async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             let id = try await stage.activate(1, client)[0]
             let fleet = client.makeFleet(configuration: FleetStage.configuration)
             try await fleet.refreshActivations()
@@ -109,8 +106,7 @@ import TestSupport
     }
 
     @Test func limitsHoldWhileTheFleetRunsAndNoLonger() async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             let activation = try await client.activation(id: try await stage.activate(1, client)[0])
             let fleet = client.makeFleet(configuration: Self.narrow)
             for _ in 0..<3 { _ = try await activation.status() }
@@ -134,8 +130,7 @@ import TestSupport
 
     /// Of two limits only one could hold.
     @Test func aSecondFleetOfAClientIsRefusedByName() async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             _ = try await stage.activate(1, client)
             let fleets = (0..<2).map { _ in client.makeFleet(configuration: FleetStage.configuration) }
             try await stage.running(fleets[0]) {
@@ -152,8 +147,7 @@ import TestSupport
     }
 
     @Test func aClientKeepsNothingOfAFleetThatIsGone() async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             weak var limiter: ServerLimiter?
             try await {
                 let fleet = client.makeFleet(configuration: FleetStage.configuration)
@@ -167,8 +161,7 @@ import TestSupport
 
     /// Covers both orders, since luck decides who runs the fleet first.
     @Test(arguments: [false, true]) func anAgentAndItsUserMayBothRunTheFleet(isAgentFirst: Bool) async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             _ = try await stage.activate(1, client)
             let fleet = client.makeFleet(configuration: FleetStage.configuration)
             let agent = ApprovalAgent(fleet: fleet, factors: { _ in .twoFactors }) { _ in
@@ -231,8 +224,7 @@ import TestSupport
     }
 
     @Test func aBankThatCommitsLateIsWaitedFor() async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             let registration = try await stage.emulator.cloud.register(userID: "alice")
             let id = try await client.activate(code: registration.activationQRCode, password: password).activationID
             let fleet = client.makeFleet(configuration: FleetStage.configuration)
@@ -250,8 +242,7 @@ import TestSupport
     }
 
     @Test func aBlockedActivationWaitsAndARemovedOneEnds() async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             let ids = try await stage.activate(2, client)
             _ = try await stage.emulator.cloud.createOperation("login", userID: "user 1")
             let fleet = client.makeFleet(configuration: FleetStage.configuration)
@@ -303,8 +294,7 @@ import TestSupport
     }
 
     @Test func aFleetRunsOnceAtATimeAndAgain() async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             let id = try await stage.activate(1, client)[0]
             let fleet = client.makeFleet(configuration: FleetStage.configuration)
             for _ in 0..<2 {
@@ -332,8 +322,7 @@ import TestSupport
     }
 
     @Test func whatARequestByHandFindsOutIsNoZombie() async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             let id = try await stage.activate(1, client)[0]
             let fleet = client.makeFleet(configuration: FleetStage.configuration)
             try await stage.running(fleet) {
@@ -348,8 +337,7 @@ import TestSupport
     }
 
     @Test func aHintHastensThePoll() async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             let id = try await stage.activate(1, client)[0]
             var configuration = FleetStage.configuration
             configuration.pollInterval = .seconds(600)

@@ -9,8 +9,7 @@ import TestSupport
 /// The behaviour of a fleet towards a server that is slow, unwell, or has forgotten everybody.
 @Suite(.timeLimit(.minutes(5))) struct GoodGuestTests {
     @Test func noSecondSeesMoreRequestsThanTheCap() async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             _ = try await stage.activate(20, client)
             let before = stage.requests.value.count
             var configuration = FleetStage.configuration
@@ -73,8 +72,7 @@ import TestSupport
     }
 
     @Test func aServerThatAsksToBeLeftAloneIs() async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             _ = try await stage.activate(4, client)
             let fleet = client.makeFleet(configuration: FleetStage.configuration)
             try await stage.running(fleet) {
@@ -100,8 +98,7 @@ import TestSupport
     }
 
     @Test func refusedTokensAreNotAllRenewedAtOnce() async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             _ = try await stage.activate(30, client)
             var configuration = FleetStage.configuration
             configuration.limits.tokenRenewalsPerSecond = 2

@@ -43,8 +43,7 @@ import TestSupport
 
     /// Two fleets of one client refuse each other.
     @Test func theAgentOfOneActivationSetsItsClientNoLimits() async throws {
-        try await FleetStage.with { stage in
-            let client = try stage.makeClient()
+        try await FleetStage.with { stage, client in
             let activation = try await client.activation(id: try await stage.activate(1, client)[0])
             var configuration = OperationsService.Configuration()
             configuration.clock = stage.clock

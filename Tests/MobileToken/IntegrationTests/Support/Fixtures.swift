@@ -41,3 +41,11 @@ func errorCode(_ call: () async throws -> some Any) async throws -> MobileTokenE
         return error.code
     }
 }
+
+/// Waits for an event that begins so.
+func expect(_ prefix: String, in events: inout AsyncStream<ApprovalAgent.Event>.Iterator) async {
+    while let event = await events.next(isolation: #isolation) {
+        if event.kind.description.hasPrefix(prefix) { return }
+    }
+    Issue.record("no event begins with \(prefix)")
+}
