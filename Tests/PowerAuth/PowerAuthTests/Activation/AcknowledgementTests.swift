@@ -17,15 +17,6 @@ import WireFacts
     )
     private let unlockKey = SecretBytes(copying: Array(0..<16))
 
-    private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? MobileTokenError)?.code ?? MobileTokenError.Code("\(type(of: error))")
-        }
-    }
-
     /// Lets something on the way answer the requests to a path.
     private func answer(_ path: String, with response: HTTPResponse, at server: VerifyingServer) {
         server.setFate { $0.url.hasSuffix(path) ? .answered(response) : .delivered }
@@ -64,19 +55,19 @@ import WireFacts
         let activation = try await fixture.activateInItsVersion()
         try await activation.requestToken("t")
         self.answer("/token/remove", with: Self.page, at: fixture.server)
-        #expect(await self.code { try await activation.removeToken("t") } == .invalidResponse)
+        #expect(await errorCode { try await activation.removeToken("t") } == .invalidResponse)
         #expect(try await activation.tokenNames() == ["t"])
         self.answer("/validate", with: Self.page, at: fixture.server)
-        #expect(await self.code { try await activation.validate(Version4Fixture.twoFactors) } == .invalidResponse)
+        #expect(await errorCode { try await activation.validate(Version4Fixture.twoFactors) } == .invalidResponse)
         self.answer("/activation/remove", with: Self.page, at: fixture.server)
         #expect(
-            await self.code { try await activation.remove(authenticatedBy: Version4Fixture.twoFactors) }
+            await errorCode { try await activation.remove(authenticatedBy: Version4Fixture.twoFactors) }
                 == .invalidResponse
         )
         let other = #"{"status":"OK","responseObject":{"activationId":"\#(activation.activationID)x"}}"#
         self.answer("/activation/remove", with: HTTPResponse(status: 200, body: Array(other.utf8)), at: fixture.server)
         #expect(
-            await self.code { try await activation.remove(authenticatedBy: Version4Fixture.twoFactors) }
+            await errorCode { try await activation.remove(authenticatedBy: Version4Fixture.twoFactors) }
                 == .invalidResponse
         )
         #expect(try await fixture.store.activationIDs() == [activation.activationID])
@@ -90,20 +81,19 @@ import WireFacts
         response: HTTPResponse,
         isDelivered: Bool
     ) async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         if isDelivered {
             fixture.server.setRewrite { $0.url.hasSuffix("/signature/validate") ? response : $1 }
         } else {
             self.answer("/signature/validate", with: response, at: fixture.server)
         }
         let (wrong, new) = (SecretBytes(utf8: "wrong-password"), SecretBytes(utf8: "new-password"))
-        #expect(await self.code { try await activation.changePassword(from: wrong, to: new) } == .invalidResponse)
+        #expect(await errorCode { try await activation.changePassword(from: wrong, to: new) } == .invalidResponse)
         #expect(
-            await self.code { try await activation.validate(.possessionAndKnowledge(password: wrong)) }
+            await errorCode { try await activation.validate(.possessionAndKnowledge(password: wrong)) }
                 == .invalidResponse
         )
-        #expect(await self.code { _ = try await activation.beginPasswordChange(from: wrong) } == .invalidResponse)
+        #expect(await errorCode { _ = try await activation.beginPasswordChange(from: wrong) } == .invalidResponse)
         fixture.server.setFate { _ in .delivered }
         fixture.server.setRewrite { $1 }
         try await activation.approve("a", with: .possessionAndKnowledge(password: Fixture.password))
@@ -115,7 +105,7 @@ import WireFacts
         let fixture = try Version4Fixture()
         let activation = try await fixture.activate(biometryKey: self.unlockKey)
         self.answer("/biometry/remove", with: Self.page, at: fixture.server)
-        #expect(await self.code { try await activation.removeBiometryFactor() } == .invalidResponse)
+        #expect(await errorCode { try await activation.removeBiometryFactor() } == .invalidResponse)
         #expect(try await activation.hasBiometryFactor())
         fixture.server.setFate { _ in .delivered }
         try await activation.approve("a", with: .possessionAndBiometry(key: self.unlockKey))
@@ -127,7 +117,7 @@ import WireFacts
     ) async throws {
         let fixture = try Version4Fixture()
         self.answer("/activation/confirm", with: response, at: fixture.server)
-        #expect(await self.code { _ = try await fixture.activate() } == .activationNotConfirmed)
+        #expect(await errorCode { _ = try await fixture.activate() } == .activationNotConfirmed)
         let id = try #require(try await fixture.client.activationIDs().first)
         let activation = try await fixture.client.activation(id: id)
         #expect(try await activation.storedRecord().version4?.pendingConfirmation == .activation)
@@ -140,10 +130,9 @@ import WireFacts
     @Test(arguments: [Self.page, Self.success]) func noUpgradeIsConfirmedThatTheServerHasNotHeardOf(
         response: HTTPResponse
     ) async throws {
-        let fixture = try Version4Fixture(version: .v3_3)
-        let activation = try await fixture.activateInVersion3()
+        let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
         self.answer("/upgrade/confirm", with: response, at: fixture.server)
-        let error = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
+        let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
         #expect(error == .invalidResponse)
         #expect(try await activation.storedRecord().version4?.isUpgradeUnconfirmed == true)
         fixture.server.setFate { _ in .delivered }
@@ -157,10 +146,10 @@ import WireFacts
         let fixture = try Version4Fixture(version: version)
         self.answer("/confirm", with: Self.page, at: fixture.server)
         if version == .v4_0 {
-            _ = await self.code { _ = try await fixture.activate() }
+            _ = await errorCode { _ = try await fixture.activate() }
         } else {
             let activation = try await fixture.activateInVersion3()
-            _ = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
+            _ = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
         }
         let id = try #require(try await fixture.client.activationIDs().first)
         try await fixture.store.update(id) { $0.version4?.pendingConfirmation = nil }
@@ -177,15 +166,14 @@ import WireFacts
 
     /// Whoever refuses in the server's name may let the confirmation through later.
     @Test(.wireFact("17")) func aForgedRefusalDoesNotCostTheNewKeys() async throws {
-        let fixture = try Version4Fixture(version: .v3_3)
-        let activation = try await fixture.activateInVersion3()
+        let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
         let heldBack = Shared<HTTPRequest?>(nil)
         fixture.server.setFate { request in
             guard request.url.hasSuffix("/upgrade/confirm") else { return .delivered }
             heldBack.value = request
             return .answered(Self.refusal)
         }
-        let error = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
+        let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
         #expect(error == .upgradeFailed)
         #expect(try await activation.storedRecord().version4?.isUpgradeUnconfirmed == true)
         #expect(try await activation.status().flags == .upgradeAwaitsConfirmation)

@@ -14,15 +14,6 @@ import TestSupport
 @Suite(.timeLimit(.minutes(5))) struct ActivationRequestTests {
     private let password = SecretBytes(utf8: Fixture.password)
 
-    private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? MobileTokenError)?.code
-        }
-    }
-
     @Test func aCodeWithTheServersSignatureIsAccepted() async throws {
         let fixture = try Fixture()
         let code = try fixture.server.makeCode(signed: true)
@@ -34,7 +25,7 @@ import TestSupport
         let fixture = try Fixture()
         let foreign = try VerifyingServer().makeCode(signed: true)
         #expect(
-            await self.code { _ = try await fixture.client.activate(code: foreign, password: self.password) }
+            await errorCode { _ = try await fixture.client.activate(code: foreign, password: self.password) }
                 == .invalidActivationCode
         )
         #expect(fixture.server.state.value.requests.isEmpty)
@@ -47,7 +38,7 @@ import TestSupport
     func aMalformedCodeIsRefusedBeforeAnythingIsSent(text: String) async throws {
         let fixture = try Fixture()
         #expect(
-            await self.code { _ = try await fixture.client.activate(code: text, password: self.password) }
+            await errorCode { _ = try await fixture.client.activate(code: text, password: self.password) }
                 == .invalidActivationCode
         )
         #expect(fixture.server.state.value.requests.isEmpty)
@@ -84,7 +75,7 @@ import TestSupport
         let fixture = try Fixture(server: VerifyingServer(requiredOTP: "4711"))
         let code = try fixture.server.makeCode()
         #expect(
-            await self.code { _ = try await fixture.client.activate(code: code, password: self.password, otp: "1") }
+            await errorCode { _ = try await fixture.client.activate(code: code, password: self.password, otp: "1") }
                 == .activationFailed
         )
         #expect(try await fixture.client.activationIDs() == [])
@@ -112,7 +103,7 @@ import TestSupport
 
     /// ENDPOINTS 3.1: `identityAttributes` is a map of texts, and not empty.
     @Test func nobodyActivatesWithoutAnAttribute() async throws {
-        #expect(await self.code { _ = try ActivationRequest(identityAttributes: [:]) } == .invalidRequest)
+        #expect(await errorCode { _ = try ActivationRequest(identityAttributes: [:]) } == .invalidRequest)
     }
 
     @Test func aCodeWorksOnce() async throws {
@@ -120,7 +111,7 @@ import TestSupport
         let code = try fixture.server.makeCode()
         _ = try await fixture.client.activate(code: code, password: self.password)
         #expect(
-            await self.code { _ = try await fixture.client.activate(code: code, password: self.password) }
+            await errorCode { _ = try await fixture.client.activate(code: code, password: self.password) }
                 == .activationFailed
         )
     }
@@ -137,7 +128,7 @@ import TestSupport
         let store = ActivationStore.inMemory()
         let id = try await Fixture(store: store).activate().activationID
         let stranger = try Fixture(store: store)
-        #expect(await self.code { _ = try await stranger.client.activation(id: id) } == .invalidConfiguration)
+        #expect(await errorCode { _ = try await stranger.client.activation(id: id) } == .invalidConfiguration)
     }
 
     @Test func anActivationWhoseCallerLeftIsStoredAllTheSame() async throws {

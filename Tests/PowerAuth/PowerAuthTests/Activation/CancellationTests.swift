@@ -118,8 +118,7 @@ import TestSupport
     }
 
     @Test func aCanceledCallerHasItsErrorAtOnceWhileTheSignedRequestGoesOn() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         let arrived = Shared(false)
         let hold = Shared(true)
         fixture.server.setFate { _ in
@@ -143,8 +142,7 @@ import TestSupport
 
     @Test func aTokenCreatedForACallerThatLeftIsKept() async throws {
         let store = ActivationStore.inMemory()
-        let fixture = try Fixture(store: store)
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(store: store).activated
         let arrived = Shared(false)
         let hold = Shared(true)
         fixture.server.setFate { request in
@@ -166,8 +164,7 @@ import TestSupport
 
     @Test func aRequestCanceledWhileItWaitsForItsTurnIsNeverSigned() async throws {
         let store = ActivationStore.inMemory()
-        let fixture = try Fixture(store: store)
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(store: store).activated
         let hold = Shared(true)
         fixture.server.setFate { _ in
             await until { !hold.value }

@@ -42,15 +42,6 @@ import WireFacts
         return outcome.output + outcome.errors
     }
 
-    private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? MobileTokenError)?.code
-        }
-    }
-
     @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
     func thePublicKeyIsTheOneTheServerKnows(version: ProtocolVersion) async throws {
         let (fixture, activation) = try await Self.activation(version)
@@ -108,7 +99,7 @@ import WireFacts
         let (fixture, activation) = try await Self.activation(.v3_3)
         let subject = DeviceKey.CertificateSubject(name: name.map { (type: $0.key, value: $0.value) })
         #expect(
-            await self.code { _ = try await activation.certificateRequest(for: subject, with: Self.twoFactors) }
+            await errorCode { _ = try await activation.certificateRequest(for: subject, with: Self.twoFactors) }
                 == .invalidRequest
         )
         #expect(fixture.server.requestCount("/vault/unlock") == 0)
@@ -123,7 +114,7 @@ import WireFacts
         var subject: DeviceKey.CertificateSubject = ["CN": "bot"]
         subject.alternativeNames = [name]
         #expect(
-            await self.code { _ = try await activation.certificateRequest(for: subject, with: Self.twoFactors) }
+            await errorCode { _ = try await activation.certificateRequest(for: subject, with: Self.twoFactors) }
                 == .invalidRequest
         )
         #expect(fixture.server.requestCount("/vault/unlock") == 0)
@@ -169,11 +160,11 @@ import WireFacts
     @Test func possessionAloneSignsNothing() async throws {
         let (fixture, activation) = try await Self.activation(.v3_3)
         #expect(
-            await self.code { _ = try await activation.deviceWebSignature(of: [], with: .possession) }
+            await errorCode { _ = try await activation.deviceWebSignature(of: [], with: .possession) }
                 == .invalidAuthentication
         )
         #expect(
-            await self.code {
+            await errorCode {
                 _ = try await activation.certificateRequest(for: ["CN": "bot"], with: .possession)
             } == .invalidAuthentication
         )
@@ -184,12 +175,12 @@ import WireFacts
     func aKeyThatTheActivationDoesNotHaveSignsNothing(version: ProtocolVersion) async throws {
         let (fixture, activation) = try await Self.activation(version)
         #expect(
-            await self.code {
+            await errorCode {
                 _ = try await activation.deviceWebSignature(of: [1], form: .compact(.mldsa), with: Self.twoFactors)
             } == .notSupported
         )
         #expect(
-            await self.code {
+            await errorCode {
                 _ = try await activation.certificateRequest(for: ["CN": "bot"], by: .mldsa, with: Self.twoFactors)
             } == .notSupported
         )

@@ -59,8 +59,7 @@ import TestSupport
 
     @Test(arguments: [EncryptionScope.application, .activation])
     func aRequestEncryptedByHandIsAnsweredOnce(scope: EncryptionScope) async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         let request = try await activation.encrypt(Array(#"{"requestObject":{"text":"x"}}"#.utf8), scope: scope)
         let path = scope == .application ? "/api/encrypted/application" : "/api/encrypted/activation"
         let response = try await fixture.server.send(
@@ -75,8 +74,7 @@ import TestSupport
     }
 
     @Test func userInfoAndRecoveryCodes() async throws {
-        let fixture = try Fixture(server: VerifyingServer(release: .v1_10))
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(server: VerifyingServer(release: .v1_10)).activated
         #expect(try await activation.userInfo()["sub"]?.string == "alice")
         let authentication = Activation.Authentication.possessionAndKnowledge(password: Fixture.password)
         let code = try #require(fixture.server.recoveryCodes.first?.code)
@@ -91,8 +89,7 @@ import TestSupport
     }
 
     @Test func anAnswerToAnotherRequestIsRefused() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         let first = Shared<HTTPResponse?>(nil)
         let server = fixture.server
         fixture.server.setFate { request in

@@ -32,8 +32,7 @@ struct NameTests {
 
     @Test(arguments: odd) func aTokenOfAnyAcceptedNameIsFoundAgain(name: String) async throws {
         let store = ActivationStore.sqlite(path: self.path)
-        let fixture = try Fixture(store: store)
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(store: store).activated
         try await activation.requestToken(name)
         await store.close()
 
@@ -50,8 +49,7 @@ struct NameTests {
     @Test func namesThatOnlyLookAlikeAreTwoTokens() async throws {
         let names = ["e\u{301}", "é"]
         let store = ActivationStore.sqlite(path: self.path)
-        let fixture = try Fixture(store: store)
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(store: store).activated
         for name in names { try await activation.requestToken(name) }
         #expect(fixture.server.requestCount("/token/create") == 2)
         #expect(self.bytes(try await activation.tokenNames()) == self.bytes(names))
@@ -60,8 +58,7 @@ struct NameTests {
     }
 
     @Test(arguments: impossible) func aNameThatCannotBeKeptIsRefusedBeforeAnythingIsSent(name: String) async throws {
-        let fixture = try Fixture(store: ActivationStore.sqlite(path: self.path))
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(store: ActivationStore.sqlite(path: self.path)).activated
         let calls: [() async throws -> Void] = [
             { try await activation.requestToken(name) },
             {

@@ -8,15 +8,6 @@ import Testing
     private let old = SecretBytes(utf8: Fixture.password)
     private let new = SecretBytes(utf8: "new password")
 
-    private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? MobileTokenError)?.code
-        }
-    }
-
     private func activation(_ version: ProtocolVersion) async throws -> (Fixture, Activation) {
         let fixture = try Fixture {
             $0.version = version
@@ -35,7 +26,7 @@ import Testing
         try await activation.approve("b", with: .possessionAndKnowledge(password: self.new))
         #expect(fixture.server.state.value.accepted == ["a", "b"])
         #expect(
-            await self.code { try await activation.approve("c", with: .possessionAndKnowledge(password: self.old)) }
+            await errorCode { try await activation.approve("c", with: .possessionAndKnowledge(password: self.old)) }
                 == .authenticationFailed
         )
     }
@@ -44,7 +35,7 @@ import Testing
     func aWrongPasswordBeginsNothing(version: ProtocolVersion) async throws {
         let (_, activation) = try await self.activation(version)
         #expect(
-            await self.code { _ = try await activation.beginPasswordChange(from: self.new) } == .authenticationFailed
+            await errorCode { _ = try await activation.beginPasswordChange(from: self.new) } == .authenticationFailed
         )
         try await activation.approve("a", with: .possessionAndKnowledge(password: self.old))
     }
@@ -56,7 +47,7 @@ import Testing
         try await activation.changePassword(from: self.old, to: self.new)
         let third = SecretBytes(utf8: "third password")
         #expect(
-            await self.code { try await activation.finishPasswordChange(change, to: third) } == .authenticationFailed
+            await errorCode { try await activation.finishPasswordChange(change, to: third) } == .authenticationFailed
         )
         try await activation.approve("a", with: .possessionAndKnowledge(password: self.new))
     }
@@ -67,10 +58,10 @@ import Testing
         let other = try await fixture.activate()
         let change = try await one.beginPasswordChange(from: self.old)
         #expect(
-            await self.code { try await other.finishPasswordChange(change, to: self.new) } == .invalidAuthentication
+            await errorCode { try await other.finishPasswordChange(change, to: self.new) } == .invalidAuthentication
         )
         #expect(
-            await self.code { try await one.finishPasswordChange(change, to: SecretBytes(utf8: "abc")) }
+            await errorCode { try await one.finishPasswordChange(change, to: SecretBytes(utf8: "abc")) }
                 == .invalidAuthentication
         )
         try await one.finishPasswordChange(change, to: self.new)

@@ -20,8 +20,7 @@ import Testing
     }
 
     @Test func aWrongPasswordTellsTheRemainingAttemptsAndTheFifthBlocks() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         for remaining in [4, 3, 2, 1] {
             let error = await self.error {
                 try await activation.approve("x", with: .possessionAndKnowledge(password: "wrong"))
@@ -40,8 +39,7 @@ import Testing
     }
 
     @Test func oneWrongPasswordBurnsOneAttempt() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         _ = await self.error { try await activation.approve("x", with: .possessionAndKnowledge(password: "wrong")) }
         #expect(fixture.server.activation(activation.activationID)?.failedAttempts == 1)
         #expect(fixture.server.requestCount("/api/signed") == 1)
@@ -50,8 +48,7 @@ import Testing
     }
 
     @Test func aBlockedActivationMayBeAskedForEverWithoutLosingItsCounter() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         fixture.server.change(activation.activationID) { try $0.block(reason: "NOT_SPECIFIED") }
         for _ in 0..<40 {
             #expect(await self.error { try await activation.approve("x") }?.code == .activationBlocked)
@@ -62,8 +59,7 @@ import Testing
     }
 
     @Test func anActivationThatIsNotCommittedYetSaysSo() async throws {
-        let fixture = try Fixture(server: VerifyingServer(commitsAtOnce: false))
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(server: VerifyingServer(commitsAtOnce: false)).activated
         #expect(await self.error { try await activation.approve("x") }?.code == .activationPending)
         #expect(await self.error { try await activation.poll() }?.code == .activationPending)
         fixture.server.change(activation.activationID) { try $0.commit(externalUserID: nil, otp: nil) }
@@ -72,8 +68,7 @@ import Testing
     }
 
     @Test func anActivationThatTheServerRemovedSaysSo() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         try await activation.poll()
         fixture.server.change(activation.activationID) { $0.remove() }
         #expect(await self.error { try await activation.approve("x") }?.code == .activationRemoved)
@@ -82,16 +77,14 @@ import Testing
 
     /// The server hands out no key to encrypt with, and says no more than that.
     @Test func anActivationThatWasRemovedBeforeThisProcessStartedSaysSo() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         fixture.server.change(activation.activationID) { $0.remove() }
         #expect(await self.error { try await activation.poll() }?.code == .activationRemoved)
         #expect(await self.error { try await activation.poll() }?.code == .activationRemoved)
     }
 
     @Test func anActivationThatTheServerMovedToVersion4SaysSo() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         let keys = try #require(fixture.server.device(activation.activationID)).derived
         fixture.server.setFate { request in
             guard request.url.hasSuffix("/activation/status") else { return .delivered }
@@ -105,8 +98,7 @@ import Testing
     /// Only the version that is supported can be upgraded to.
     @Test(arguments: [3, 4, 5, 255] as [UInt8])
     func anUpgradeToAVersionThatIsNotSupportedIsNoOffer(upgradeVersion: UInt8) async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         let keys = try #require(fixture.server.device(activation.activationID)).derived
         fixture.server.setFate { request in
             guard request.url.hasSuffix("/activation/status") else { return .delivered }
@@ -150,8 +142,7 @@ import Testing
     }
 
     @Test func aRefusalWhoseReasonCannotBeAskedForIsNotAboutThePassword() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         fixture.server.setFate { $0.url.hasSuffix("/activation/status") ? .requestLost : .delivered }
         let error = await self.error {
             try await activation.approve("x", with: .possessionAndKnowledge(password: "wrong"))
@@ -170,8 +161,7 @@ import Testing
     /// (recordings, core: `token without header at probe`).
     @Test(arguments: [true, false]) func aRefusalThatNothingCountedIsNotAboutThePassword(isStatusOut: Bool) async throws
     {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         try await activation.poll()
         fixture.server.setFate { request in
             if request.url.hasSuffix("/activation/status") {
@@ -204,8 +194,7 @@ import Testing
     /// At the official server every right code of two factors is counted as a failure while the version of the application is switched off
     /// (recordings, core: `unsupported version of the application: validate`), so nothing is tried again.
     @Test func aRightCodeThatIsCountedAsAFailureIsNotTriedAgain() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         fixture.server.setFate { request in
             guard request.url.hasSuffix("/api/signed") else { return .delivered }
             fixture.server.change(activation.activationID) { $0.fail(.possessionKnowledge, EmulatorLimits(), at: 0) }
@@ -220,8 +209,7 @@ import Testing
     }
 
     @Test func aPasswordThatIsTooShortIsRefusedBeforeAnythingIsSent() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         let before = fixture.server.state.value.requests.count
         #expect(
             await self.error { try await activation.approve("x", with: .possessionAndKnowledge(password: "123")) }?.code
@@ -231,8 +219,7 @@ import Testing
     }
 
     @Test(arguments: [500, 502, 503]) func anAnswerOfAServerInTroubleLeavesTheCounterUsable(status: Int) async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         let trouble = HTTPResponse(status: status, headers: ["Retry-After": "7"], body: Array("<html>".utf8))
         fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .answered(trouble) : .delivered }
         for _ in 0..<9 {
@@ -247,8 +234,7 @@ import Testing
     }
 
     @Test func aPageOfAProxyIsNoProofThatTheServerSawTheSignature() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         let page = HTTPResponse(status: 200, body: Array("<html>Log in to the airport</html>".utf8))
         fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .answered(page) : .delivered }
         for _ in 0..<9 { try await activation.approve("x") }
@@ -263,15 +249,13 @@ import Testing
         (.invalidResponse, .invalidResponse), (.responseTooLarge, .invalidResponse),
     ])
     func whatTheTransportThrowsHasAName(thrown: HTTPTransportError.Code, code: MobileTokenError.Code) async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         fixture.server.setFate { _ in throw HTTPTransportError(thrown) }
         #expect(await self.error { try await activation.approve("x") }?.code == code)
     }
 
     @Test func aRemovedActivationIsUnknownHere() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         try await activation.remove(authenticatedBy: .possessionAndKnowledge(password: Fixture.password))
         #expect(fixture.server.activation(activation.activationID)?.status == .removed)
         #expect(try await fixture.client.activationIDs() == [])

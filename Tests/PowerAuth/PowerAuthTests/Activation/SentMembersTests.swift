@@ -78,8 +78,7 @@ import WireFacts
     }
 
     @Test(.wireFact("3.1", "3.2")) func callsOfAnActivationOfVersion4() async throws {
-        let fixture = try Version4Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Version4Fixture().activated
         let keys = try #require(activation.dialect as? Version4Dialect).keys
         let calls: [(String, Set<String>, @Sendable () async throws -> Void)] = [
             ("/activation/status", [], { _ = try await activation.status() }),

@@ -150,8 +150,7 @@ import WireFacts
 
     /// The status changes nothing, and a server that has lost its keys would otherwise hold up everything until they expire.
     @Test(.wireFact("A5")) func theStatusOfVersion4IsAskedForOnceMore() async throws {
-        let fixture = try Version4Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Version4Fixture().activated
         _ = try await activation.status()
         let keys = fixture.server.requestCount("/keystore/create")
         self.refuse("/activation/status", with: Self.refusal("ERR_ACTIVATION"), at: fixture.server)

@@ -17,20 +17,14 @@ import WireFacts
         .token("t", factors: .possessionAndKnowledge)
     )
 
-    private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
-        do { try await body() } catch { return (error as? MobileTokenError)?.code }
-        return nil
-    }
-
     private func factors(_ activation: Activation, _ name: String = "t") async throws -> SignatureType? {
         try await activation.storedRecord().tokens[.init(name)]?.factors
     }
 
     @Test func aTokenIsMadeWithTheFactorsThatTheEndpointDemandsAndKept() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         #expect(
-            await self.code { _ = try await activation.call(Self.endpoint, PowerAuthEmptyBody()) }
+            await errorCode { _ = try await activation.call(Self.endpoint, PowerAuthEmptyBody()) }
                 == .invalidAuthentication
         )
         #expect(fixture.server.requestCount("/token/create") == 0)
@@ -41,8 +35,7 @@ import WireFacts
     }
 
     @Test func aLesserTokenIsReplacedWhenMoreIsAskedFor() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         try await activation.requestToken("t")
         try await activation.requestToken("t", with: Self.twoFactors)
         #expect(try await self.factors(activation) == .possessionKnowledge)
@@ -52,8 +45,7 @@ import WireFacts
     }
 
     @Test func aRefusedTokenOfTwoFactorsIsNotReplacedByALesserOne() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         try await activation.requestToken("t", with: Self.twoFactors)
         let before = try await activation.storedRecord().tokens
         fixture.server.forgetTokens()
@@ -68,7 +60,7 @@ import WireFacts
         #expect(try await activation.storedRecord().tokens == before)
         #expect(fixture.server.requestCount("/token/create") == 1)
 
-        #expect(await self.code { try await activation.renewToken("t", with: .possession) } == .invalidAuthentication)
+        #expect(await errorCode { try await activation.renewToken("t", with: .possession) } == .invalidAuthentication)
         try await activation.renewToken("t", with: Self.twoFactors)
         _ = try await activation.call(Self.endpoint, PowerAuthEmptyBody())
         #expect(try await self.factors(activation) == .possessionKnowledge)
@@ -76,20 +68,18 @@ import WireFacts
 
     /// Whoever takes it for another task's would ask on and on, with a signature each time.
     @Test func aServerThatHandsOutTheOldTokenAgainIsNotAskedOnAndOn() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         try await activation.requestToken("key")  // from here on only tokens are drawn
         fixture.server.drawFromTheBeginning()
         try await activation.requestToken("t")
         fixture.server.drawFromTheBeginning()
         let count = fixture.server.requestCount("/token/create")
-        #expect(await self.code { try await activation.renewToken("t", with: .possession) } == .invalidResponse)
+        #expect(await errorCode { try await activation.renewToken("t", with: .possession) } == .invalidResponse)
         #expect(fixture.server.requestCount("/token/create") == count + 1)
     }
 
     @Test func aRefusedTokenOfTwoFactorsIsRenewedWhenTheyAreAtHand() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         try await activation.requestToken("t", with: Self.twoFactors)
         fixture.server.forgetTokens()
         _ = try await activation.call(Self.endpoint, PowerAuthEmptyBody(), with: Self.twoFactors)
@@ -109,13 +99,12 @@ import WireFacts
 
     /// The name of the token for the activation's name is that of its factors.
     @Test func theNameAtTheServerIsAskedForWithATokenOfItsOwn() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         try await activation.poll()
         fixture.server.setFate { request in
             request.url.hasSuffix("/activation/detail") ? .answered(.refusal(400, "ERR_ACTIVATION")) : .delivered
         }
-        let error = await self.code { _ = try await activation.nameAtServer(authenticatedBy: Self.twoFactors) }
+        let error = await errorCode { _ = try await activation.nameAtServer(authenticatedBy: Self.twoFactors) }
         #expect(error == .activationFailed)
         #expect(try await activation.tokenNames() == ["possession_knowledge", "possession_universal"])
         #expect(try await self.factors(activation, "possession_knowledge") == .possessionKnowledge)

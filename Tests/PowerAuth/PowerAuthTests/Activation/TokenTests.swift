@@ -10,8 +10,7 @@ import TestSupport
 
 @Suite(.timeLimit(.minutes(5))) struct TokenTests {
     @Test func aHundredRequestsAtOnceCreateOneToken() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<100 { group.addTask { try await activation.poll() } }
             try await group.waitForAll()
@@ -21,8 +20,7 @@ import TestSupport
     }
 
     @Test func tokenRequestsPassBesideTheGate() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         try await activation.poll()
         let hold = Shared(true)
         fixture.server.setFate { request in
@@ -38,8 +36,7 @@ import TestSupport
     }
 
     @Test func tokensOfDifferentNamesAreKeptApartAndListed() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         try await activation.requestToken("b", with: .possessionAndKnowledge(password: Fixture.password))
         try await activation.requestToken("a")
         try await activation.requestToken("a")
@@ -54,8 +51,7 @@ import TestSupport
     }
 
     @Test func aRefusedTokenIsRenewedOnceForEverybody() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         try await activation.poll()
         fixture.server.forgetTokens()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -66,8 +62,7 @@ import TestSupport
     }
 
     @Test func aTokenRefusedAgainIsNotRenewedAgain() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         try await activation.poll()
         let body = #"{"status":"ERROR","responseObject":{"code":"POWERAUTH_AUTH_FAIL","message":"m"}}"#
         let refusal = HTTPResponse(status: 401, body: Array(body.utf8))
@@ -96,8 +91,7 @@ import TestSupport
 
     /// A token costs a signature, which would wipe out the trace of a decision whose answer was lost a moment ago.
     @Test func aTokenThatAProxyRefusesIsNotRenewed() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         try await activation.poll()
         fixture.server.setFate { $0.url.hasSuffix("/api/token") ? .answered(HTTPResponse(status: 401)) : .delivered }
         let error = await #expect(throws: MobileTokenError.self) { try await activation.poll() }
@@ -128,8 +122,7 @@ import TestSupport
     }
 
     @Test func aCancelledTokenRequestIsTakenOffTheWire() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         try await activation.poll()
         let wasCancelled = Shared(false)
         let arrived = Shared(false)

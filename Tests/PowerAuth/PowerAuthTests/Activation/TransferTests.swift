@@ -28,8 +28,7 @@ import WireFacts
     }
 
     @Test func aServerThatMakesNoCodeSaysSo() async throws {
-        let fixture = try Version4Fixture()
-        let activation = try await fixture.activate()
+        let activation = try await Version4Fixture().activate()
         let error = await #expect(throws: MobileTokenError.self) {
             _ = try await activation.transferCode(
                 applicationID: "none",
@@ -43,8 +42,7 @@ import WireFacts
     /// Servers 1.9 answer `ACTIVATION_CODE_FAILED` (recordings, mobile: `activation code short otp`, `activation code blank otp`).
     @Test(arguments: ["", "123456789012345", "                    ", "1234567890123456\0"])
     func aPasswordThatServersRefuseIsNotSent(otp: String) async throws {
-        let fixture = try Version4Fixture(version: .v3_3)
-        let activation = try await fixture.activateInVersion3()
+        let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
         let error = await #expect(throws: MobileTokenError.self) {
             _ = try await activation.transferCode(applicationID: "a", otp: otp, with: Version4Fixture.twoFactors)
         }
@@ -91,8 +89,7 @@ import WireFacts
     }
 
     @Test func version3HasNoConfiguration() async throws {
-        let fixture = try Version4Fixture(version: .v3_3)
-        let activation = try await fixture.activateInVersion3()
+        let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
         let errors = [
             await #expect(throws: MobileTokenError.self) { try await fixture.client.serverConfiguration() },
             await #expect(throws: MobileTokenError.self) { try await activation.serverConfiguration() },

@@ -12,15 +12,6 @@ import WireFacts
     private let password = SecretBytes(utf8: Fixture.password)
     private let key = SecretBytes(copying: Array(0..<16))
 
-    private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? MobileTokenError)?.code
-        }
-    }
-
     @Test(arguments: ProtocolVersion.version3) func theVaultDerivesKeysAndSignsWithTheDeviceKey(
         version: ProtocolVersion
     ) async throws {
@@ -60,18 +51,16 @@ import WireFacts
     }
 
     @Test func theVaultDoesNotOpenForPossessionAlone() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         #expect(
-            await self.code { _ = try await activation.deriveDataKey(index: 1, with: .possession) }
+            await errorCode { _ = try await activation.deriveDataKey(index: 1, with: .possession) }
                 == .invalidAuthentication
         )
         #expect(fixture.server.requestCount("/vault/unlock") == 0)
     }
 
     @Test func theLongestReasonOpensTheVault() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         _ = try await activation.deriveDataKey(
             index: 1,
             with: .possessionAndKnowledge(password: self.password),
@@ -87,7 +76,7 @@ import WireFacts
         fixture.server.changeRules { $0.allowsVaultWithBiometry = isAllowed }
         let activation = try await fixture.activate()
         try await activation.addBiometryFactor(key: self.key, password: self.password)
-        let opened = await self.code {
+        let opened = await errorCode {
             _ = try await activation.signWithDeviceKey([1], with: .possessionAndBiometry(key: self.key))
         }
         #expect((opened == nil) == isAllowed, "\(String(describing: opened))")
@@ -96,22 +85,20 @@ import WireFacts
     /// Servers answer it with `ERR_SECURE_VAULT`, for which another try would spend one more value.
     @Test(arguments: ["no", "a b c", "ä_reason", String(repeating: "a", count: 199), "a\0bc"])
     func aReasonThatNoServerTakesIsRefusedBeforeItIsSigned(reason: String) async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         let reason = Activation.VaultUnlockReason(rawValue: reason)
         let authentication = Activation.Authentication.possessionAndKnowledge(password: self.password)
         #expect(
-            await self.code { _ = try await activation.deriveDataKey(index: 1, with: authentication, reason: reason) }
+            await errorCode { _ = try await activation.deriveDataKey(index: 1, with: authentication, reason: reason) }
                 == .invalidRequest
         )
         #expect(fixture.server.requestCount("/vault/unlock") == 0)
     }
 
     @Test func biometryIsAddedThroughTheVaultAndRemoved() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         #expect(
-            await self.code { try await activation.approve("a", with: .possessionAndBiometry(key: self.key)) }
+            await errorCode { try await activation.approve("a", with: .possessionAndBiometry(key: self.key)) }
                 == .invalidAuthentication
         )
         try await activation.addBiometryFactor(key: self.key, password: self.password)
@@ -119,12 +106,12 @@ import WireFacts
         try await activation.approve("a", with: .possessionAndBiometry(key: self.key))
         let wrong = SecretBytes(copying: Array(1...16))
         #expect(
-            await self.code { try await activation.approve("b", with: .possessionAndBiometry(key: wrong)) }
+            await errorCode { try await activation.approve("b", with: .possessionAndBiometry(key: wrong)) }
                 == .authenticationFailed
         )
         try await activation.removeBiometryFactor()
         #expect(
-            await self.code { try await activation.approve("a", with: .possessionAndBiometry(key: self.key)) }
+            await errorCode { try await activation.approve("a", with: .possessionAndBiometry(key: self.key)) }
                 == .invalidAuthentication
         )
         #expect(fixture.server.state.value.accepted == ["a"])
@@ -139,19 +126,17 @@ import WireFacts
     }
 
     @Test(arguments: [0, 15, 17, 32]) func aBiometryKeyOfAnotherLengthIsRefused(count: Int) async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let activation = try await Fixture().activate()
         let key = SecretBytes(copying: [UInt8](repeating: 1, count: count))
         #expect(
-            await self.code { try await activation.addBiometryFactor(key: key, password: self.password) }
+            await errorCode { try await activation.addBiometryFactor(key: key, password: self.password) }
                 == .invalidAuthentication
         )
     }
 
     @Test func theNewPasswordSignsAndTheOldOneDoesNot() async throws {
         let store = ActivationStore.inMemory()
-        let fixture = try Fixture(store: store)
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(store: store).activated
         let before = try #require(try await store.record(of: activation.activationID))
         let requests = fixture.server.state.value.requests.count
         try await activation.changePasswordUnchecked(from: self.password, to: SecretBytes(utf8: "new-password"))
@@ -160,7 +145,7 @@ import WireFacts
         #expect(after.version3?.knowledgeSalt != before.version3?.knowledgeSalt)
         try await activation.approve("a", with: .possessionAndKnowledge(password: "new-password"))
         #expect(
-            await self.code {
+            await errorCode {
                 try await activation.approve("b", with: .possessionAndKnowledge(password: Fixture.password))
             }
                 == .authenticationFailed
@@ -168,11 +153,10 @@ import WireFacts
     }
 
     @Test func aCheckedChangeWithAWrongPasswordChangesNothing() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let activation = try await Fixture().activate()
         let wrong = SecretBytes(utf8: "wrong-password")
         #expect(
-            await self.code { try await activation.changePassword(from: wrong, to: SecretBytes(utf8: "other")) }
+            await errorCode { try await activation.changePassword(from: wrong, to: SecretBytes(utf8: "other")) }
                 == .authenticationFailed
         )
         try await activation.approve("a", with: .possessionAndKnowledge(password: Fixture.password))
@@ -181,8 +165,7 @@ import WireFacts
     }
 
     @Test func anUnlockedFactorSignsAndSurvivesAChangeOfPassword() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
         try await activation.approve("a", with: .possessionAndKnowledge(unlocked: factor))
         try await activation.changePasswordUnchecked(from: self.password, to: SecretBytes(utf8: "other"))
@@ -196,15 +179,14 @@ import WireFacts
         let other = try await fixture.activate()
         let factor = try await one.unlockKnowledge(password: Fixture.password)
         #expect(
-            await self.code { try await other.approve("a", with: .possessionAndKnowledge(unlocked: factor)) }
+            await errorCode { try await other.approve("a", with: .possessionAndKnowledge(unlocked: factor)) }
                 == .invalidAuthentication
         )
     }
 
     /// Newer servers take no code of three factors, and older ones where an endpoint says so.
     @Test func allThreeFactorsSignTogether() async throws {
-        let fixture = try Fixture(server: VerifyingServer(release: .v1_10))
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(server: VerifyingServer(release: .v1_10)).activated
         try await activation.addBiometryFactor(key: self.key, password: self.password)
         var authentication = Activation.Authentication.possessionAndKnowledge(password: Fixture.password)
         authentication.biometryKey = self.key
@@ -214,8 +196,7 @@ import WireFacts
 
     @Test func offlineSignaturesMoveTheCounterAndVerify() async throws {
         let store = ActivationStore.inMemory()
-        let fixture = try Fixture(store: store)
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(store: store).activated
         let nonce = SecureRandom.bytes(16)
         let data = Array("operation&data".utf8)
         for length in 4...8 {
@@ -237,7 +218,7 @@ import WireFacts
         }
         #expect(try await store.record(of: activation.activationID)?.history.moves == 5)
         #expect(
-            await self.code {
+            await errorCode {
                 _ = try await activation.offlineSignature(data: data, nonce: nonce, uriID: "/x", with: .possession)
             } == .invalidAuthentication
         )
@@ -270,14 +251,13 @@ import WireFacts
         #expect(try await groups("wrong password") == [5, 5])
         let requests = fixture.server.state.value.requests.count
         for digits in [3, 9] {
-            #expect(await self.code { _ = try await groups(Fixture.password, digits: digits) } == .invalidRequest)
+            #expect(await errorCode { _ = try await groups(Fixture.password, digits: digits) } == .invalidRequest)
         }
         #expect(fixture.server.state.value.requests.count == requests)
     }
 
     @Test func dataSignedByTheServerIsToldFromOther() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         let server = try #require(fixture.server.device(activation.activationID))
         let data: [UInt8] = [1, 2, 3]
         for (key, name) in [

@@ -46,10 +46,6 @@ struct JournalTests {
         ActivationStoreConformance.outcome(result)
     }
 
-    private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
-        await #expect(throws: MobileTokenError.self) { try await body() }?.code
-    }
-
     // MARK: Tags
 
     /// A count comes back with a backup: then a state that was kept would be the basis of a swap again, and values be used twice.
@@ -123,7 +119,7 @@ struct JournalTests {
         try await one.insert(ActivationStoreConformance.sparseRecord("a"))
         try await one.update("a") { $0.takeMove() }
         driver.next(.swap, .refused)
-        #expect(await self.code { try await one.update("a") { _ = $0.takeMove() } } == .storeUnreachable)
+        #expect(await errorCode { try await one.update("a") { _ = $0.takeMove() } } == .storeUnreachable)
         #expect(self.marks.moves(of: 1, activationID: "a") == 1)
         self.marks.set(9, of: 1, activationID: "a")
         try await one.update("a") { $0.name = "b" }
@@ -171,7 +167,7 @@ struct JournalTests {
         let changing = Task { try await journal.update("a", recording: self.intent()) { $0.takeMove() } }
         await clock.waitForSleepers(1)
         clock.advance(by: .seconds(6))
-        #expect(await self.code { _ = try await changing.value } == .storeOutcomeUnknown)
+        #expect(await errorCode { _ = try await changing.value } == .storeOutcomeUnknown)
         // A record that was written, though nobody knew, is the state that the next change is made of.
         #expect(try await journal.update("a") { $0.takeMove() } == 1)
         // Nobody has to find out about an intent for which nothing was signed.
@@ -185,7 +181,7 @@ struct JournalTests {
     @Test func whatWasNeverWrittenLeavesNoReceipt() async throws {
         self.driver.next(.swap, .refused)
         #expect(
-            await self.code { _ = try await self.one.update("a", recording: self.intent()) { $0.takeMove() } }
+            await errorCode { _ = try await self.one.update("a", recording: self.intent()) { $0.takeMove() } }
                 == .storeUnreachable
         )
         try await self.one.update("a") { $0.takeMove() }
@@ -199,7 +195,7 @@ struct JournalTests {
         try await self.one.insert(ActivationStoreConformance.sparseRecord("b"))
         #expect(try await self.one.activationIDs() == ["a", "b"])
         #expect(
-            await self.code { try await self.one.insert(ActivationStoreConformance.sparseRecord("b")) }
+            await errorCode { try await self.one.insert(ActivationStoreConformance.sparseRecord("b")) }
                 == .activationAlreadyStored
         )
     }
@@ -211,7 +207,7 @@ struct JournalTests {
             try await turn.update { _ = $0.takeMove() }
             self.driver.notAfter = .now - .seconds(1)
             let count = self.driver.swaps.count
-            #expect(await self.code { try await turn.update { _ = $0.takeMove() } } == .signingTurnLost)
+            #expect(await errorCode { try await turn.update { _ = $0.takeMove() } } == .signingTurnLost)
             #expect(self.driver.swaps.count == count)
             // A right that is renewed meanwhile serves again.
             self.driver.notAfter = .now + .seconds(60)
@@ -223,7 +219,7 @@ struct JournalTests {
         try await self.one.withSigningTurn(of: "a") { turn in
             try await self.other.remove("a")
             try await self.other.insert(ActivationStoreConformance.sparseRecord("a"))
-            #expect(await self.code { try await turn.update { _ = $0.takeMove() } } == .signingTurnLost)
+            #expect(await errorCode { try await turn.update { _ = $0.takeMove() } } == .signingTurnLost)
         }
         #expect(try await self.one.record(of: "a")?.counterMoves == 0)
     }
@@ -233,7 +229,7 @@ struct JournalTests {
         (.paused(DecisionPause(date: Date(), reason: "")), .decidingPaused),
     ]) func whatStopsASwapIsNamed(answer: SwapAnswer, code: MobileTokenError.Code) async throws {
         self.driver.nextSwaps([answer])
-        #expect(await self.code { try await self.one.update("a") { _ = $0.takeMove() } } == code)
+        #expect(await errorCode { try await self.one.update("a") { _ = $0.takeMove() } } == code)
         #expect(try await self.one.record(of: "a")?.counterMoves == 0)
     }
 
@@ -314,7 +310,7 @@ struct JournalTests {
         let move = try await self.one.update("a", recording: self.intent()) { $0.takeMove() + 1 }
         self.driver.next(.append, .refused)
         #expect(
-            await self.code { try await self.one.record(self.outcome(.accepted), ofMove: move, of: "a") }
+            await errorCode { try await self.one.record(self.outcome(.accepted), ofMove: move, of: "a") }
                 == .storeUnreachable
         )
         #expect(try await self.other.openDecisions(of: "a").count == 1)
@@ -334,7 +330,7 @@ struct JournalTests {
         let move = try await self.one.update("a", recording: self.intent()) { $0.takeMove() + 1 }
         self.driver.next(.append, .refused, .refused, .refused)
         #expect(
-            await self.code { try await self.one.record(self.outcome(.accepted), ofMove: move, of: "a") }
+            await errorCode { try await self.one.record(self.outcome(.accepted), ofMove: move, of: "a") }
                 == .storeUnreachable
         )
         #expect(try await self.one.openDecisions(of: "a").isEmpty)
@@ -402,7 +398,7 @@ struct JournalTests {
         try await source.insert(ActivationStoreConformance.sparseRecord("a"))
         driver.epoch = 1
         #expect(try await source.record(of: "a")?.ledger.wasPutBack == true)
-        #expect(await self.code { try await target.move("a", from: source) } == .stateRolledBack)
+        #expect(await errorCode { try await target.move("a", from: source) } == .stateRolledBack)
         #expect(try await source.activationIDs() == ["a"])
         #expect(try await target.activationIDs().isEmpty)
     }
@@ -413,7 +409,7 @@ struct JournalTests {
         try await self.one.update("a") { $0.takeMove() }
         try await self.other.setDecisionPause(DecisionPause(date: Date(), reason: "stop"))
         #expect(
-            await self.code { try await self.one.update("a", recording: self.intent()) { _ = $0.takeMove() } }
+            await errorCode { try await self.one.update("a", recording: self.intent()) { _ = $0.takeMove() } }
                 == .decidingPaused
         )
         let byHand = DecisionIntent(

@@ -233,8 +233,7 @@ struct ReceiptArchiveTests {
     // MARK: The head
 
     @Test func theHeadCanBeSignedWithTheDevicesKey() async throws {
-        let fixture = try Fixture(store: self.store)
-        let activation = try await fixture.activate()
+        let activation = try await Fixture(store: self.store).activate()
         let authentication = Activation.Authentication.possessionAndKnowledge(password: Fixture.password)
         let nothing = await #expect(throws: MobileTokenError.self) {
             try await self.archive.sign(with: activation, authentication)

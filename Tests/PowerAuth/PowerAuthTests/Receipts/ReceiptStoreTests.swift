@@ -48,8 +48,7 @@ struct ReceiptStoreTests {
     @Test func whatHasNoRoomForItsReceiptIsNotDecided() async throws {
         RecordingVFS.record(self.path)
         let store = self.makeStore { $0.vfs = RecordingVFS.name }
-        let fixture = try Fixture(store: store)
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(store: store).activated
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
         RecordingVFS.setFault(.writing(SQLITE_FULL), for: self.path)
         let error = await #expect(throws: MobileTokenError.self) {
@@ -86,8 +85,7 @@ struct ReceiptStoreTests {
     @Test func anOutcomeThatHasNoRoomIsWrittenLater() async throws {
         RecordingVFS.record(self.path)
         let store = self.makeStore { $0.vfs = RecordingVFS.name }
-        let fixture = try Fixture(store: store)
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(store: store).activated
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
         fixture.server.setFate { request in
             if request.url.hasSuffix("/api/signed") { RecordingVFS.setFault(.writing(SQLITE_FULL), for: self.path) }
@@ -107,8 +105,7 @@ struct ReceiptStoreTests {
     /// Begin, tag and counter, intent, commit; the outcome is one that commits by itself.
     @Test func anApprovalTakesFiveStatementsAndSixWithAPassword() async throws {
         let store = self.makeStore()
-        let fixture = try Fixture(store: store)
-        let activation = try await fixture.activate()
+        let activation = try await Fixture(store: store).activate()
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
         try await self.approve("first", activation, factor)
         var before = try await store.work

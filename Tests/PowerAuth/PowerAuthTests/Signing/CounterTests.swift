@@ -11,18 +11,8 @@ import TestSupport
         fixture.server.change(activation.activationID) { try $0.advanceCounter(by: steps) }
     }
 
-    @Test(arguments: [1, 2, 19]) func aServerAheadIsFollowedForPossessionToo(steps: Int) async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
-        self.moveServer(fixture, activation, by: steps)
-        try await activation.approve("a")
-        #expect(fixture.server.state.value.accepted == ["a"])
-        #expect(fixture.server.requestCount("/activation/status") == 1)
-    }
-
     @Test func aRequestRefusedAfterItsSignatureWasAcceptedIsNotSentAgain() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         let error = await #expect(throws: MobileTokenError.self) {
             _ = try await activation.post(
                 "/api/refused",
@@ -52,8 +42,7 @@ import TestSupport
 
     @Test func noCounterValueIsSpentWhileTheServerIsGone() async throws {
         let store = ActivationStore.inMemory()
-        let fixture = try Fixture(store: store)
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(store: store).activated
         fixture.server.setFate { _ in .requestLost }
         for _ in 0..<50 {
             await #expect(throws: MobileTokenError.self) { try await activation.approve("x") }
@@ -93,8 +82,7 @@ import TestSupport
     }
 
     @Test func aHundredSignaturesAtOnceAreServedOneAfterTheOtherAndAllAreValid() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
         fixture.server.setFate { _ in
             for _ in 0..<5 { await Task.yield() }
@@ -115,8 +103,7 @@ import TestSupport
     }
 
     @Test func signaturesAreServedInTheOrderTheyWereAskedFor() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture().activated
         let hold = Shared(true)
         fixture.server.setFate { _ in
             await until { !hold.value }

@@ -157,8 +157,7 @@ import WireFacts
     @Test(arguments: [nil, Self.policy])
     func theStatusBeforeTheNextSignatureWritesThatTheServerFollowed(policy: DecisionIntent.Policy?) async throws {
         let store = ActivationStore.inMemory()
-        let fixture = try Fixture(store: store)
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(store: store).activated
         fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .answerLost : .delivered }
         let decision = try #require(await self.decide("a", with: activation, policy: policy).signed?.decision)
         fixture.server.setFate { _ in .delivered }
@@ -267,8 +266,7 @@ import WireFacts
         let store = ActivationStore.inMemory()
         let (clock, zero, start) = (ManualClock(), ManualClock().now, Date())
         let date: @Sendable () -> Date = { start + zero.duration(to: clock.now) / .seconds(1) }
-        let fixture = try Fixture(server: try VerifyingServer(now: date), store: store)
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(server: try VerifyingServer(now: date), store: store).activated
         try await activation.approve("before")
         let intent = self.intent(activation, "a").dated(start, serverDate: nil, arrivesBefore: start + 20)
         let stood = Shared(false)

@@ -19,15 +19,6 @@ import Testing
         self.server = try VerifyingServer()
     }
 
-    private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? MobileTokenError)?.code ?? MobileTokenError.Code("\(type(of: error))")
-        }
-    }
-
     /// A client of what is, to the store, a process of its own.
     private func withClient<Result>(
         _ version: ProtocolVersion,
@@ -69,7 +60,7 @@ import Testing
         let (id, path) = try await self.putBack(version, after: signatures)
         try await self.withClient(version, at: path) { fixture in
             let activation = try await fixture.client.activation(id: id)
-            let refused = await self.code { try await activation.approve("vain", with: Version4Fixture.twoFactors) }
+            let refused = await errorCode { try await activation.approve("vain", with: Version4Fixture.twoFactors) }
             // Only the lowest byte of the server's counter is told: 256 steps look like none.
             #expect(refused == .stateRolledBack || signatures == 256)
             let before = try await activation.storedRecord()
@@ -90,29 +81,28 @@ import Testing
         let (id, path) = try await self.putBack(.v3_3, after: 40)
         try await self.withClient(.v3_3, at: path) { fixture in
             let activation = try await fixture.client.activation(id: id)
-            _ = await self.code { try await activation.approve("vain") }
+            _ = await errorCode { try await activation.approve("vain") }
             let sent = self.server.requestCount("/api/signed")
             let before = try await activation.storedRecord()
-            let error = await self.code { try await activation.recoverCounter(searching: 30) }
+            let error = await errorCode { try await activation.recoverCounter(searching: 30) }
             #expect(error == .stateRolledBack)
             #expect(try await activation.storedRecord() == before)
-            #expect(await self.code { try await activation.approve("vain") } == .stateRolledBack)
+            #expect(await errorCode { try await activation.approve("vain") } == .stateRolledBack)
             for limit in [Int.min, 0] {
-                #expect(await self.code { try await activation.recoverCounter(searching: limit) } == .stateRolledBack)
+                #expect(await errorCode { try await activation.recoverCounter(searching: limit) } == .stateRolledBack)
             }
             #expect(self.server.requestCount("/api/signed") == sent)
         }
     }
 
     @Test func aCounterThatIsAheadIsNoneThatWasPutBack() async throws {
-        let fixture = try Version4Fixture(version: .v3_3, server: self.server)
-        let activation = try await fixture.activateInVersion3()
+        let (fixture, activation) = try await Version4Fixture(version: .v3_3, server: self.server).activatedInVersion3
         #expect(try await activation.recoverCounter() == 0)
         try await fixture.store.update(activation.activationID) { record in
             for _ in 0..<40 { record.counter = record.counter.next() }
             record.ledger.confirm()
         }
-        let error = await self.code { try await activation.recoverCounter(searching: 10_000) }
+        let error = await errorCode { try await activation.recoverCounter(searching: 10_000) }
         #expect(error == .deadlock || error == .stateRolledBack)
         #expect(self.server.requestCount("/api/signed") == 0)
     }

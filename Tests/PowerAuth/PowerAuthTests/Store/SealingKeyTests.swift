@@ -20,11 +20,6 @@ struct SealingKeyTests {
 
     private func key(_ byte: UInt8) -> SecretBytes { SecretBytes(copying: [UInt8](repeating: byte, count: 32)) }
 
-    private func code(of body: () async throws -> Void) async -> MobileTokenError.Code? {
-        do { try await body() } catch { return (error as? MobileTokenError)?.code }
-        return nil
-    }
-
     @Test func theKeyFileIsMadeOnceAndReadAfterwards() async throws {
         let path = self.folder.file("keys/sealing.key")
         let provider = SealingKey.file(path)
@@ -49,7 +44,7 @@ struct SealingKeyTests {
     @Test func aLostKeyFileIsNotReplacedByAnother() async throws {
         try await ActivationStore.sqlite(path: self.path).insert(self.record)
         #expect(rename(self.path + ".key", self.path + ".kept") == 0)
-        let failure = await self.code { try await ActivationStore.sqlite(path: self.path).open() }
+        let failure = await errorCode { try await ActivationStore.sqlite(path: self.path).open() }
         #expect(failure == .storeSealingKeyMissing)
         #expect(!FileManager.default.fileExists(atPath: self.path + ".key"))
         #expect(rename(self.path + ".kept", self.path + ".key") == 0)
@@ -64,7 +59,7 @@ struct SealingKeyTests {
                 attributes: [.posixPermissions: 0o600]
             )
         )
-        let failure = await self.code { try await ActivationStore.sqlite(path: self.path).open() }
+        let failure = await errorCode { try await ActivationStore.sqlite(path: self.path).open() }
         #expect(failure == .storeSealingKeyMissing)
     }
 
@@ -75,10 +70,10 @@ struct SealingKeyTests {
         let before = contents(of: self.path)
         let store = ActivationStore.sqlite(path: self.path, sealingKey: .closure { wrongKey })
         let other = ActivationStoreConformance.record("b")
-        #expect(await self.code { try await store.insert(other) } == .storeWrongSealingKey)
-        #expect(await self.code { _ = try await store.record(of: "a") } == .storeWrongSealingKey)
-        #expect(await self.code { try await store.update("a") { _ = $0.takeMove() } } == .storeWrongSealingKey)
-        #expect(await self.code { try await store.remove("a") } == .storeWrongSealingKey)
+        #expect(await errorCode { try await store.insert(other) } == .storeWrongSealingKey)
+        #expect(await errorCode { _ = try await store.record(of: "a") } == .storeWrongSealingKey)
+        #expect(await errorCode { try await store.update("a") { _ = $0.takeMove() } } == .storeWrongSealingKey)
+        #expect(await errorCode { try await store.remove("a") } == .storeWrongSealingKey)
         #expect(contents(of: self.path) == before)
         let again = ActivationStore.sqlite(path: self.path, sealingKey: .closure { key })
         #expect(try await again.record(of: "a") == self.record)
@@ -87,13 +82,13 @@ struct SealingKeyTests {
     @Test func noSecondKeyIsAdoptedWhenTheCheckIsMissing() async throws {
         try await ActivationStore.sqlite(path: self.path).insert(self.record)
         try spoil("DELETE FROM sealing_key", at: self.path)
-        #expect(await self.code { try await ActivationStore.sqlite(path: self.path).open() } == .storeCorrupted)
+        #expect(await errorCode { try await ActivationStore.sqlite(path: self.path).open() } == .storeCorrupted)
     }
 
     @Test func aKeyOfAnotherLengthIsRefused() async throws {
         let short = SecretBytes(copying: [UInt8](repeating: 1, count: 16))
         let store = ActivationStore.sqlite(path: self.path, sealingKey: .closure { short })
-        #expect(await self.code { try await store.open() } == .storeSealingKeyMissing)
+        #expect(await errorCode { try await store.open() } == .storeSealingKeyMissing)
     }
 
     @Test func theErrorOfAKeyServiceReachesTheCaller() async throws {
@@ -105,9 +100,9 @@ struct SealingKeyTests {
     @Test func theKeyMayComeFromTheEnvironment() async throws {
         let name = "SEALING_KEY_\(UUID().uuidString.replacing("-", with: "_"))"
         let provider = SealingKey.environment(name)
-        #expect(await self.code { _ = try await provider.sealingKey(isForNewStore: true) } == .storeSealingKeyMissing)
+        #expect(await errorCode { _ = try await provider.sealingKey(isForNewStore: true) } == .storeSealingKeyMissing)
         setenv(name, "not Base64!", 1)
-        #expect(await self.code { _ = try await provider.sealingKey(isForNewStore: true) } == .storeSealingKeyMissing)
+        #expect(await errorCode { _ = try await provider.sealingKey(isForNewStore: true) } == .storeSealingKeyMissing)
         setenv(name, Base64.encode([UInt8](repeating: 9, count: 32)), 1)
         #expect(try await provider.sealingKey(isForNewStore: false) == self.key(9))
         unsetenv(name)
@@ -125,14 +120,14 @@ struct SealingKeyTests {
         #expect(try await store.record(of: "a")?.history.moves == 507)
 
         // A holder of the old key can neither read nor spoil anything.
-        #expect(await self.code { _ = try await bystander.record(of: "a") } == .storeWrongSealingKey)
-        #expect(await self.code { try await bystander.update("a") { _ = $0.takeMove() } } == .storeWrongSealingKey)
+        #expect(await errorCode { _ = try await bystander.record(of: "a") } == .storeWrongSealingKey)
+        #expect(await errorCode { try await bystander.update("a") { _ = $0.takeMove() } } == .storeWrongSealingKey)
         #expect(
-            await self.code { try await bystander.insert(ActivationStoreConformance.record("c")) }
+            await errorCode { try await bystander.insert(ActivationStoreConformance.record("c")) }
                 == .storeWrongSealingKey
         )
         let withOldKey = ActivationStore.sqlite(path: self.path, sealingKey: .closure { old })
-        #expect(await self.code { try await withOldKey.open() } == .storeWrongSealingKey)
+        #expect(await errorCode { try await withOldKey.open() } == .storeWrongSealingKey)
 
         let withNewKey = ActivationStore.sqlite(path: self.path, sealingKey: .closure { new })
         #expect(try await withNewKey.record(of: "b") == ActivationStoreConformance.record("b"))
@@ -144,7 +139,7 @@ struct SealingKeyTests {
         let store = ActivationStore.sqlite(path: self.path, sealingKey: .closure { old })
         for id in ["a", "b"] { try await store.insert(ActivationStoreConformance.record(id)) }
         try spoil("UPDATE activation SET counter = x'00' WHERE slot = 2", at: self.path)
-        #expect(await self.code { try await store.rotateSealingKey(to: .closure { new }) } == .storeCorrupted)
+        #expect(await errorCode { try await store.rotateSealingKey(to: .closure { new }) } == .storeCorrupted)
         #expect(try await store.record(of: "a") == self.record)
         let again = ActivationStore.sqlite(path: self.path, sealingKey: .closure { old })
         #expect(try await again.record(of: "a") == self.record)

@@ -149,8 +149,7 @@ struct SharedCommitTests {
 
     /// A password is compared with the stored key, which is read for it. Nothing else is read.
     @Test func aSignatureTakesThreeStatementsAndFourWithAPassword() async throws {
-        let fixture = try Fixture(store: self.store)
-        let activation = try await fixture.activate()
+        let activation = try await Fixture(store: self.store).activate()
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
         try await activation.approve("first", with: .possessionAndKnowledge(unlocked: factor))
 

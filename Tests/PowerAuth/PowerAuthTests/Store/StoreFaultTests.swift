@@ -44,13 +44,8 @@ struct StoreFaultTests {
         await store.close()
     }
 
-    private func code(of body: () async throws -> Void) async -> MobileTokenError.Code? {
-        do { try await body() } catch { return (error as? MobileTokenError)?.code }
-        return nil
-    }
-
     private func codeOfOpening() async -> MobileTokenError.Code? {
-        await self.code { try await ActivationStore.sqlite(path: self.path).open() }
+        await errorCode { try await ActivationStore.sqlite(path: self.path).open() }
     }
 
     // MARK: Who may read
@@ -123,7 +118,7 @@ struct StoreFaultTests {
         options.maximumPageCount = 16
         let store = ActivationStore.sqlite(path: self.path, sealingKey: nil, options: options)
         var stored: [String] = []
-        let failure = await self.code {
+        let failure = await errorCode {
             for number in 0..<1_000 {
                 try await store.insert(ActivationStoreConformance.record("a\(number)"))
                 stored.append("a\(number)")
@@ -145,7 +140,7 @@ struct StoreFaultTests {
         try await store.insert(ActivationStoreConformance.sparseRecord("a0"))
         try disk.fill()
         var taken: UInt64 = 0
-        let failure = await self.code {
+        let failure = await errorCode {
             while true { taken = try await store.update("a0") { $0.takeMove() } + 1 }
         }
         #expect(failure == .storeFull)
@@ -243,8 +238,8 @@ struct StoreFaultTests {
         try await self.fill(2)
         try spoil(sql, at: self.path)
         let store = ActivationStore.sqlite(path: self.path)
-        #expect(await self.code { _ = try await store.record(of: "a0") } == .storeCorrupted)
-        #expect(await self.code { try await store.update("a0") { _ = $0.takeMove() } } == .storeCorrupted)
+        #expect(await errorCode { _ = try await store.record(of: "a0") } == .storeCorrupted)
+        #expect(await errorCode { try await store.update("a0") { _ = $0.takeMove() } } == .storeCorrupted)
     }
 
     @Test func aLogThatWasCutShortIsMadeUpForAndMakesTheServerTheJudge() async throws {
@@ -329,7 +324,7 @@ struct StoreFaultTests {
         let store = ActivationStore.sqlite(path: self.path)
         try await store.open()
         await store.close()
-        #expect(await self.code { _ = try await store.activationIDs() } == .storeClosed)
+        #expect(await errorCode { _ = try await store.activationIDs() } == .storeClosed)
     }
 
     // MARK: What the files tell

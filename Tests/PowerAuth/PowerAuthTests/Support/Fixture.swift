@@ -90,3 +90,16 @@ extension Activation {
         )
     }
 }
+
+/// Returns the code of the error that `body` throws; `nil` if it throws none.
+func errorCode(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
+    do { try await body() } catch {
+        return (error as? MobileTokenError)?.code ?? MobileTokenError.Code("\(type(of: error))")
+    }
+    return nil
+}
+
+extension Fixture {
+    /// The fixture with an activation.
+    var activated: (Self, Activation) { get async throws { (self, try await self.activate()) } }
+}

@@ -19,28 +19,18 @@ import WireFacts
     private let unlockKey = SecretBytes(copying: Array(0..<16))
     private let otherUnlockKey = SecretBytes(copying: Array(16..<32))
 
-    private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? MobileTokenError)?.code ?? MobileTokenError.Code("\(type(of: error))")
-        }
-    }
-
     private func keys(of activation: Activation) async throws -> Version4Keys {
         try #require(try await activation.storedRecord().version4)
     }
 
     @Test func aProvedPasswordReplacesTheOldOne() async throws {
-        let fixture = try Version4Fixture()
-        let activation = try await fixture.activate()
+        let activation = try await Version4Fixture().activate()
         let before = try await self.keys(of: activation).knowledgeKey
         try await activation.changePassword(from: Version4Fixture.password, to: Self.new)
         #expect(try await self.keys(of: activation).otherKnowledgeKey == nil)
         #expect(try await self.keys(of: activation).knowledgeKey != before)
         try await activation.approve("a", with: .possessionAndKnowledge(password: Self.new))
-        let refused = await self.code { try await activation.approve("b", with: Version4Fixture.twoFactors) }
+        let refused = await errorCode { try await activation.approve("b", with: Version4Fixture.twoFactors) }
         #expect(refused == .authenticationFailed)
         #expect(try await activation.status().failedAttempts == 1)
     }
@@ -48,10 +38,9 @@ import WireFacts
     /// The server has the new key, and nobody here has heard whether it was proved.
     @Test(arguments: [Self.error, Self.refusal], ["old", "new"])
     func whenTheProofGoesWrongOneOfTheTwoPasswordsWorks(response: HTTPResponse, password: String) async throws {
-        let fixture = try Version4Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Version4Fixture().activated
         fixture.server.setFate { $0.url.hasSuffix("/auth/validate") ? .answered(response) : .delivered }
-        let error = await self.code {
+        let error = await errorCode {
             try await activation.changePassword(from: Version4Fixture.password, to: Self.new)
         }
         // A refusal that the status does not prove says as little as a failure.
@@ -72,8 +61,7 @@ import WireFacts
 
     /// A server that has answered the agreement and then lost it.
     @Test func aServerThatForgetsTheNewKeyLeavesTheOldPassword() async throws {
-        let fixture = try Version4Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Version4Fixture().activated
         let id = activation.activationID
         fixture.server.setFate { [server = fixture.server] request in
             if request.url.hasSuffix("/auth/validate") {
@@ -85,7 +73,7 @@ import WireFacts
             }
             return .delivered
         }
-        let error = await self.code {
+        let error = await errorCode {
             try await activation.changePassword(from: Version4Fixture.password, to: Self.new)
         }
         #expect(error == .authenticationFailed)
@@ -96,15 +84,14 @@ import WireFacts
 
     /// With one attempt left, nothing is tried that may be wrong.
     @Test func theLastAttemptIsNotSpentOnAGuess() async throws {
-        let fixture = try Version4Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Version4Fixture().activated
         fixture.server.setFate { $0.url.hasSuffix("/auth/validate") ? .answered(Self.error) : .delivered }
         try await activation.changePassword(from: Version4Fixture.password, to: Self.new)
         fixture.server.setFate { _ in .delivered }
         let wrong = Activation.Authentication.possessionAndKnowledge(password: "neither of them")
         fixture.server.change(activation.activationID) { $0.fail(.possessionKnowledge, EmulatorLimits(), at: 0) }
         for attempts in [3, 4] {
-            #expect(await self.code { try await activation.approve("a", with: wrong) } == .authenticationFailed)
+            #expect(await errorCode { try await activation.approve("a", with: wrong) } == .authenticationFailed)
             #expect(try await activation.status().failedAttempts == attempts)
         }
         try await activation.approve("b", with: .possessionAndKnowledge(password: Self.new))
@@ -132,8 +119,7 @@ import WireFacts
 
     /// The upgrade waits for its turn, has unlocked its keys already, and the password is changed meanwhile.
     @Test(.wireFact("17")) func anUpgradeDoesNotUndoAChangeOfPassword() async throws {
-        let fixture = try Version4Fixture(version: .v3_3)
-        let activation = try await fixture.activateInVersion3()
+        let activation = try await Version4Fixture(version: .v3_3).activateInVersion3()
         let (released, release) = AsyncStream.makeStream(of: Void.self)
         let (entered, enter) = AsyncStream.makeStream(of: Void.self)
         async let turn: Void = activation.withSigningTurn { _, _ in
@@ -143,7 +129,7 @@ import WireFacts
         for await _ in entered {}
         async let change: Void = activation.changePasswordUnchecked(from: Version4Fixture.password, to: Self.new)
         while activation.waitingSignatureCount < 1 { await Task.yield() }
-        async let upgrade = self.code { try await activation.upgrade(password: Version4Fixture.password) }
+        async let upgrade = errorCode { try await activation.upgrade(password: Version4Fixture.password) }
         while activation.waitingSignatureCount < 2 { await Task.yield() }
         release.finish()
         try await turn
@@ -156,8 +142,7 @@ import WireFacts
 
     /// The other way round: the change has begun in version 3, and finds version 4.
     @Test(.wireFact("17")) func aChangeOfPasswordGoesOnInVersion4() async throws {
-        let fixture = try Version4Fixture(version: .v3_3)
-        let activation = try await fixture.activateInVersion3()
+        let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
         let (validating, validated) = AsyncStream.makeStream(of: Void.self)
         let isFirst = Shared(true)
         fixture.server.setFate { request in
@@ -201,7 +186,7 @@ import WireFacts
             try await twin.changePassword(from: Version4Fixture.password, to: Self.new)
             try await twin.approve("a", with: .possessionAndKnowledge(password: Self.new))
         case "unchecked":
-            let error = await self.code {
+            let error = await errorCode {
                 try await twin.changePasswordUnchecked(from: Version4Fixture.password, to: Self.new)
             }
             #expect(error == .notSupported)

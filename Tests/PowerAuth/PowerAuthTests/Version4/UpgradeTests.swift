@@ -13,15 +13,6 @@ import WireFacts
 @Suite(.timeLimit(.minutes(10))) struct UpgradeTests {
     private let unlockKey = SecretBytes(copying: Array(0..<16))
 
-    private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? MobileTokenError)?.code ?? MobileTokenError.Code("\(type(of: error))")
-        }
-    }
-
     @Test(arguments: AlgorithmSuite.available) func anActivationGoesOnInVersion4(suite: AlgorithmSuite) async throws {
         let fixture = try Version4Fixture(suite: suite, version: .v3_3)
         let activation = try await fixture.activateInVersion3(biometryKey: self.unlockKey)
@@ -50,8 +41,7 @@ import WireFacts
     /// Only `CTR_DATA` is new. A number that began again would be a deadlock at the next status of a real server.
     @Test(.wireFact("17"), arguments: [0, 2, 254])
     func theNumberOfTheCodesGoesOn(approvals: Int) async throws {
-        let fixture = try Version4Fixture(version: .v3_3)
-        let activation = try await fixture.activateInVersion3()
+        let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
         for number in 0..<approvals { try await activation.approve("\(number)") }
         let isLost = Shared(false)
         fixture.server.setFate { request in
@@ -62,7 +52,7 @@ import WireFacts
             }
         }
         // The signatures of version 3 after a first attempt count as well.
-        let lost = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
+        let lost = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
         #expect(lost == .connectionLost)
         try await activation.approve("between")
         try await activation.upgrade(password: Version4Fixture.password)
@@ -81,16 +71,15 @@ import WireFacts
         let code = try fixture.server.makeCode()
         let activation = try await fixture.client.activate(code: code, password: Version4Fixture.password)
         #expect(try await !activation.status().isUpgradeOffered)
-        let error = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
+        let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
         #expect(error == .upgradeNotOffered)
         try await activation.validate(Version4Fixture.twoFactors)
         #expect(activation.version == .v3_3)
     }
 
     @Test func aWrongPasswordDoesNotUpgrade() async throws {
-        let fixture = try Version4Fixture(version: .v3_3)
-        let activation = try await fixture.activateInVersion3()
-        let error = await self.code { try await activation.upgrade(password: SecretBytes(utf8: "wrong-password")) }
+        let activation = try await Version4Fixture(version: .v3_3).activateInVersion3()
+        let error = await errorCode { try await activation.upgrade(password: SecretBytes(utf8: "wrong-password")) }
         #expect(error == .authenticationFailed)
         #expect(activation.version == .v3_3)
         try await activation.upgrade(password: Version4Fixture.password)
@@ -99,14 +88,13 @@ import WireFacts
     @Test func aBiometryFactorIsNotLostByMistake() async throws {
         let fixture = try Version4Fixture(version: .v3_3)
         let activation = try await fixture.activateInVersion3(biometryKey: self.unlockKey)
-        let error = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
+        let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
         #expect(error == .invalidAuthentication)
         #expect(fixture.server.requestCount("/upgrade/start") == 0)
     }
 
     @Test(arguments: ["/upgrade/start", "/upgrade/confirm"]) func aLostAnswerIsMadeUpFor(path: String) async throws {
-        let fixture = try Version4Fixture(version: .v3_3)
-        let activation = try await fixture.activateInVersion3()
+        let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
         let isLost = Shared(false)
         fixture.server.setFate { request in
             guard request.url.hasSuffix(path) else { return .delivered }
@@ -115,7 +103,7 @@ import WireFacts
                 return isLost ? .delivered : .answerLost
             }
         }
-        let error = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
+        let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
         #expect(error == (path == "/upgrade/start" ? .connectionLost : nil))
         if error != nil {
             #expect(activation.version == .v3_3)
@@ -130,11 +118,10 @@ import WireFacts
     /// signature, which it refuses, and counts, until it has the confirmation.
     @Test(.wireFact("17"), arguments: ["upgrade", "status"])
     func aConfirmationThatWasLostOftenIsSentAllTheSame(by call: String) async throws {
-        let fixture = try Version4Fixture(version: .v3_3)
-        let activation = try await fixture.activateInVersion3()
+        let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
         fixture.server.setFate { $0.url.hasSuffix("/upgrade/confirm") ? .requestLost : .delivered }
         for _ in 0..<12 {
-            let error = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
+            let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
             #expect(error == .noConnection)
         }
         fixture.server.setFate { _ in .delivered }
@@ -151,11 +138,10 @@ import WireFacts
 
     /// The same while something on the way refuses it, so that the upgrade goes on waiting.
     @Test(.wireFact("17")) func nothingElseIsSignedWhileAConfirmationIsAwaited() async throws {
-        let fixture = try Version4Fixture(version: .v3_3)
-        let activation = try await fixture.activateInVersion3()
+        let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
         fixture.server.setFate { $0.url.hasSuffix("/upgrade/confirm") ? .answered(Self.refusal) : .delivered }
         for _ in 0..<12 {
-            let error = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
+            let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
             #expect(error == .upgradeFailed)
         }
         #expect(try await activation.status().counter.result == .signatureRecommended)
@@ -173,14 +159,13 @@ import WireFacts
     /// A server that offers version 4 and then does not want it.
     @Test(arguments: ["/pa/v4/upgrade/start", "/pa/v4/upgrade/confirm"])
     func aServerThatRefusesAndForgetsLeavesVersion3(path: String) async throws {
-        let fixture = try Version4Fixture(version: .v3_3)
-        let activation = try await fixture.activateInVersion3()
+        let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
         fixture.server.setFate { [server = fixture.server] request in
             guard request.url.hasSuffix(path) else { return .delivered }
             server.forgetUpgrade(of: activation.activationID)
             return .answered(Self.refusal)
         }
-        let error = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
+        let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
         #expect(error == .upgradeFailed)
         #expect(activation.version == .v3_3)
         #expect(try await activation.storedRecord().version == .v3_3)
@@ -193,15 +178,14 @@ import WireFacts
 
     /// As long as the server has the new keys, a confirmation may still reach it: nothing is signed in version 3 meanwhile.
     @Test(.wireFact("17")) func aServerThatRefusesTheConfirmationIsAskedAgain() async throws {
-        let fixture = try Version4Fixture(version: .v3_3)
-        let activation = try await fixture.activateInVersion3()
+        let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
         fixture.server.setFate { request in
             request.url.hasSuffix("/upgrade/confirm") ? .answered(Self.refusal) : .delivered
         }
-        let error = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
+        let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
         #expect(error == .upgradeFailed)
         #expect(activation.version == .v4_0)
-        #expect(await self.code { try await activation.validate(Version4Fixture.twoFactors) } == .upgradeFailed)
+        #expect(await errorCode { try await activation.validate(Version4Fixture.twoFactors) } == .upgradeFailed)
         fixture.server.setFate { _ in .delivered }
         try await activation.approve("a", with: Version4Fixture.twoFactors)
         #expect(try await activation.status().counter.distance == 0)
@@ -224,13 +208,12 @@ import WireFacts
         #expect(twin.version == .v4_0)
         try await twin.approve("a", with: Version4Fixture.twoFactors)
         let unlocked = Activation.Authentication.possessionAndKnowledge(unlocked: factor)
-        #expect(await self.code { try await twin.approve("b", with: unlocked) } == .factorOutdated)
+        #expect(await errorCode { try await twin.approve("b", with: unlocked) } == .factorOutdated)
         #expect(try await twin.status().failedAttempts == 0)
     }
 
     @Test func aRequestWithATokenWaitsForTheEndOfAnUpgrade() async throws {
-        let fixture = try Version4Fixture(version: .v3_3)
-        let activation = try await fixture.activateInVersion3()
+        let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
         try await activation.poll()
         let paths = Shared<[String]>([])
         let (started, start) = AsyncStream.makeStream(of: Void.self)
@@ -271,7 +254,7 @@ import WireFacts
             )
             let victim = try await dying.client.activation(id: id)
             life.begin()
-            let error = await self.code { try await victim.upgrade(password: Version4Fixture.password) }
+            let error = await errorCode { try await victim.upgrade(password: Version4Fixture.password) }
             let heir = try Version4Fixture(version: .v3_3, server: fixture.server, store: fixture.store)
             let activation = try await heir.client.activation(id: id)
             try await activation.poll()
@@ -310,12 +293,12 @@ import WireFacts
             let error: MobileTokenError.Code?
             if what == "activate" {
                 life.begin()
-                error = await self.code { _ = try await dying.activate() }
+                error = await errorCode { _ = try await dying.activate() }
             } else {
                 let id = try await heir.activate().activationID
                 let victim = try await dying.client.activation(id: id)
                 life.begin()
-                error = await self.code { try await victim.changePassword(from: Version4Fixture.password, to: new) }
+                error = await errorCode { try await victim.changePassword(from: Version4Fixture.password, to: new) }
             }
             if let id = try await store.activationIDs().first {
                 let activation = try await heir.client.activation(id: id)

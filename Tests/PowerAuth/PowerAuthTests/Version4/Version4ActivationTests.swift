@@ -17,19 +17,9 @@ import WireFacts
 @Suite(.timeLimit(.minutes(5))) struct Version4ActivationTests {
     private let unlockKey = SecretBytes(copying: Array(0..<16))
 
-    private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? MobileTokenError)?.code ?? MobileTokenError.Code("\(type(of: error))")
-        }
-    }
-
     @Test(arguments: AlgorithmSuite.available) func everySuiteActivatesSignsAndPolls(suite: AlgorithmSuite) async throws
     {
-        let fixture = try Version4Fixture(suite: suite)
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Version4Fixture(suite: suite).activated
         #expect(activation.version == .v4_0)
         #expect(activation.name == "bot")
         try await activation.approve("a", with: Version4Fixture.twoFactors)
@@ -153,7 +143,7 @@ import WireFacts
         #expect(error?.code == .activationNotConfirmed)
         let id = try #require(error?.activationID)
         let activation = try await fixture.client.activation(id: id)
-        #expect(await self.code { try await activation.approve("a") } == .activationNotConfirmed)
+        #expect(await errorCode { try await activation.approve("a") } == .activationNotConfirmed)
         #expect(try await activation.status().flags == .awaitsConfirmation)
         fixture.server.setFate { _ in .delivered }
         try await activation.confirm(password: Version4Fixture.password)
@@ -168,7 +158,7 @@ import WireFacts
         let code = String(genuine.prefix { $0 != "#" })
         let signature = try P384PrivateKey.generate().derSignature(for: Array(code.utf8))
         let forged = try ActivationRequest(code: "\(code)#\(Base64.encode(signature))")
-        let error = await self.code {
+        let error = await errorCode {
             _ = try await fixture.client.activate(forged, password: Version4Fixture.password)
         }
         #expect(error == .invalidActivationCode)
@@ -178,39 +168,36 @@ import WireFacts
     // MARK: Factors
 
     @Test func aWrongPasswordIsOnlyKnownToTheServer() async throws {
-        let fixture = try Version4Fixture()
-        let activation = try await fixture.activate()
+        let activation = try await Version4Fixture().activate()
         let wrong = Activation.Authentication.possessionAndKnowledge(password: "wrong-password")
-        #expect(await self.code { try await activation.validate(wrong) } == .authenticationFailed)
+        #expect(await errorCode { try await activation.validate(wrong) } == .authenticationFailed)
         #expect(try await activation.status().failedAttempts == 1)
         try await activation.validate(Version4Fixture.twoFactors)
         #expect(try await activation.status().failedAttempts == 0)
     }
 
     @Test func theNewPasswordSignsAndTheOldOneDoesNot() async throws {
-        let fixture = try Version4Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Version4Fixture().activated
         let factor = try await activation.unlockKnowledge(password: Version4Fixture.password)
         let new = SecretBytes(utf8: "new-password")
         try await activation.changePassword(from: Version4Fixture.password, to: new)
         try await activation.approve("a", with: .possessionAndKnowledge(password: new))
         #expect(
-            await self.code { try await activation.approve("b", with: Version4Fixture.twoFactors) }
+            await errorCode { try await activation.approve("b", with: Version4Fixture.twoFactors) }
                 == .authenticationFailed
         )
         // A factor of the old key is known to be one, and costs no attempt.
         let unlocked = Activation.Authentication.possessionAndKnowledge(unlocked: factor)
-        #expect(await self.code { try await activation.approve("c", with: unlocked) } == .factorOutdated)
+        #expect(await errorCode { try await activation.approve("c", with: unlocked) } == .factorOutdated)
         #expect(try await activation.status().failedAttempts == 1)
         #expect(try fixture.server.keys4(activation.activationID).factorKeys.knowledge.pending == nil)
     }
 
     @Test func aLostPasswordChangeLeavesTheOldPassword() async throws {
-        let fixture = try Version4Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Version4Fixture().activated
         fixture.server.setFate { $0.url.hasSuffix("/password/change") ? .answerLost : .delivered }
         let new = SecretBytes(utf8: "new-password")
-        let error = await self.code { try await activation.changePassword(from: Version4Fixture.password, to: new) }
+        let error = await errorCode { try await activation.changePassword(from: Version4Fixture.password, to: new) }
         #expect(error == .connectionLost)
         #expect(try fixture.server.keys4(activation.activationID).factorKeys.knowledge.pending != nil)
         try await activation.approve("a", with: Version4Fixture.twoFactors)
@@ -222,7 +209,7 @@ import WireFacts
 
     @Test func aPasswordCannotBeChangedWithoutTheServer() async throws {
         let activation = try await Version4Fixture().activate()
-        let error = await self.code {
+        let error = await errorCode {
             try await activation.changePasswordUnchecked(from: Version4Fixture.password, to: SecretBytes(utf8: "other"))
         }
         #expect(error == .notSupported)
@@ -241,7 +228,7 @@ import WireFacts
         try await activation.removeBiometryFactor()
         #expect(try await !activation.hasBiometryFactor())
         #expect(try await activation.status().flags == [])
-        let error = await self.code { try await activation.approve("c", with: .possessionAndBiometry(key: other)) }
+        let error = await errorCode { try await activation.approve("c", with: .possessionAndBiometry(key: other)) }
         #expect(error == .invalidAuthentication)
     }
 
@@ -249,7 +236,7 @@ import WireFacts
         let activation = try await Version4Fixture().activate(biometryKey: self.unlockKey)
         var all = Version4Fixture.twoFactors
         all.biometryKey = self.unlockKey
-        #expect(await self.code { try await activation.approve("a", with: all) } == .invalidAuthentication)
+        #expect(await errorCode { try await activation.approve("a", with: all) } == .invalidAuthentication)
     }
 
     // MARK: The vault
@@ -268,7 +255,7 @@ import WireFacts
         let shared = try await activation.deriveApplicationKey(index: 1, from: .twoFactors, with: withBiometry)
         #expect(shared.count == 32)
         #expect(try await activation.deriveApplicationKey(index: 1, from: .twoFactors, with: two) == shared)
-        let refused = await self.code {
+        let refused = await errorCode {
             _ = try await activation.deriveApplicationKey(index: 1, from: .knowledge, with: withBiometry)
         }
         #expect(refused == .invalidAuthentication)
@@ -320,8 +307,7 @@ import WireFacts
     // MARK: Counters
 
     @Test(arguments: -25...25) func aSignaturePutsTheCountersRight(distance: Int) async throws {
-        let fixture = try Version4Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Version4Fixture().activated
         if distance < 0 {
             fixture.server.change(activation.activationID) { try $0.advanceCounter(by: -distance) }
         } else if distance > 0 {
@@ -330,7 +316,7 @@ import WireFacts
                 record.isUnsettled = true
             }
         }
-        let error = await self.code { try await activation.approve("a", with: Version4Fixture.twoFactors) }
+        let error = await errorCode { try await activation.approve("a", with: Version4Fixture.twoFactors) }
         switch distance {
         // A refused code has itself moved the counter one step closer.
         case ...(-21): #expect(error == .stateRolledBack)
@@ -342,8 +328,7 @@ import WireFacts
     // MARK: Tokens
 
     @Test func aTokenThatTheServerForgotIsRenewed() async throws {
-        let fixture = try Version4Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Version4Fixture().activated
         try await activation.poll()
         fixture.server.forgetTokens()
         try await activation.poll()
@@ -353,8 +338,7 @@ import WireFacts
     }
 
     @Test func aTemporaryKeyThatTheServerForgotIsFetchedAnew() async throws {
-        let fixture = try Version4Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Version4Fixture().activated
         _ = try await activation.status()
         fixture.server.forgetTemporaryKeys()
         #expect(try await activation.status().state == .active)
@@ -373,8 +357,7 @@ import WireFacts
     }
 
     @Test func theServersRemovalIsTheEnd() async throws {
-        let fixture = try Version4Fixture()
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Version4Fixture().activated
         try await activation.remove(authenticatedBy: Version4Fixture.twoFactors)
         #expect(fixture.server.activation(activation.activationID)?.status == .removed)
         #expect(try await fixture.client.activationIDs().isEmpty)

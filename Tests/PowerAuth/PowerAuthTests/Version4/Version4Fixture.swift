@@ -56,3 +56,10 @@ struct Version4Fixture {
         return try await self.client.activate(request, password: Self.password, biometryKey: biometryKey).activation
     }
 }
+
+extension Version4Fixture {
+    /// The fixture with an activation of version 4.
+    var activated: (Self, Activation) { get async throws { (self, try await self.activate()) } }
+    /// The fixture with an activation of version 3 that the server offers an upgrade.
+    var activatedInVersion3: (Self, Activation) { get async throws { (self, try await self.activateInVersion3()) } }
+}
