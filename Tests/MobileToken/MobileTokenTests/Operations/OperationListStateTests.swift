@@ -20,7 +20,7 @@ import Testing
         #expect(first.addedIDs == ["a", "b", "c", "d"])
 
         let after = [UserOperation.sample("e"), .sample("a"), .sample("d", name: "login"), .sample("f")]
-        let possibleSecond = state.apply(after, by: state.beginFetch(), at: self.now + 11)
+        let possibleSecond = state.apply(after, by: state.beginFetch(), at: self.now + 10)
         let second = try #require(possibleSecond)
         #expect(second.operations == after)
         #expect(second.addedIDs == ["e", "f"])
@@ -86,6 +86,8 @@ import Testing
         #expect(change.removed == [.init(operation: .sample("a"), reason: reason)])
         #expect(change.source == source)
         #expect(change.operationIDs == ["b"])
+        _ = state.beginFetch()
+        #expect(!state.isDoneWhenRepeated)
     }
 
     @Test func aListOnItsWayDuringADecisionDoesNotBringTheOperationBack() {

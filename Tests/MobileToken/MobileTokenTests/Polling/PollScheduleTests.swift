@@ -73,6 +73,11 @@ import Testing
         #expect(schedule.step(at: now) == .poll(lag: .zero))
         schedule.record(at: now, .succeeded, random: Self.exact)
         #expect(schedule.step(at: now) == .sleep(until: now + .seconds(7)))
+        // The next failure is a first one.
+        now += .seconds(7)
+        #expect(schedule.step(at: now) == .poll(lag: .zero))
+        schedule.record(at: now, .failed(retryAfter: nil), random: Self.exact)
+        #expect(schedule.step(at: now) == .sleep(until: now + .seconds(7)))
     }
 
     @Test func aThousandFailuresDoNotOverflow() {
@@ -115,6 +120,7 @@ import Testing
         _ = schedule.step(at: .zero)
         schedule.record(at: .zero, .failed(retryAfter: .seconds(Int64.max)), random: 0)
         #expect(schedule.step(at: .zero) == .sleep(until: PollSchedule.maximumRetryAfter))
+        #expect(PollSchedule.believed(.seconds(86_400)) == PollSchedule.maximumRetryAfter)
         var negative = self.schedule()
         _ = negative.step(at: .zero)
         negative.record(at: .zero, .failed(retryAfter: .seconds(-5)), random: Self.exact)

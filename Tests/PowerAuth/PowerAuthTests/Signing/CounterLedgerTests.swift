@@ -133,6 +133,16 @@ import Testing
         }
     }
 
+    @Test func onlyWhatIsSentCanBeLost() throws {
+        var ledger = self.ledger(byte: 0)
+        _ = try ledger.take(.notRequired, confirmed: nil, isSent: false)
+        #expect(ledger.unseenSignatures == 0)
+        _ = try ledger.take(.notRequired, confirmed: nil)
+        #expect(ledger.unseenSignatures == 1)
+        ledger.confirm()
+        #expect(ledger.unseenSignatures == 0)
+    }
+
     // MARK: A state that was put back
 
     @Test func aStateBehindItsMarkCatchesUpAndOneAheadStays() throws {
