@@ -493,8 +493,3 @@ extension ApprovalAgent.Event.Kind {
         return String("\(self)".prefix { $0 != ":" && $0 != "," })
     }
 }
-
-extension DecisionOutcome.Result {
-    /// The case's name.
-    var name: String { String("\(self)".prefix { $0 != "(" }).trimmingCharacters(in: .whitespaces) }
-}

@@ -93,20 +93,4 @@
             }
         }
     }
-
-    extension DecisionOutcome.Result {
-        /// The name of the case, without its values.
-        fileprivate var name: String {
-            switch self {
-            case .accepted: "accepted"
-            case .refused: "refused"
-            case .unanswered: "unanswered"
-            case .doubtful: "doubtful"
-            case .followed: "followed"
-            case .inferred: "inferred"
-            case .notFollowed: "notFollowed"
-            case .unknown: "unknown"
-            }
-        }
-    }
 #endif

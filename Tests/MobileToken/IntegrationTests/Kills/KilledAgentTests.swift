@@ -50,7 +50,7 @@ import TestSupport
             for try await receipt in client.receipts() { receipts.append(receipt) }
             let audit = ReceiptAudit(receipts, record)
             #expect(audit.problems == [])
-            let resolved = dies == "before" ? "not followed" : "inferred"
+            let resolved = dies == "before" ? "notFollowed" : "inferred"
             #expect(audit.results[resolved] ?? 0 >= 3, "\(audit.results)")
             await store.close()
         }

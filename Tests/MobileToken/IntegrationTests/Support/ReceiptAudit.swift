@@ -59,19 +59,3 @@ extension DecisionReceipt {
             """
     }
 }
-
-extension DecisionOutcome.Result {
-    /// The case alone.
-    fileprivate var name: String {
-        switch self {
-        case .accepted: "accepted"
-        case .refused: "refused"
-        case .unanswered: "unanswered"
-        case .doubtful: "doubtful"
-        case .followed: "followed"
-        case .inferred: "inferred"
-        case .notFollowed: "not followed"
-        case .unknown: "unknown"
-        }
-    }
-}

@@ -159,22 +159,6 @@
         }
     }
 
-    extension DecisionOutcome.Result {
-        /// The name of the case alone, of which there are few.
-        fileprivate var name: String {
-            switch self {
-            case .accepted: "accepted"
-            case .refused: "refused"
-            case .unanswered: "unanswered"
-            case .doubtful: "doubtful"
-            case .followed: "followed"
-            case .inferred: "inferred"
-            case .notFollowed: "notFollowed"
-            case .unknown: "unknown"
-            }
-        }
-    }
-
     extension Duration {
         fileprivate var inMilliseconds: String { String(Int64(self / .milliseconds(1))) }
     }

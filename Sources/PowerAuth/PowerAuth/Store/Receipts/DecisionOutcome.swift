@@ -86,17 +86,28 @@ extension DecisionOutcome.Result {
 }
 
 extension DecisionOutcome.Result: CustomStringConvertible {
+    /// The name of the case, without its values: a receipt's `result`, and a label of few values for metrics.
+    public var name: String {
+        switch self {
+        case .accepted: "accepted"
+        case .refused: "refused"
+        case .unanswered: "unanswered"
+        case .followed: "followed"
+        case .doubtful: "doubtful"
+        case .inferred: "inferred"
+        case .notFollowed: "notFollowed"
+        case .unknown: "unknown"
+        }
+    }
+
     /// The name of the case, with the error code if there is one.
     public var description: String {
         switch self {
-        case .accepted: "accepted"
-        case .refused(let code, let serverCode): "refused (\(serverCode ?? code))"
-        case .unanswered(let code): "unanswered (\(code))"
-        case .followed: "followed"
-        case .doubtful(let code, let serverCode): "doubtful (\(serverCode ?? code))"
-        case .inferred: "inferred"
+        case .refused(let code, let serverCode), .doubtful(let code, let serverCode):
+            "\(self.name) (\(serverCode ?? code))"
+        case .unanswered(let code): "\(self.name) (\(code))"
         case .notFollowed: "not followed"
-        case .unknown: "unknown"
+        case .accepted, .followed, .inferred, .unknown: self.name
         }
     }
 }

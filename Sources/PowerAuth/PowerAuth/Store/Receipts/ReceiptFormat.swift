@@ -105,24 +105,13 @@ extension DecisionOutcome {
     package static let kind = "outcome"
 
     package var facts: JSONObject {
-        var facts: JSONObject = ["kind": .string(Self.kind)]
+        var facts: JSONObject = ["kind": .string(Self.kind), "result": .string(self.result.name)]
         switch self.result {
-        case .accepted: facts["result"] = "accepted"
-        case .refused(let code, let serverCode):
-            facts["result"] = "refused"
+        case .refused(let code, let serverCode), .doubtful(let code, let serverCode):
             facts["code"] = .string(code)
             facts["serverCode"] = serverCode.map { .string($0) }
-        case .doubtful(let code, let serverCode):
-            facts["result"] = "doubtful"
-            facts["code"] = .string(code)
-            facts["serverCode"] = serverCode.map { .string($0) }
-        case .unanswered(let code):
-            facts["result"] = "unanswered"
-            facts["code"] = .string(code)
-        case .followed: facts["result"] = "followed"
-        case .inferred: facts["result"] = "inferred"
-        case .notFollowed: facts["result"] = "notFollowed"
-        case .unknown: facts["result"] = "unknown"
+        case .unanswered(let code): facts["code"] = .string(code)
+        case .accepted, .followed, .inferred, .notFollowed, .unknown: break
         }
         facts["localTime"] = .string(ISO8601.preciseString(from: self.localDate))
         facts["serverTime"] = self.serverDate.map { .string(ISO8601.preciseString(from: $0)) }
