@@ -72,3 +72,11 @@ public struct MobileTokenError: Error, CustomStringConvertible {
         return text
     }
 }
+
+extension Duration {
+    /// The longest `Retry-After` that is honored.
+    package static let longestRetryAfter = Self.seconds(15 * 60)
+
+    /// A server's `Retry-After`, limited to the honored range.
+    package var believed: Self { min(max(self, .zero), .longestRetryAfter) }
+}

@@ -128,7 +128,7 @@ package struct OperationListState: Sendable {
         guard self.isCurrent(fetch), let ended = self.fetch.take() else { return false }
         if let failure {
             self.failure = failure
-            self.notBefore = failure.retryAfter.map { now + PollSchedule.believed($0) }
+            self.notBefore = failure.retryAfter.map { now + $0.believed }
         }
         return ended.isOutdated
     }

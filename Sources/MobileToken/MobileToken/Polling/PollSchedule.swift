@@ -1,4 +1,5 @@
 import Basics
+import PowerAuth
 
 /// The times of polls. It decides; ``Poller`` reads the clock, sleeps, fetches and reports back.
 ///
@@ -14,8 +15,6 @@ package struct PollSchedule: Sendable {
     package static let minimumInterval = Duration.seconds(5)
     /// The maximum delay that failures alone can cause.
     package static let maximumBackoff = Duration.seconds(30)
-    /// The maximum `Retry-After` that is honored.
-    package static let maximumRetryAfter = Duration.seconds(15 * 60)
 
     /// The time of the first poll.
     package enum Start: Sendable {
@@ -119,17 +118,12 @@ package struct PollSchedule: Sendable {
             self.backoffEnd = now + backoff
             self.due = now + self.spread(max(self.interval, backoff), random)
             if let retryAfter, retryAfter > .zero {
-                let wait = Self.believed(retryAfter)
+                let wait = retryAfter.believed
                 // Later than asked, never earlier.
-                self.notBefore = now + min(wait + wait / 10 * random, Self.maximumRetryAfter)
+                self.notBefore = now + min(wait + wait / 10 * random, .longestRetryAfter)
             }
             if self.wasPoked { self.due = min(self.due, self.backoffEnd) }
         }
-    }
-
-    /// Returns a server's `Retry-After`, limited to the honored range.
-    package static func believed(_ retryAfter: Duration) -> Duration {
-        min(max(retryAfter, .zero), Self.maximumRetryAfter)
     }
 
     /// Notes that the current poll was cut off; the next runner makes up for it.

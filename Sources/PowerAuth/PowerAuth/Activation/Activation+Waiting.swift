@@ -6,7 +6,8 @@ import Synchronization
 extension Activation {
     /// Waits until the server commits the activation, which can take from seconds to days.
     ///
-    /// Temporary failures (the network, 5xx, `Retry-After`) are retried. The status requests are not signed.
+    /// Temporary failures (the network, 5xx, `Retry-After` up to a quarter of an hour) are retried. The status requests are not
+    /// signed.
     ///
     /// ```swift
     /// let activation = try await client.activate(code: code, name: "approval bot", password: password)
@@ -35,7 +36,7 @@ extension Activation {
                     failure.withLock { $0 = nil }
                 } catch let error as MobileTokenError where error.isPassing {
                     failure.withLock { $0 = error }
-                    wait = max(wait, (error.retryAfter ?? .zero).bounded)
+                    wait = max(wait, (error.retryAfter ?? .zero).believed)
                 }
                 try await clock.sleep(until: clock.now + wait)
             }

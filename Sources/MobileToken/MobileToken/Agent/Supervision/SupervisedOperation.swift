@@ -303,7 +303,7 @@ struct SupervisedOperation: Sendable {
     private mutating func retry(_ error: MobileTokenError, at now: Duration, random: Double) -> ApprovalAgent.Event.Kind
     {
         self.failures += 1
-        let wait = max(PollSchedule.backoff(after: self.failures), PollSchedule.believed(error.retryAfter ?? .zero))
+        let wait = max(PollSchedule.backoff(after: self.failures), (error.retryAfter ?? .zero).believed)
         let spread = wait + wait / 10 * random
         self.phase = .waiting(until: now + spread)
         return .retrying(after: spread, error)

@@ -142,7 +142,7 @@ package struct ActivationCondition: Sendable {
     package mutating func recordStatusFailure(_ error: MobileTokenError, at now: Duration) {
         guard !self.state.phase.isEnded, !self.ends(with: error) else { return }
         self.lastStatus = now
-        let wait = max(self.wait, Self.commitWait.first, PollSchedule.believed(error.retryAfter ?? .zero))
+        let wait = max(self.wait, Self.commitWait.first, (error.retryAfter ?? .zero).believed)
         self.notBefore = now + wait
         if !self.state.phase.isWaiting { self.state = OperationsFleet.ActivationState(self.state.phase, reason: error) }
     }

@@ -112,7 +112,7 @@ package struct GuestRules: Sendable {
             self.recordFailure(failures + 1, retryAfter, at: now, random: random)
         case (.failed(let retryAfter), .open(let until, let failures)):
             guard let retryAfter else { break }
-            self.breaker = .open(until: max(until, now + PollSchedule.believed(retryAfter)), failures: failures)
+            self.breaker = .open(until: max(until, now + retryAfter.believed), failures: failures)
         }
     }
 
@@ -120,10 +120,10 @@ package struct GuestRules: Sendable {
         var isProbe = false
         if case .probing = self.breaker { isProbe = true }
         if let retryAfter, retryAfter > .zero {
-            let wait = PollSchedule.believed(retryAfter)
+            let wait = retryAfter.believed
             // Later than asked, never earlier.
             self.breaker = .open(
-                until: now + min(wait + wait / 10 * random, PollSchedule.maximumRetryAfter),
+                until: now + min(wait + wait / 10 * random, .longestRetryAfter),
                 failures: failures
             )
         } else if isProbe || failures >= Self.failureLimit {
