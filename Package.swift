@@ -154,7 +154,7 @@ let package = Package(
             name: "CommandLineSupport",
             dependencies: [
                 "MobileToken", "MobileTokenReceipts", "SignedContent", "PowerAuth", "PowerAuthCrypto",
-                "HTTPClientTransport", "Basics", "ExactJSON",
+                "HTTPClientTransport", "Coordination", "Basics", "ExactJSON",
             ]
         ),
         // The commands of who asks. A program gives them the ledgers that it can open.
@@ -170,7 +170,7 @@ let package = Package(
             dependencies: [
                 "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenReceipts", "PowerAuth",
                 "PowerAuthProtocol",
-                "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics", "ExactJSON",
+                "PowerAuthCrypto", "HTTPClientTransport", "Basics", "ExactJSON",
             ]
         ),
         .executableTarget(

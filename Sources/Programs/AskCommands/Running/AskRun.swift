@@ -166,7 +166,7 @@ struct AskRun: Sendable {
     private func requireServer() async throws {
         do {
             let cloud = self.cloud
-            let clock = ServiceClock(ContinuousClock())
+            let clock = ServiceClock(cloud.configuration.clock)
             // A busy server is asked again, but not beyond the question's deadline.
             let answer = try await withDeadline(clock.now + self.request.expires, on: clock) {
                 try await cloud.operation("00000000-0000-0000-0000-000000000000")

@@ -1,6 +1,5 @@
 import Basics
 import CommandLineSupport
-import Coordination
 import ExactJSON
 import Foundation
 import HTTPClientTransport
@@ -237,9 +236,7 @@ extension Session {
 
     /// Runs a call of possibly several requests within the timeout of one.
     func withinLimit<Result: Sendable>(_ call: @escaping @Sendable () async throws -> Result) async throws -> Result {
-        let clock = ServiceClock(ContinuousClock())
-        if let result = try await withDeadline(clock.now + self.limit, on: clock, call) { return result }
-        throw MobileTokenError(.timeout, "There was no answer within \(self.limit)")
+        try await self.client.within(self.limit, call)
     }
 
     /// Returns an operation by its identifier, or by a prefix of a listed one.
