@@ -874,6 +874,10 @@ import Testing
                 .write(toFile: file, atomically: true, encoding: .utf8)
             let outcome = try await stage.ask([], ["true"])
             #expect(outcome.exitCode == 78 && outcome.errors.contains("'cloud.pinn'"), "\(outcome.errors)")
+            try settings.replacing(#/"url" : "[^"]*"/#, with: #""url" : "http://bank.example.com""#)
+                .write(toFile: file, atomically: true, encoding: .utf8)
+            let open = try await stage.ask([], ["true"])
+            #expect(open.exitCode == 78 && open.errors.contains("profile's cloud.url: http to"), "\(open.errors)")
         }
     }
 

@@ -1,6 +1,7 @@
 import CLinux
 import CommandLineSupport
 import Foundation
+import HTTPClientTransport
 import MobileTokenApprovals
 import MobileTokenCloud
 import PowerAuth
@@ -80,8 +81,16 @@ struct CloudAccess: Sendable {
 
     func client(_ settings: AskSettings, timeout: Duration?) throws -> CloudClient {
         var configuration = CloudClient.Configuration()
-        configuration.transport = try settings.transport(timeout: timeout)
+        let transport = try settings.transport(timeout: timeout)
+        configuration.transport = transport
         configuration.allowsInsecureHTTP = settings.cloud.allowsInsecureHTTP ?? false
+        let rule = BaseURLRule(
+            allowsInsecureHTTP: configuration.allowsInsecureHTTP,
+            requiresTLS: transport.requiresTLS
+        )
+        do { _ = try rule.validated(settings.cloud.url, "cloud.url") } catch {
+            throw ConfigurationError(message: "the profile's \(error.message)")
+        }
         do {
             return try CloudClient(
                 baseURL: settings.cloud.url,
