@@ -142,6 +142,16 @@ extension Emulator: CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
+extension EmulatorCore: CustomReflectable {
+    /// Empty, so that `dump` of what refers to it, such as ``Emulator/Clock``, reveals no keys.
+    nonisolated var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension Emulator.SpaceOrigin: CustomReflectable {
+    /// Empty, so that `dump` reveals no keys of a state and no passwords of a scenario.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 extension Emulator.ActivationSummary: CustomStringConvertible, CustomReflectable {
     /// Identifier and state.
     public var description: String { "Activation \(self.id) \(self.status)" }

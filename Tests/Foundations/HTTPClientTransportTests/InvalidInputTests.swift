@@ -116,14 +116,4 @@ import Testing
         await transport.shutdown()
         #expect(server.acceptedCount == 0)
     }
-
-    @Test func optionsDoNotShowTheirPasswords() {
-        var configuration = CurlTransport.Configuration()
-        configuration.proxy = .url("http://user:hunter2@proxy.example.com")
-        configuration.tls.clientCertificate = .init(certificateFile: "c", privateKeyFile: "k", password: "hunter2")
-        var dumped = ""
-        dump(configuration, to: &dumped)
-        #expect(!"\(configuration)".contains("hunter2"))
-        #expect(!dumped.contains("hunter2"))
-    }
 }

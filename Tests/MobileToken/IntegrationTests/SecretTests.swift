@@ -94,8 +94,10 @@ import Testing
         let callback = Emulator.Callback(
             name: "n",
             url: "u",
-            authentication: [.basic(user: "bank", password: Self.secret)]
+            authentication: [.oauth2(tokenURL: "t", clientID: "c", clientSecret: Self.secret)]
         )
+        let scenario = Data(#"{"callbacks": [{"name": "\#(Self.secret)"}]}"#.utf8)
+        Self.expectHidden(callback.authentication, Emulator.SpaceOrigin.scenario(scenario))
         Self.expectHidden(code, request, custom, push, password, authentication, recovery, check, callback)
         Self.expectHidden(try #require(proximity))
     }
@@ -120,8 +122,11 @@ import Testing
             let settings = try SDKConfiguration(parsing: emulator.sdkConfiguration)
             let (operations, pushes) = await (emulator.operations(), emulator.pushes())
             for secret in [emulator.applicationSecret, offer.activationCode, code] {
-                for value in [offer, registered, client, activation, operation, operations, settings, emulator] as [Any]
-                {
+                // The latter three refer to all keys of the server.
+                for value in [
+                    offer, registered, client, activation, operation, operations, settings, emulator, emulator.clock,
+                    emulator.faults, Emulator.SpaceOrigin.copy(of: emulator),
+                ] as [Any] {
                     let shown = Self.texts(of: value).contains { $0.contains(secret) }
                     #expect(!shown, "\(type(of: value))")
                 }

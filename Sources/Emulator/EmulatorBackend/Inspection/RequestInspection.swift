@@ -174,14 +174,15 @@ extension JSONValue {
     private static func isSecret(_ name: String, _ parts: [String]) -> Bool {
         // Lower case may be ASCII where the capital is not.
         let name = name.utf8.allSatisfy { $0 < 0x80 } ? name : name.lowercased()
-        return name.equalsIgnoringASCIICase("pin") || parts.contains { name.utf8.contains(lowercased: $0) }
+        return ["pin", "otp", "activationOtp"].contains { name.equalsIgnoringASCIICase($0) }
+            || parts.contains { name.utf8.contains(lowercased: $0) }
     }
 
     /// Returns whether JSON may have a member that ``maskingCredentials()`` masks: most bodies have none, and need not be read.
     package static func mayHoldCredentials(_ json: [UInt8]) -> Bool {
         json.contains { $0 >= 0x80 || $0 == UInt8(ascii: "\\") }
             || Self.credentialNames.contains { json.contains(lowercased: $0) }
-            || json.contains(lowercased: "pin")
+            || ["pin", "otp"].contains { json.contains(lowercased: $0) }
     }
 
     private func masked(_ names: [String]) -> Self {

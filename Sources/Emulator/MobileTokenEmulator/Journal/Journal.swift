@@ -107,7 +107,7 @@ struct Journal: Sendable {
         var refusal: String?
         if case .refused(let reason) = reply.verdict { refusal = reason }
         // Encrypted bodies of devices are shown decrypted, with their secrets masked.
-        let isMasked = deliveryID != nil || request.path.utf8.starts(with: "/v2/".utf8)
+        let isMasked = deliveryID != nil || ["/v2/", "/admin/"].contains { request.path.utf8.starts(with: $0.utf8) }
         let entry = Emulator.JournalEntry(
             id: self.log.nextID,
             time: time,

@@ -192,13 +192,6 @@ extension Emulator {
         }
     }
 
-    @Test func noSecretIsPrinted() {
-        let way = Emulator.Callback.Authentication.oauth2(tokenURL: "https://a/", clientID: "c", clientSecret: "secret")
-        var dumped = ""
-        dump(Emulator.Callback(name: "n", url: "u", authentication: [way]), to: &dumped)
-        #expect(!"\(way)\(String(reflecting: way))\(dumped)".contains("secret"))
-    }
-
     // MARK: Client certificates
 
     @Test(arguments: [true, false]) func aCertificateIsShownToAServerThatAsksForOne(isShown: Bool) async throws {

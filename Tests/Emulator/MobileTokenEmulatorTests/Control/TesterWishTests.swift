@@ -102,24 +102,6 @@ import Testing
 
     // MARK: The journal
 
-    @Test func theJournalShowsNoCredentials() async throws {
-        try await withEmulator { emulator async throws in
-            let callback = """
-                {"name":"bank","type":"OPERATION","callbackUrl":"http://127.0.0.1:1/","attributes":["userId"],\
-                "authentication":{"httpBasic":{"enabled":true,"username":"bank","password":"open sesame"}}}
-                """
-            _ = try await Self.ask(emulator, "POST", "/v2/callbacks", body: callback)
-            _ = try await Self.ask(emulator, "GET", "/v2/applications/\(emulator.applicationID)")
-            let journal = try await emulator.send("GET", "/_emulator/journal").text
-            #expect(journal.contains("(not shown)"))
-            for secret in [
-                "open sesame", emulator.applicationSecret, emulator.sdkConfiguration, emulator.cloudPassword,
-            ] {
-                #expect(!journal.contains(secret))
-            }
-        }
-    }
-
     @Test func aDeviceIsFoundByItsActivation() async throws {
         try await withEmulator { emulator async throws in
             let devices = [

@@ -268,19 +268,4 @@ import Testing
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(UserOperation.self, from: Data("{}".utf8)) }
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(UserOperation.self, from: Data("[1]".utf8)) }
     }
-
-    @Test func descriptionsKeepTheContentToThemselves() throws {
-        var operation = try UserOperation(parsing: ServerJSON.operation)
-        operation.proximityCheck = UserOperation.ProximityCheck(
-            totp: "91827364",
-            source: .qrCode,
-            received: operation.created
-        )
-        var dumped = ""
-        dump(operation, to: &dumped)
-        dump(operation.proximityCheck, to: &dumped)
-        for text in ["\(operation)", String(reflecting: operation), "\([operation.proximityCheck])", dumped] {
-            #expect(!text.contains("238400856") && !text.contains("91827364"))
-        }
-    }
 }
