@@ -89,7 +89,7 @@ import WireFacts
             let client = try emulator.makeClient { $0.transport = transport }
             let activation = try await emulator.makeActivation(user: "alice", password: "1234", client: client)
             let service = client.makeOperationsService(for: activation)
-            _ = try await cloud.createOperation(.init(template: "payment", userID: "alice"))
+            try await cloud.createOperation(.init(template: "payment", userID: "alice"))
             let shown = try #require(try await service.operations().first)
             // One that the server has not seen: it takes each once.
             transport.holds("/operation/list")

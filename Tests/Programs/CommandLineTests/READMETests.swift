@@ -94,6 +94,11 @@ import Testing
         let commands = blocks.flatMap(Self.lines).map { $0.prefix { $0 != " " } }
         #expect(commands.contains("./Scripts/test"))
         #expect(FileManager.default.isExecutableFile(atPath: Self.root.appending(path: "Scripts/test").path))
+        // Number 33: the settings without which commands of the pages end with an error.
+        #expect(try Self.text("README.md").contains("`mobile-token ask configure` stores where to ask"))
+        let (one, several) = ("MobileToken/MobileToken", "MobileTokenPostgres/MobileTokenPostgres")
+        #expect(try Self.text("Sources/MobileToken/\(one).docc/Deployment.md").contains("`--marks`, mode 0700"))
+        #expect(try Self.text("Sources/MobileToken/\(several).docc/Deploying.md").contains("-postgres --no-tls"))
     }
 
     /// Checks links between files, which `Scripts/docs` does not look at, as a browser of the repository follows them.

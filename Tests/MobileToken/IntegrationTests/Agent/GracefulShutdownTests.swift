@@ -73,6 +73,7 @@ import TestSupport
                 program.send(signal: SIGTERM)
                 let outcome = await program.outcome()
                 #expect(outcome.exitCode == 0, "\(outcome.errors)")
+                #expect(!FileManager.default.fileExists(atPath: path + "-wal"), "number 33: it closes its store")
             }
             #expect(try await emulator.cloud.operation(large.id).status == .pending)
         }
