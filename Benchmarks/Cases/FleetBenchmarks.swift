@@ -167,7 +167,7 @@ private final class RunningFleet: Sendable {
         return [
             row("lag of a poll, p99", .milliseconds, late.percentile(99), atMost: 250),
             row("lag of a poll, median", .milliseconds, late.median),
-            row("heap of an activation and its service", .bytes, Double(bytes), atMost: 8192),
+            row("heap of an activation and its service", .bytes, Double(bytes), atMost: 5800),
             row(
                 "processor time of a poll",
                 .microseconds,

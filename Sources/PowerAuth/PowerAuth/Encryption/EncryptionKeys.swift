@@ -19,7 +19,7 @@ protocol EncryptionScheme: Sendable {
     /// The activation of the scope; `nil` for the application scope.
     var activationID: String? { get }
     /// The permanent key; `nil` in versions with temporary keys.
-    var permanentKey: EncryptionKey<Material>? { get }
+    var permanentKey: EncryptionKey<Material>? { get throws }
     /// Indicates whether encrypted requests contain the server's time.
     var usesTimestamps: Bool { get }
     /// Fetches a temporary key. The lifetime counts from its issue, so a wrong clock does not matter.
@@ -72,7 +72,7 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
 
     /// Returns the current key. Concurrent callers share one fetch.
     func current(margin: Duration = TemporaryKeyLifetime.margin) async throws -> Key {
-        if let key = self.scheme.permanentKey ?? self.cached(margin) { return key }
+        if let key = try self.scheme.permanentKey ?? self.cached(margin) { return key }
         return try await self.fetching.run { try await self.fetch() }
     }
 

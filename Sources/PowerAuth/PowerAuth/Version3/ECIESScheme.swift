@@ -8,14 +8,16 @@ struct ECIESScheme: EncryptionScheme {
         /// The application scope, with or without an activation.
         case application(masterPublicKey: P256PublicKey)
         /// The activation scope: both sides prove knowledge of the transport key.
-        case activation(id: String, transportKey: SecretBytes, serverPublicKey: P256PublicKey)
+        case activation(id: String, transportKey: SecretBytes, serverPublicKey: [UInt8])
     }
 
     let scope: Scope
     let version: ProtocolVersion
 
     var permanentKey: EncryptionKey<P256PublicKey>? {
-        self.version.usesTemporaryKeys ? nil : EncryptionKey(id: nil, material: self.scope.signingKey)
+        get throws {
+            self.version.usesTemporaryKeys ? nil : EncryptionKey(id: nil, material: try self.scope.signingKey)
+        }
     }
 
     var activationID: String? { self.scope.activation.id }
@@ -76,11 +78,13 @@ struct ECIESScheme: EncryptionScheme {
 }
 
 extension ECIESScheme.Scope {
-    /// The key that signs temporary keys and, before version 3.3, replaces them.
+    /// The key that signs temporary keys and, before version 3.3, replaces them. An activation's is parsed at each use.
     fileprivate var signingKey: P256PublicKey {
-        switch self {
-        case .application(let masterPublicKey): masterPublicKey
-        case .activation(_, _, let serverPublicKey): serverPublicKey
+        get throws {
+            switch self {
+            case .application(let masterPublicKey): masterPublicKey
+            case .activation(_, _, let bytes): try MobileTokenError.mapCryptoErrors { try P256PublicKey(x963: bytes) }
+            }
         }
     }
 

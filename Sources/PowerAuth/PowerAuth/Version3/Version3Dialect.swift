@@ -7,7 +7,7 @@ final class Version3Dialect: ActivationDialect {
     let fingerprint: String
     let possessionKey: SecretBytes
     let transportKey: SecretBytes
-    let serverPublicKey: P256PublicKey
+    private let serverKey: [UInt8]
     let application: SDKConfiguration
     let randomness: Randomness
     let keys: EncryptionKeys<ECIESScheme>
@@ -23,8 +23,8 @@ final class Version3Dialect: ActivationDialect {
         self.randomness = server.randomness
         self.applicationEncryption = applicationKeys.version3
         let serverPublicKey = try MobileTokenError.mapCryptoErrors { try P256PublicKey(x963: keys.serverPublicKey) }
-        self.serverPublicKey = serverPublicKey
-        // The device's key is not kept: a parsed key takes kilobytes, and a fleet has thousands.
+        // Neither key is kept: a parsed key takes two kilobytes, and a fleet has thousands. Uncompressed, it is parsed fast.
+        self.serverKey = serverPublicKey.uncompressed
         self.fingerprint = try MobileTokenError.mapCryptoErrors {
             ActivationFingerprint(
                 devicePublicKey: try P256PublicKey(x963: keys.devicePublicKey),
@@ -35,11 +35,12 @@ final class Version3Dialect: ActivationDialect {
         let scope = ECIESScheme.Scope.activation(
             id: record.activationID,
             transportKey: keys.transportKey,
-            serverPublicKey: serverPublicKey
+            serverPublicKey: self.serverKey
         )
         self.keys = EncryptionKeys(ECIESScheme(scope: scope, version: keys.version), server: server)
     }
 
+    var serverPublicKey: P256PublicKey { get throws { try P256PublicKey(x963: self.serverKey) } }
     var suite: AlgorithmSuite? { nil }
     var encryption: any RequestEncryption { self.keys }
     var factorChange: FactorChange { .local(self) }
@@ -95,15 +96,15 @@ extension Version3Dialect {
     }
 
     func isValid(_ signature: ServerSignature, of data: [UInt8]) -> Bool {
-        let publicKey: P256PublicKey
+        let publicKey: P256PublicKey?
         switch signature.key {
         case .master: publicKey = self.application.masterPublicKey
-        case .activation: publicKey = self.serverPublicKey
+        case .activation: publicKey = try? self.serverPublicKey
         case .shared: return false
         }
         return switch signature.format {
-        case .der: publicKey.isValid(derSignature: signature.bytes, for: data)
-        case .jose: publicKey.isValid(rawSignature: signature.bytes, for: data)
+        case .der: publicKey?.isValid(derSignature: signature.bytes, for: data) ?? false
+        case .jose: publicKey?.isValid(rawSignature: signature.bytes, for: data) ?? false
         }
     }
 }
