@@ -91,8 +91,8 @@ import TestSupport
 
                 // A person may decide all the same.
                 let login = try await stage.emulator.cloud.createOperation("login", userID: "alice")
-                let byHand = stage.otherClient.operations(
-                    of: try await stage.otherClient.activation(id: stage.activation.activationID)
+                let byHand = stage.otherClient.makeOperationsService(
+                    for: try await stage.otherClient.activation(id: stage.activation.activationID)
                 )
                 try await byHand.reject(try await byHand.detail(id: login.id))
                 #expect(try await stage.receipts.map(\.intent.isAutomatic) == [false])
