@@ -19,8 +19,6 @@ extension Activation {
         public static let signWithDevicePrivateKey = Self(rawValue: "SIGN_WITH_DEVICE_PRIVATE_KEY")
         /// Confirms a recovery code.
         public static let recoveryCode = Self(rawValue: "RECOVERY_CODE")
-        /// No particular reason.
-        public static let notSpecified = Self(rawValue: "NOT_SPECIFIED")
     }
 }
 
