@@ -260,7 +260,9 @@ public final class Emulator: Sendable {
     // MARK: Callbacks
 
     /// Returns the deliveries to the bank, newest first: waiting ones, those in progress, and the last 1000 completed ones.
-    public func deliveries() -> [DeliverySummary] { self.core.mailroom.outbox.newestFirst.map(DeliverySummary.init) }
+    public func deliveries() -> [DeliverySummary] {
+        self.core.callbackQueue.outbox.newestFirst.map(DeliverySummary.init)
+    }
 
     /// Sends a completed delivery again, unchanged.
     ///

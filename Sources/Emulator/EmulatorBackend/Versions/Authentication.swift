@@ -190,14 +190,14 @@ extension Backend {
             return verified
         case .refused:
             var diagnosis = activation.diagnosis(of: code, version, lookAhead: self.limits.lookAhead)
-            let trial = SignatureProbe(
+            let probe = SignatureProbe(
                 code: code,
                 uriID: demand.uriID,
                 request: request,
                 activation: activation,
                 lookAhead: self.limits.lookAhead
             )
-            let hint = self.hint(from: trial, isNear: diagnosis?.nearest != nil, cover, &context)
+            let hint = self.hint(from: probe, isNear: diagnosis?.nearest != nil, cover, &context)
             diagnosis?.hint = hint
             context.inspect(code, of: activation, version, diagnosis)
             throw self.countFailure(activation.id, code.type, diagnosis?.reason ?? "the code is wrong", &context)

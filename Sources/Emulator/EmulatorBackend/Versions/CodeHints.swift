@@ -7,19 +7,19 @@ extension Backend {
     ///
     /// - Parameter isNear: `true` if a component of the code matches, so that the data are correct.
     func hint(
-        from trial: SignatureProbe,
+        from probe: SignatureProbe,
         isNear: Bool,
         _ cover: SignedPayload,
         _ context: inout RequestContext
     ) -> String? {
-        if let type = trial.rightType { return "it is right for \(type.rawValue)" }
+        if let type = probe.rightType { return "it is right for \(type.rawValue)" }
         guard !isNear else { return nil }
         let own = cover.plaintext ?? context.request.body
-        if let uriID = trial.rightURIIdentifier(of: context.request, own) {
+        if let uriID = probe.rightURIIdentifier(of: context.request, own) {
             return "it is right for the URI identifier \(uriID)"
         }
         guard let (other, advice) = self.otherOrder(cover, &context),
-            let uriID = trial.rightURIIdentifier(of: context.request, other)
+            let uriID = probe.rightURIIdentifier(of: context.request, other)
         else { return nil }
         return "it is right for \(advice) (URI identifier \(uriID))"
     }

@@ -10,8 +10,8 @@ struct CallbackCourier: Sendable {
         await withDiscardingTaskGroup { group in
             // Only a server with callbacks needs a client.
             var sender: CallbackSender?
-            while await self.core.mailroom.waitForWork() {
-                for delivery in self.core.mailroom.takeDue(at: await self.core.now.milliseconds) {
+            while await self.core.callbackQueue.waitForWork() {
+                for delivery in self.core.callbackQueue.takeDue(at: await self.core.now.milliseconds) {
                     let known = sender ?? self.makeSender()
                     sender = known
                     group.addTask { await self.deliver(delivery, known) }

@@ -45,7 +45,7 @@ extension ControlAPI {
             gives: CallbackStates.form
         ) { control in
             let (backend, now) = await control.core.snapshot
-            let outbox = control.core.mailroom.outbox
+            let outbox = control.core.callbackQueue.outbox
             let states = backend.shownCallbacks.map { callback in
                 let isPaused = outbox.pause(ofCallback: callback.id, at: now.milliseconds) != nil
                 return CallbackState(callback: callback, pause: CallbackPause(isPaused: isPaused))
@@ -62,7 +62,7 @@ extension ControlAPI {
         ) { control, id, pause in
             let (backend, now) = await control.core.snapshot
             guard backend.shownCallbacks.contains(where: { $0.id == id }) else { throw Refusal.noSuch("callback") }
-            return control.core.mailroom.change { outbox in
+            return control.core.callbackQueue.change { outbox in
                 outbox.setPaused(pause.isPaused, callback: id)
                 return CallbackPause(isPaused: outbox.pause(ofCallback: id, at: now.milliseconds) != nil)
             }

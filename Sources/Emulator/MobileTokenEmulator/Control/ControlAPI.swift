@@ -116,7 +116,7 @@ struct ControlAPI: Sendable {
     }
 
     func delivery(_ id: String) throws(Refusal) -> Emulator.DeliverySummary {
-        guard let number = UInt64(id), let delivery = self.core.mailroom.outbox[number] else {
+        guard let number = UInt64(id), let delivery = self.core.callbackQueue.outbox[number] else {
             throw Refusal.noSuch("delivery")
         }
         return Emulator.DeliverySummary(delivery)

@@ -96,7 +96,7 @@ extension ControlAPI {
             takes: Call.query(PageBounds.fields),
             gives: SummaryPage<Emulator.DeliverySummary>.form("DeliverySummaries")
         ) { control, bounds in
-            SummaryPage(control.core.mailroom.outbox.newestFirst, bounds, Emulator.DeliverySummary.init)
+            SummaryPage(control.core.callbackQueue.outbox.newestFirst, bounds, Emulator.DeliverySummary.init)
         },
         Route(
             "GET /deliveries/{id}",

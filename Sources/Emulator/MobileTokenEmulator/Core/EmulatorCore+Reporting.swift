@@ -26,24 +26,26 @@ extension EmulatorCore {
         fault: String?,
         outcome: Outbox.Outcome
     ) {
-        guard self.mailroom.outbox.awaits(delivery) else { return }
+        guard self.callbackQueue.outbox.awaits(delivery) else { return }
         self.note(request, reply, delivery, fault: fault)
         let now = self.now.milliseconds
-        if let delivery = self.mailroom.change({ $0.finish(delivery.id, outcome, at: now) }) { self.tell(of: delivery) }
+        if let delivery = self.callbackQueue.change({ $0.finish(delivery.id, outcome, at: now) }) {
+            self.tell(of: delivery)
+        }
     }
 
     /// Lets a callback arrive later, and what follows it before.
     func postpone(_ delivery: Outbox.Delivery, by rule: String, seconds: Double) {
-        guard self.mailroom.outbox.awaits(delivery) else { return }
+        guard self.callbackQueue.outbox.awaits(delivery) else { return }
         let now = self.now.milliseconds
         let due = now + Milliseconds(Duration(boundedSeconds: seconds) / .milliseconds(1))
-        self.mailroom.change { $0.postpone(delivery.id, by: rule, until: due, at: now) }
+        self.callbackQueue.change { $0.postpone(delivery.id, by: rule, until: due, at: now) }
         self.send(.faults)
     }
 
     /// Notes a request on the way to a delivery that is not its last: for an access token, or with one that was refused.
     func noteRequest(_ request: ReceivedRequest, _ reply: Reply, _ deliveryID: UInt64) {
-        guard let delivery = self.mailroom.outbox[deliveryID] else { return }
+        guard let delivery = self.callbackQueue.outbox[deliveryID] else { return }
         self.note(request, reply, delivery, fault: nil)
     }
 
@@ -67,7 +69,7 @@ extension EmulatorCore {
 
     /// Sends a completed delivery again.
     func replayDelivery(_ id: UInt64) throws(EmulatorError) {
-        guard let delivery = self.mailroom.change({ $0.replay(id, at: self.now.milliseconds) }) else {
+        guard let delivery = self.callbackQueue.change({ $0.replay(id, at: self.now.milliseconds) }) else {
             throw EmulatorError(.noSuch("delivery that has ended"))
         }
         self.tell(of: delivery)
@@ -109,7 +111,7 @@ extension EmulatorCore {
 
     private func deliver(_ message: CallbackMessage) {
         let now = self.now.milliseconds
-        self.tell(of: self.mailroom.change { $0.add(message, at: now) })
+        self.tell(of: self.callbackQueue.change { $0.add(message, at: now) })
     }
 
     func send(_ kind: Emulator.Event.Kind, id: String? = nil, status: String? = nil) {

@@ -140,7 +140,7 @@ extension EmulatorCore {
         self.faults.counts.map { count in
             var count = count
             count.waiting = self.postponed.elements.count { $0.visit.fault?.name == count.name }
-            count.waiting += self.mailroom.outbox.postponedCount(by: count.name)
+            count.waiting += self.callbackQueue.outbox.postponedCount(by: count.name)
             return count
         }
     }
@@ -170,7 +170,7 @@ extension EmulatorCore {
     /// Executes the requests that rules postponed.
     func releaseFaults(named name: String?) async {
         let now = self.now.milliseconds
-        self.mailroom.change { $0.release(postponedBy: name, at: now) }
+        self.callbackQueue.change { $0.release(postponedBy: name, at: now) }
         await self.carryOutPostponed { name == nil || $0.visit.fault?.name == name }
     }
 }

@@ -47,7 +47,7 @@ actor EmulatorCore {
     /// The clock of delays and dripping bodies.
     nonisolated let clock: any Clock<Duration>
     nonisolated let events = Broadcast(startingWith: EventQueue())
-    nonisolated let mailroom: CallbackQueue
+    nonisolated let callbackQueue: CallbackQueue
     nonisolated let devices: VirtualDeviceStore
     /// The messages for a push server.
     var pushes: RecentLog<Emulator.PushSummary>
@@ -71,7 +71,7 @@ actor EmulatorCore {
         self.clock = clock
         self.journal = Journal(capacity: retention.journalEntries, totalCapacity: retention.journalBytes)
         self.pushes = RecentLog(capacity: retention.pushes, totalCapacity: retention.pushBytes)
-        self.mailroom = CallbackQueue(capacity: retention.deliveries)
+        self.callbackQueue = CallbackQueue(capacity: retention.deliveries)
         self.devices = VirtualDeviceStore(capacity: configuration.capacity.devices)
         var dataFile: (file: DataFile, saved: DataFile.Saved?)?
         var devices: VirtualDeviceStore.Contents?
@@ -104,7 +104,7 @@ actor EmulatorCore {
         (self.time, self.faults, self.faultRandomness) = (initial.time, initial.faults, initial.faultRandomness)
         self.toldStatuses = backend.activationStatuses
         self.devices.replace(with: devices ?? initial.devices, at: initial.time.now().milliseconds)
-        self.mailroom.change { $0.replace(with: initial.outbox) }
+        self.callbackQueue.change { $0.replace(with: initial.outbox) }
     }
 
     /// Runs the background work until the task is canceled.
@@ -138,7 +138,7 @@ actor EmulatorCore {
 
     /// Performs the work that is due without a request.
     func settle() async {
-        self.mailroom.wakeIfDue(at: self.now.milliseconds)
+        self.callbackQueue.wakeIfDue(at: self.now.milliseconds)
         self.devices.wakeIfDue(at: self.now.milliseconds)
         await self.carryOutPostponed { [now = self.now.milliseconds] in $0.due <= now }
         guard let deadline = self.backend.nextDeadline, deadline <= self.now else { return }
@@ -155,7 +155,10 @@ actor EmulatorCore {
     private var pauseBeforeSettling: Duration {
         guard self.time.mode == .real else { return .seconds(1) }
         let now = self.now.milliseconds
-        return Self.pause(before: [self.mailroom.outbox.nextDue, self.devices.roster.nextDue(after: now)], at: now)
+        return Self.pause(
+            before: [self.callbackQueue.outbox.nextDue, self.devices.roster.nextDue(after: now)],
+            at: now
+        )
     }
 
     static func pause(before due: [Milliseconds?], at now: Milliseconds) -> Duration {

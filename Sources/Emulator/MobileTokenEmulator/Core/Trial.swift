@@ -43,7 +43,7 @@ extension EmulatorCore {
     func play(_ scenario: Scenario) async throws -> JSONValue {
         for _ in 0..<Self.trialLimit {
             let (revision, ruleCount) = (self.revision, self.faults.rules.count)
-            let trial = Trial(self.changeable)
+            let trial = Trial(self.mutableState)
             let result = try await scenario.apply(to: trial, self.configuration, self.clock)
             let changed = trial.content
             guard self.revision == revision, self.devices.room >= changed.state.made.count else { continue }

@@ -56,7 +56,7 @@ extension EmulatorCore {
         let isFull: EmulatorError
     }
 
-    var changeable: MutableState {
+    var mutableState: MutableState {
         MutableState(
             backend: self.backend,
             time: self.time,
@@ -94,7 +94,7 @@ extension EmulatorCore {
         telling kind: Emulator.Event.Kind? = nil,
         _ body: @Sendable (inout MutableState) throws -> (result: Result, events: [BackendEvent])
     ) async throws -> Result {
-        let former = self.changeable
+        let former = self.mutableState
         var changed = former
         let (result, events) = try body(&changed)
         (self.backend, self.time, self.faults) = (changed.backend, changed.time, changed.faults)

@@ -50,7 +50,7 @@ extension EmulatorCore {
         // When written, the effects of the changes so far are complete, and later ones are excluded.
         let followed = Mutex((devices: whole.devices, outbox: whole.outbox))
         let failure = await self.commit { core in
-            followed.withLock { $0 = (core.devices.contents, core.mailroom.outbox) }
+            followed.withLock { $0 = (core.devices.contents, core.callbackQueue.outbox) }
         }
         guard failure == nil else { throw .notWritten }
         (whole.devices, whole.outbox) = followed.withLock { $0 }
@@ -65,7 +65,7 @@ extension EmulatorCore {
         (self.time, self.faults, self.faultRandomness) = (whole.time, whole.faults, whole.faultRandomness)
         do {
             try await self.replaceState(with: whole.backend, whole.devices) { core in
-                core.mailroom.change { $0.replace(with: whole.outbox) }
+                core.callbackQueue.change { $0.replace(with: whole.outbox) }
                 effects(core)
             }
         } catch {

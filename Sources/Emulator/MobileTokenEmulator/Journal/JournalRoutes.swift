@@ -93,7 +93,7 @@ extension ControlAPI {
     ]
 
     private func journal(_ filter: Emulator.JournalFilter, _ bounds: JournalBounds) async throws -> JournalPage {
-        let run = self.core.mailroom.runID
+        let run = self.core.callbackQueue.runID
         guard bounds.isFeed else {
             let page = await self.core.journal(before: bounds.before ?? .max, limit: bounds.limit, filter)
             return JournalPage(entries: page.entries, last: page.lastID, run: run)

@@ -100,7 +100,7 @@ extension EmulatorCore {
 
     private var isIdle: Bool {
         let now = self.now.milliseconds
-        return self.devices.roster.isIdle(at: now) && self.mailroom.outbox.isIdle(at: now)
+        return self.devices.roster.isIdle(at: now) && self.callbackQueue.outbox.isIdle(at: now)
             && !self.postponed.elements.contains { $0.due <= now }
     }
 
@@ -116,7 +116,7 @@ extension EmulatorCore {
                 )
             }
         }
-        let deliveries = self.mailroom.outbox.newestFirst.reversed().filter(\.isOpen).map { delivery in
+        let deliveries = self.callbackQueue.outbox.newestFirst.reversed().filter(\.isOpen).map { delivery in
             Emulator.PendingWork(
                 kind: .delivery,
                 id: String(delivery.id),

@@ -17,7 +17,7 @@ enum OperationCommands {
     ) { invocation in
         let session = try Session(invocation)
         let service = try await session.operations()
-        let list = try await session.withinLimit { try await service.fetchList() }
+        let list = try await session.client.within(session.limit) { try await service.fetchList() }
         session.show(list)
         return .done
     }

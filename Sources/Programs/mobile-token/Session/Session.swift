@@ -15,7 +15,7 @@ struct Session: Sendable {
     private let store: ActivationStore
     private let language: MobileTokenClient.AcceptLanguage
     /// The request timeout.
-    private let limit: Duration
+    let limit: Duration
     /// The settings as changed by the options.
     private let profile: Profile
     /// The saved settings, if any.
@@ -232,11 +232,6 @@ extension Session {
         var configuration = OperationsService.Configuration()
         configuration.acceptLanguage = self.language
         return OperationsService(activation: try await self.activation(), configuration: configuration)
-    }
-
-    /// Runs a call of possibly several requests within the timeout of one.
-    func withinLimit<Result: Sendable>(_ call: @escaping @Sendable () async throws -> Result) async throws -> Result {
-        try await self.client.within(self.limit, call)
     }
 
     /// Returns an operation by its identifier, or by a prefix of a listed one.

@@ -74,7 +74,7 @@ import Testing
         let core = try EmulatorCore(configuration: Emulator.Configuration(), clock: clock)
         let message = CallbackMessage(callbackID: nil, url: "x", authorization: nil, body: [], maximumAttempts: 1)
         // Nobody carries them.
-        for _ in 1...12 { core.mailroom.change { _ = $0.add(message, at: 0) } }
+        for _ in 1...12 { core.callbackQueue.change { _ = $0.add(message, at: 0) } }
         async let settled = core.waitUntilIdle(within: .seconds(5))
         #expect(await clock.nextSleep() == .seconds(5))
         clock.advance(by: .seconds(5))

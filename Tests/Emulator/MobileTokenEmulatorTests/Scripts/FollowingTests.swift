@@ -67,7 +67,7 @@ import Testing
     @Test func aResetForgetsWhatIsUnderWay() async throws {
         try await withEmulator { emulator async throws in
             let message = CallbackMessage(callbackID: nil, url: "x", authorization: nil, body: [], maximumAttempts: 1)
-            let delivery = emulator.core.mailroom.change { $0.add(message, at: 0) }
+            let delivery = emulator.core.callbackQueue.change { $0.add(message, at: 0) }
             try await emulator.reset()
             let request = ReceivedRequest(method: "POST", path: "x")
             let (reply, failed) = (Reply(status: 0), Outbox.Outcome.noResponse(reason: "x"))
