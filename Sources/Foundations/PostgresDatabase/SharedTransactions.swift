@@ -22,9 +22,10 @@ package final class SharedTransactions: Sendable {
         case alone
     }
 
-    /// Statements, what the transaction ends with for them, and the place of the row that they lock.
+    /// Statements, what the transaction begins and ends with for them, and the place of the row that they lock.
     fileprivate struct Work: Sendable {
         let statements: [PostgresStatement]
+        let opening: [PostgresStatement]
         let closing: [PostgresStatement]
         let place: Int64
     }
@@ -71,14 +72,17 @@ package final class SharedTransactions: Sendable {
 
     /// Runs statements in order in a transaction that others may share; see ``run(_:place:)``.
     ///
-    /// - Parameter closing: Statements without values that the transaction ends with. They are run once for all that ask for the same.
+    /// - Parameters:
+    ///   - opening: Statements without values that the transaction begins with. They are run once for all that ask for the same.
+    ///   - closing: The same that it ends with.
     /// - Returns: The rows of each of `statements`.
     package func run(
         _ statements: [PostgresStatement],
+        opening: [PostgresStatement] = [],
         closing: [PostgresStatement] = [],
         place: Int64 = 0
     ) async throws -> [PostgresRows] {
-        let work = Work(statements: statements, closing: closing, place: place)
+        let work = Work(statements: statements, opening: opening, closing: closing, place: place)
         let turn = try await self.state.wait { state, waiter in
             state.join(Entry(work: work, waiter: waiter), limit: Self.limit)
         } leave: { state, id in
@@ -96,7 +100,8 @@ package final class SharedTransactions: Sendable {
     }
 
     private func run(_ work: Work, _ connection: PostgresConnection) throws(PostgresError) -> [PostgresRows] {
-        Array(try connection.run(work.statements + work.closing, self.effect).prefix(work.statements.count))
+        let results = try connection.run(work.opening + work.statements + work.closing, self.effect)
+        return Array(results.dropFirst(work.opening.count).prefix(work.statements.count))
     }
 
     private func lead(_ number: UInt64, _ work: Work) async throws -> [PostgresRows] {
@@ -116,6 +121,12 @@ package final class SharedTransactions: Sendable {
     /// Closes a transaction to further statements, and returns the joined ones.
     private func begin(_ number: UInt64) -> [Entry] { self.state.withLock { $0.begin(number) } }
 
+    private static func once(_ statements: [PostgresStatement]) -> [PostgresStatement] {
+        statements.reduce(into: []) { once, statement in
+            if !once.contains(where: { $0.sql == statement.sql }) { once.append(statement) }
+        }
+    }
+
     /// - Returns: `nil` if each is to be run separately.
     private func run(
         _ own: Work,
@@ -127,13 +138,11 @@ package final class SharedTransactions: Sendable {
         for other in others { all.append((other.work, other.waiter)) }
         all.sort { $0.work.place < $1.work.place }
         do throws(PostgresError) {
-            var closing: [PostgresStatement] = []
-            for statement in all.flatMap(\.work.closing) where !closing.contains(where: { $0.sql == statement.sql }) {
-                closing.append(statement)
-            }
-            let statements = all.flatMap(\.work.statements) + closing
+            let opening = Self.once(all.flatMap(\.work.opening))
+            let statements = opening + all.flatMap(\.work.statements) + Self.once(all.flatMap(\.work.closing))
             var results = try connection.run(statements, self.effect, lockTimeout: Self.patience)[...]
             guard results.count == statements.count else { throw PostgresError(.unexpectedResult) }
+            results = results.dropFirst(opening.count)
             var ownRows: [PostgresRows] = []
             for (work, waiter) in all {
                 let rows = Array(results.prefix(work.statements.count))

@@ -109,6 +109,9 @@ package final class SQLiteConnection {
     /// The number of rows inserted, changed and deleted by the connection.
     package var changedRowCount: Int { Int(sqlite3_total_changes64(self.handle)) }
 
+    /// The number of the row that was inserted last, in a table with such numbers and by no trigger.
+    package var lastRowID: Int64 { sqlite3_last_insert_rowid(self.handle) }
+
     // MARK: Transactions
 
     /// Runs `body` as a transaction that holds the write lock from the start.

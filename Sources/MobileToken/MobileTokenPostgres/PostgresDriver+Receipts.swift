@@ -14,16 +14,17 @@ extension PostgresDriver {
     }
 
     private func write(_ outcome: SealedOutcome) async throws -> AppendAnswer {
-        if try await self.add(StoredReceipts.insertion(outcome)) { return .written }
+        let opening = outcome.releasesCharges ? [StoredLimits.lock] : []
+        if try await self.add(StoredReceipts.insertion(outcome), opening) { return .written }
         // Rare: an outcome is known already, or the intent is missing.
         guard let intent = outcome.intent, let tag = outcome.tag else { return .notBetter }
         let restoration = StoredReceipts.insertion(intent: intent, tag: tag, key: outcome.key)
         _ = try await self.run([restoration], .relaxed)
-        return try await self.add(StoredReceipts.insertion(outcome)) ? .written : .notBetter
+        return try await self.add(StoredReceipts.insertion(outcome), opening) ? .written : .notBetter
     }
 
-    private func add(_ statement: PostgresStatement) async throws -> Bool {
-        try await self.run([statement], .relaxed).first?.isEmpty == false
+    private func add(_ statement: PostgresStatement, _ opening: [PostgresStatement]) async throws -> Bool {
+        try await self.run([statement], .relaxed, opening: opening).first?.isEmpty == false
     }
 
     func receipts(_ query: ReceiptQuery) async throws -> ReceiptPage {
@@ -98,6 +99,25 @@ extension PostgresDriver {
             }
             return try StoredReceipts.readFigures(row)
         }
+    }
+
+    // MARK: Limits
+
+    func limitUse(_ checks: [LimitCharges.Check]) async throws -> [Int64] {
+        try await self.withConnection { connection in
+            try connection.run(checks.map(StoredLimits.query), .none).map { try $0.first?.integer(0) ?? 0 }
+        }
+    }
+
+    func limitClosure() async throws -> Int64? {
+        try await self.withConnection { connection in
+            let row = try connection.run([StoredLimits.closure], .none).first?.first
+            return try row.flatMap { $0.isNull(0) ? nil : try $0.integer(0) }
+        }
+    }
+
+    func setLimitClosure(_ minute: Int64?) async throws {
+        try await self.withConnection { _ = try $0.run(StoredLimits.change(to: minute)) }
     }
 
     // MARK: Pausing

@@ -149,16 +149,20 @@ package final class PostgresDriver: JournalDriver {
     /// Runs statements in order as a transaction that concurrent ones may share.
     ///
     /// - Parameters:
-    ///   - closing: Statements at the transaction's end, run once for all that ask for the same.
+    ///   - opening: Statements at the transaction's beginning, run once for all that ask for the same.
+    ///   - closing: The same at its end.
     ///   - slot: The activation whose row they lock: all nodes lock rows in the order of slots.
     func run(
         _ statements: [PostgresStatement],
         _ effect: PostgresConnection.Effect,
+        opening: [PostgresStatement] = [],
         closing: [PostgresStatement] = [],
         slot: Int64 = 0
     ) async throws -> [PostgresRows] {
         let transactions = effect == .relaxed ? self.relaxed : self.durable
-        return try await self.mappingErrors { try await transactions.run(statements, closing: closing, place: slot) }
+        return try await self.mappingErrors {
+            try await transactions.run(statements, opening: opening, closing: closing, place: slot)
+        }
     }
 
     private func mappingErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
@@ -178,9 +182,16 @@ package final class PostgresDriver: JournalDriver {
 
     func swap(_ change: RowChange) async throws -> SwapAnswer {
         do {
-            let closing = change.heedsPause ? StoredPause.confirmation : []
-            let rows = try await self.run([change.statement], .durable, closing: closing, slot: change.slot).first
-            if try rows?.first?.boolean(0) == true { return .written }
+            let opening = change.charges == nil ? [] : [StoredLimits.opening]
+            let closing = change.heedsPause && change.charges == nil ? StoredPause.confirmation : []
+            let rows = try await self.run(
+                [change.statement],
+                .durable,
+                opening: opening,
+                closing: closing,
+                slot: change.slot
+            )
+            if try rows.first?.first?.boolean(0) == true { return .written }
         } catch let error as MobileTokenError where change.heedsPause && StoredPause.stopped(error) {}
         return try await self.obstacle(to: change)
     }
@@ -196,6 +207,10 @@ package final class PostgresDriver: JournalDriver {
         if let format = change.format, format > row.format {
             let names = try await self.namesOfNodes(olderThan: format)
             if !names.isEmpty { return .olderNodes(names) }
+        }
+        if let charges = change.charges {
+            let (used, closure) = (try await self.limitUse(charges.checks), try await self.limitClosure())
+            if let limit = charges.limit(passedAt: used, closure) { return .limited(limit) }
         }
         return .otherTag
     }

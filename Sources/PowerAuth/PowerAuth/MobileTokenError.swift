@@ -27,6 +27,8 @@ public struct MobileTokenError: Error, CustomStringConvertible {
     public let retryAfter: Duration?
     /// The new activation's identifier, with `activationNotConfirmed` and `activationNotSaved`.
     public package(set) var activationID: String?
+    /// The name of the limit that is reached.
+    package var limit: String?
     /// The effect of the failed call; `nil` if nothing was sent.
     package var effect: CallEffect?
     /// The latest signature of the failed decision; `nil` if none was made.

@@ -50,8 +50,8 @@ struct SharedTransactionsTests {
             }
             #expect(try turns.map { try $0.get() }.sorted() == ["1", "2", "3", "4", "5"])
             #expect(try await stage.run(next.sql) == "7")
-            let alone = try await stage.transactions.run([next], closing: [next, next])
-            #expect(try alone.map { try $0.first?.text(0) } == ["8"])
+            let alone = try await stage.transactions.run([next], opening: [next], closing: [next, next])
+            #expect(try alone.map { try $0.first?.text(0) } == ["9"])
         }
     }
 

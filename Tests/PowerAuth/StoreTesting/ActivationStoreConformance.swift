@@ -78,6 +78,10 @@ package enum ActivationStoreConformance: String, CaseIterable, Sendable {
     case losesNoReceiptBetweenHandles
     /// A pause set or ended by one handle applies to the other at once. Checked as the one before.
     case pausesAcrossHandles
+    /// A decision that would pass a limit moves no counter and leaves no intent, and what came to nothing is not counted.
+    case holdsLimits
+    /// Handles with different limits count each other's decisions. Checked as the pause.
+    case holdsLimitsAcrossHandles
 
     /// Creates an empty store.
     package typealias MakeStore = @Sendable () async throws -> ActivationStore
@@ -158,6 +162,10 @@ package enum ActivationStoreConformance: String, CaseIterable, Sendable {
         case .pausesAcrossHandles:
             guard let openAgain else { return }
             try await self.checkPause(of: store, asSeenBy: openAgain(store))
+        case .holdsLimits: try await self.checkLimits(of: store)
+        case .holdsLimitsAcrossHandles:
+            guard let openAgain else { return }
+            try await self.checkLimits(of: store, asSeenBy: openAgain(store))
         case .sharesReceiptsBetweenHandles:
             guard let openAgain else { return }
             try await self.checkSharingOfReceipts(between: store, and: openAgain(store))

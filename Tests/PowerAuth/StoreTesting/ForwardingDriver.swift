@@ -101,6 +101,18 @@ extension ForwardingDriver {
         try await self.passing { try await self.base.receiptFigures() }
     }
 
+    package func limitUse(_ checks: [LimitCharges.Check]) async throws -> [Int64] {
+        try await self.passing { try await self.base.limitUse(checks) }
+    }
+
+    package func limitClosure() async throws -> Int64? {
+        try await self.passing { try await self.base.limitClosure() }
+    }
+
+    package func setLimitClosure(_ minute: Int64?) async throws {
+        try await self.passing { try await self.base.setLimitClosure(minute) }
+    }
+
     package func decisionPause() async throws -> DecisionPause? {
         try await self.passing { try await self.base.decisionPause() }
     }

@@ -23,6 +23,7 @@ struct Database {
         let key: Int64
         let sealed: SealedReceipt
         var outcome: SealedOutcome?
+        var isReleased = false
 
         var isOpen: Bool {
             self.intent == nil && self.outcome?.weight ?? 0 < DecisionOutcome.Result.decidedWeight
@@ -56,6 +57,7 @@ struct Database {
     var keys: [StoreFacts.Key] = []
     var rows: [String: LoadedRow] = [:]
     var entries: [Entry] = []
+    var chargeSums = ChargeSums()
     var pause: DecisionPause? {
         didSet { self.pausedAt = self.pause == nil ? nil : self.pausedAt ?? self.lastTime }
     }
@@ -87,6 +89,9 @@ struct Database {
     }
 
     private mutating func beginEpoch(at now: Int64) {
+        if self.epoch.begun != nil {
+            self.chargeSums.closure = Date(timeIntervalSince1970: Double(Simulator.start + now) / 1e9).minute
+        }
         self.epoch = Epoch(number: self.epoch.number + 1, server: self.server, begun: now)
         for number in self.nodes.keys.sorted() { self.remove(number) }
     }
@@ -252,6 +257,7 @@ struct Database {
         self.lastTime = now
         let isSeen = !rules.readsOldPause || now - (self.pausedAt ?? now) > 3_000_000_000
         if change.heedsPause, rules.pauses, isSeen, let pause { return .paused(pause) }
+        if let limit = change.charges.flatMap({ self.chargeSums.limit(passedBy: $0) }) { return .limited(limit) }
         self.rows[change.activationID] = row.after(change)
         if let intent = change.intent { self.append(intent, nil, change.newTag, change.key) }
         return .written
@@ -278,12 +284,18 @@ struct Database {
         }
         guard let index else { return .notBetter }
         self.entries[index].outcome = outcome
+        let intent = self.entries[index]
+        if let charges = intent.sealed.charges, intent.isReleased != outcome.releasesCharges {
+            self.chargeSums.release(LimitCharges.entries(stored: charges), isUndone: intent.isReleased)
+            self.entries[index].isReleased = outcome.releasesCharges
+        }
         self.append(outcome.sealed, self.entries[index].number, self.entries[index].tag, outcome.key)
         return .written
     }
 
     private mutating func append(_ sealed: SealedReceipt, _ intent: UInt64?, _ tag: WriteTag, _ key: Int64) {
         self.lastNumber += 1
+        if let charges = sealed.charges { self.chargeSums.charge(LimitCharges.entries(stored: charges)) }
         self.entries.append(Entry(number: self.lastNumber, intent: intent, tag: tag, key: key, sealed: sealed))
     }
 

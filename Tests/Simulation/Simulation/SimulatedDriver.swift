@@ -163,6 +163,20 @@ final class SimulatedDriver: JournalDriver {
         ActivationStore.ReceiptFigures(unexportedCount: 0, lastExport: nil, byteCount: 0)
     }
 
+    // MARK: Limits
+
+    func limitUse(_ checks: [LimitCharges.Check]) async throws -> [Int64] {
+        try await self.ask("use of limits") { database, _ in checks.map { database.chargeSums.used($0) } }
+    }
+
+    func limitClosure() async throws -> Int64? {
+        try await self.ask("closure of limits") { database, _ in database.chargeSums.closure }
+    }
+
+    func setLimitClosure(_ minute: Int64?) async throws {
+        try await self.write("close limits") { database, _ in database.chargeSums.closure = minute }
+    }
+
     // MARK: Pausing
 
     func decisionPause() async throws -> DecisionPause? {

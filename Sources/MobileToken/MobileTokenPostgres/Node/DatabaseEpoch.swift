@@ -3,7 +3,8 @@ import PostgresDatabase
 /// The epochs of a database, numbered in the table `incarnation`. A restore, or the promotion of a lagging standby, sets counters
 /// back. It is detected by another system identifier, another timeline, or a counter behind a node's external mark (a restored
 /// volume keeps identifier and timeline). Each begins a new epoch, in which activations may have signed more than the database
-/// knows until they are compared with the server. An epoch deletes all leases, so that nothing is signed under an earlier one.
+/// knows until they are compared with the server. An epoch deletes all leases, so that nothing is signed under an earlier one,
+/// and closes limits, whose charges may be missing.
 /// Each new connection and heartbeat checks identifier and timeline; each change checks the timeline only, because a pooler may
 /// switch a connection to another server.
 package enum DatabaseEpoch {
@@ -81,7 +82,7 @@ package enum DatabaseEpoch {
             self.lock,
             PostgresStatement(
                 """
-                \(self.comparison), begun AS (\(insertion) RETURNING 1)
+                \(self.comparison), begun AS (\(insertion) RETURNING 1), \(StoredLimits.closing)
                 DELETE FROM node WHERE EXISTS (SELECT FROM begun)
                 """,
                 values

@@ -12,7 +12,7 @@ extension PostgresSchema {
             "GRANT USAGE ON SCHEMA \(schema) TO \(role)",
             "GRANT SELECT ON ALL TABLES IN SCHEMA \(schema) TO \(role)",
             """
-            GRANT INSERT, UPDATE, DELETE ON \(tables(["setting", "node", "activation", "field", "wish"])) TO \(role)
+            GRANT INSERT, UPDATE, DELETE ON \(tables(["setting", "node", "activation", "field", "wish", "charge"])) TO \(role)
             """,
             "GRANT INSERT, UPDATE ON \(tables(["ledger", "question"])) TO \(role)",
             "GRANT INSERT, DELETE ON \(tables(["asked"])) TO \(role)",
@@ -20,7 +20,7 @@ extension PostgresSchema {
             "GRANT INSERT ON \(tables(["incarnation", "sealing_key", "receipt", "begun"])) TO \(role)",
             "GRANT UPDATE ON \(tables(["bucket", "fence"])) TO \(role)",
             """
-            GRANT UPDATE (number, outcome, weight, sealing_key, body, personal_data) ON \(tables(["receipt"])) TO \(role)
+            GRANT UPDATE (number, outcome, weight, is_released, sealing_key, body, personal_data) ON \(tables(["receipt"])) TO \(role)
             """,
             "ALTER DEFAULT PRIVILEGES IN SCHEMA \(schema) GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO \(role)",
         ]

@@ -341,5 +341,22 @@ extension PostgresSchema {
         Step(statements: ["CREATE TABLE begun (key bytea PRIMARY KEY)"], oldestReader: Self.firstVersion),
         // Lists are no longer shared. A node of 1.0.0-beta.1 continues polling and deciding, and reports that it cannot share.
         Step(statements: ["DROP TABLE IF EXISTS list"], oldestReader: Self.firstVersion),
+        // The charges to limits: for each key, what was charged up to each minute. The empty key has the latest restore.
+        Step(
+            statements: [
+                """
+                CREATE TABLE charge (
+                    key text COLLATE "C",
+                    minute int8,
+                    agents int8 NOT NULL,
+                    people int8 NOT NULL,
+                    PRIMARY KEY (key, minute)
+                ) WITH (fillfactor = 50)
+                """,
+                "ALTER TABLE receipt ADD COLUMN charges text",
+                "ALTER TABLE receipt ADD COLUMN is_released boolean NOT NULL DEFAULT false",
+            ],
+            oldestReader: Self.firstVersion
+        ),
     ]
 }

@@ -83,6 +83,7 @@ extension RowChange {
             let number = parameter(.integer(fence))
             conditions += " AND holder = \(number) AND EXISTS (SELECT FROM node WHERE number = \(number))"
         }
+        for check in self.charges?.checks ?? [] { conditions += " AND " + StoredLimits.isWithin(check, parameter) }
         if self.heedsPause { conditions += " AND \(StoredPause.isAbsent)" }
         if let format {
             let number = parameter(.integer(format.rawValue))
@@ -119,14 +120,16 @@ extension RowChange {
                 parameter(.integer(intent.date.milliseconds)) + "::int8", "0",
                 "$6::int8", parameter(.bytes(intent.body)) + "::bytea",
                 parameter(PostgresValue(intent.personalData)) + "::bytea",
+                self.charges == nil ? "NULL" : parameter(PostgresValue(intent.charges)) + "::text",
             ]
             sql += """
                 , recorded AS (
-                    INSERT INTO receipt (activation_id, moves, tag, date, weight, sealing_key, body, personal_data)
+                    INSERT INTO receipt (activation_id, moves, tag, date, weight, sealing_key, body, personal_data, charges)
                     SELECT \(columns.joined(separator: ", ")) FROM moved
                 )
                 """
         }
+        if let charges { sql += StoredLimits.charging(charges.entries, parameter) }
         return PostgresStatement(sql + " SELECT EXISTS (SELECT FROM moved)", values)
     }
 }

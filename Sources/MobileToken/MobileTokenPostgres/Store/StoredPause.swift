@@ -8,7 +8,7 @@ enum StoredPause {
     /// The name of the setting, which is also in the statement that moves a counter.
     static let name = "decision-pause"
 
-    private static let lock = "'setting'::regclass::oid::int8"
+    static let lock = "'setting'::regclass::oid::int8"
     private static let isThere = "EXISTS (SELECT FROM setting WHERE name = '\(Self.name)')"
 
     /// The condition for a change that a pause stops.

@@ -159,21 +159,22 @@ enum StoredReceipts {
         return PostgresStatement(
             """
             WITH intent AS (
-                SELECT id, tag FROM receipt
+                SELECT id, tag, charges, is_released FROM receipt
                 WHERE activation_id = $1 AND moves = $2 AND intent IS NULL AND weight < \(self.finalWeight) AND \(isOfTag)
                     AND (weight < $6 OR weight = $6 AND $6 < \(self.decidedWeight))
                 ORDER BY id DESC LIMIT 1 FOR UPDATE
             ), new AS (
                 INSERT INTO receipt (activation_id, moves, tag, date, intent, weight, sealing_key, body)
                 SELECT $1, $2, tag, $3, id, $6, $4, $5 FROM intent RETURNING id
-            )
-            UPDATE receipt SET outcome = new.id, weight = $6 FROM new, intent WHERE receipt.id = intent.id
+            ), \(StoredLimits.releasing("$8"))
+            UPDATE receipt SET outcome = new.id, weight = $6, is_released = $8 FROM new, intent WHERE receipt.id = intent.id
             RETURNING receipt.id
             """,
             [
                 .text(outcome.sealed.activationID), .integer(Int64(clamping: outcome.sealed.moves)),
                 .integer(outcome.sealed.date.milliseconds), .integer(outcome.key), .bytes(outcome.sealed.body),
                 .integer(Int64(outcome.weight)), PostgresValue(outcome.tag?.rawValue),
+                .boolean(outcome.releasesCharges),
             ]
         )
     }

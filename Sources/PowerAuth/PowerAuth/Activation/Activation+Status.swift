@@ -129,11 +129,16 @@ extension Activation {
         let comparison = try MobileTokenError.mapCryptoErrors { try ledger.compare(with: server) }
         guard ledger != stored else { return (comparison, ledger) }
         // A signature may have moved the counter since the read, so the transaction compares again.
-        return try await self.updateRecord { record in
+        let compared = try await self.updateRecord { record in
             guard record.version == dialect.version else { throw OutdatedDialect() }
             let comparison = try MobileTokenError.mapCryptoErrors { try record.ledger.compare(with: server) }
-            return (comparison, record.ledger)
+            return (comparison: comparison, ledger: record.ledger)
         }
+        // Only a restore puts a counter behind the server's. What was charged to limits since is lost as well.
+        if case .movedForward = compared.comparison.result {
+            try await MobileTokenError.mapStoreErrors { try await self.server.store.closeLimits() }
+        }
+        return compared
     }
 }
 

@@ -3,7 +3,8 @@ extension Activation {
     ///
     /// If the store is twenty or more signatures behind, signatures throw ``MobileTokenError/Code/stateRolledBack``, because
     /// another copy of the store may still be signing. If none is, call this method. It searches the counter's next values for
-    /// the server's, and skips ten more in case of offline signatures.
+    /// the server's, and skips ten more in case of offline signatures. If it skips any, the limits of agents are closed until
+    /// their windows have passed, because approvals may be missing.
     ///
     /// ```swift
     /// let count = try await activation.recoverCounter()
@@ -27,7 +28,10 @@ extension Activation {
                     try record.ledger.recover(to: report.counter, within: limit)
                 }
             }
-            if let count { return count }
+            if let count {
+                if count > 0 { try await MobileTokenError.mapStoreErrors { try await self.server.store.closeLimits() } }
+                return count
+            }
             guard !comparison.canSign else { return 0 }
             throw comparison.result == .rolledBack
                 ? MobileTokenError.stateRolledBack

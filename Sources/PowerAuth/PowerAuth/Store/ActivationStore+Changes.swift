@@ -20,7 +20,8 @@ extension ActivationStore {
     ///   - turn: The signing turn of the change; `nil` if it needs none.
     /// - Throws: The error of `change`, and ``MobileTokenError/Code/decidingPaused``, before `change` is called, if the intent
     ///   ``DecisionIntent/Facts/isAutomatic`` and decisions are paused. The pause is read in the transaction that moves the
-    ///   counter: no call after ``setDecisionPause(_:)`` has returned decides anything, in any process.
+    ///   counter: no call after ``setDecisionPause(_:)`` has returned decides anything, in any process. Also
+    ///   ``MobileTokenError/Code/limitReached``, if the intent's charges would pass a limit, in the same transaction.
     @discardableResult
     package func update<Result: Sendable>(
         _ activationID: String,
@@ -113,6 +114,7 @@ extension ActivationStore {
         case .fenceLost: throw MobileTokenError.turnLost
         case .olderNodes(let names): throw MobileTokenError.olderNodes(names)
         case .paused(let pause): throw MobileTokenError.decidingPaused(pause)
+        case .limited(let name): throw MobileTokenError.limitReached(name)
         }
         // After the commit and before the turn ends: another process would ignore a mark that is behind, and take one that is
         // ahead for a restore.
@@ -158,7 +160,11 @@ extension ActivationStore {
     /// Loads an activation; `nil` if there is none.
     func find(_ activationID: String, in open: Open) async throws -> Found? {
         var last: WriteTag?
-        while let row = try await self.driver.load(activationID) {
+        while var row = try await self.driver.load(activationID) {
+            if row.lacksCharges {
+                try await self.driver.setLimitClosure(Date().minute)
+                row.lacksCharges = false
+            }
             let isSame = row.tag == last
             // A row still behind its mark after a second read proves a restore. A store with epochs then records that for all
             // nodes.
@@ -243,6 +249,7 @@ extension ActivationStore {
                 key: row.key,
                 format: format == row.format ? nil : format,
                 intent: sealedIntent,
+                charges: sealedIntent == nil ? nil : intent?.charges,
                 heedsPause: intent?.isAutomatic ?? false
             )
         )

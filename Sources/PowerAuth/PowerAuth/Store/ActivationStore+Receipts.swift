@@ -63,7 +63,8 @@ extension ActivationStore {
                 weight: known.outcome.result.weight,
                 key: keys.current,
                 tag: known.tag,
-                intent: intent?.lost(underKey: keys.current, at: Date())
+                intent: intent?.lost(underKey: keys.current, at: Date()),
+                releasesCharges: known.outcome.result.decidedNothing
             )
             let answer = try await self.repeatingUntilKnown { try await self.driver.append(outcome) }
             guard answer == .otherKey else { break }

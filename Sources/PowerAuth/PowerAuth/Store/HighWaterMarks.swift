@@ -16,7 +16,10 @@ package struct HighWaterMarks: Sendable {
 
     /// Returns the highest known count of moves of an activation's counter; 0 if unknown.
     package func moves(of slot: Int64, activationID: String) -> UInt64 {
-        guard Self.slots.contains(slot) else { return 0 }
+        Self.slots.contains(slot) ? self.read(slot, activationID) : 0
+    }
+
+    private func read(_ slot: Int64, _ activationID: String) -> UInt64 {
         var words: (moves: UInt64, check: UInt64) = (0, 0)
         let count = withUnsafeMutableBytes(of: &words) {
             pread(self.file.descriptor, $0.baseAddress, $0.count, off_t(slot * Self.slotByteCount))
@@ -30,12 +33,23 @@ package struct HighWaterMarks: Sendable {
 
     /// Sets the mark of an activation. Best effort: without it the server's status detects a rollback later.
     package func set(_ moves: UInt64, of slot: Int64, activationID: String) {
-        guard Self.slots.contains(slot) else { return }
+        if Self.slots.contains(slot) { self.write(moves, slot, activationID) }
+    }
+
+    private func write(_ moves: UInt64, _ slot: Int64, _ activationID: String) {
         let words = (moves, Self.check(of: moves, activationID))
         _ = withUnsafeBytes(of: words) {
             pwrite(self.file.descriptor, $0.baseAddress, $0.count, off_t(slot * Self.slotByteCount))
         }
     }
+
+    /// The number of the last receipt that charged limits; 0 if unknown. It is in the slot that no activation has.
+    package var chargedReceipt: UInt64 {
+        get { self.read(0, Self.storeName) }
+        nonmutating set { self.write(newValue, 0, Self.storeName) }
+    }
+
+    private static let storeName = "charged receipts"
 
     private static func check(of moves: UInt64, _ activationID: String) -> UInt64 {
         let input = withUnsafeBytes(of: moves.bigEndian) { Array($0) } + Array(activationID.utf8)

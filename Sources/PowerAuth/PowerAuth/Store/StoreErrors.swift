@@ -42,6 +42,9 @@ extension MobileTokenError.Code {
     /// Automatic decisions are paused for all processes that share the store. Nothing was signed.
     public static let decidingPaused = Self("decidingPaused")
 
+    /// A decision would pass a limit, whose name is in the message. Nothing was signed.
+    public static let limitReached = Self("limitReached")
+
     /// The operations have no receipts: their channel provides no evidence of an activation.
     public static let receiptsNotKept = Self("receiptsNotKept")
 
@@ -57,6 +60,13 @@ extension MobileTokenError.Code {
 }
 
 extension MobileTokenError {
+    /// Returns the error of a decision that would pass a limit.
+    package static func limitReached(_ name: String) -> Self {
+        var error = Self(.limitReached, "The limit '\(name)' is reached")
+        error.limit = name
+        return error
+    }
+
     static func alreadyStored() -> Self {
         Self(.activationAlreadyStored, "An activation with this identifier is already stored")
     }

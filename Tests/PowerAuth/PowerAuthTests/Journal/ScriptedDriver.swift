@@ -179,6 +179,10 @@ final class ScriptedDriver: JournalDriver {
     func receiptFigures() async throws -> ActivationStore.ReceiptFigures { try await self.base.receiptFigures() }
     func decisionPause() async throws -> DecisionPause? { try await self.base.decisionPause() }
 
+    func limitUse(_ checks: [LimitCharges.Check]) async throws -> [Int64] { try await self.base.limitUse(checks) }
+    func limitClosure() async throws -> Int64? { try await self.base.limitClosure() }
+    func setLimitClosure(_ minute: Int64?) async throws { try await self.base.setLimitClosure(minute) }
+
     func eraseReceipts(_ selection: ReceiptSelection, after number: UInt64) async throws -> PrunedReceipts {
         try await self.base.eraseReceipts(selection, after: number)
     }

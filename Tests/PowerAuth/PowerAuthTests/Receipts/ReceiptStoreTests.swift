@@ -33,14 +33,15 @@ struct ReceiptStoreTests {
         ActivationStoreConformance.intent(id, operation)
     }
 
-    private func approve(_ id: String, _ activation: Activation, _ factor: Activation.Authentication.UnlockedFactor)
-        async throws
-    {
-        try await activation.decide(
-            id,
-            with: .possessionAndKnowledge(unlocked: factor),
-            self.intent(activation.activationID)
-        )
+    private func approve(
+        _ id: String,
+        _ activation: Activation,
+        _ factor: Activation.Authentication.UnlockedFactor,
+        _ demands: [LimitDemand] = []
+    ) async throws {
+        var intent = self.intent(activation.activationID)
+        intent.demands = demands
+        try await activation.decide(id, with: .possessionAndKnowledge(unlocked: factor), intent)
     }
 
     // MARK: No room, no decision
@@ -103,13 +104,14 @@ struct ReceiptStoreTests {
     // MARK: What it costs
 
     /// Begin, tag and counter, intent, commit; the outcome is one that commits by itself.
-    @Test func anApprovalTakesFiveStatementsAndSixWithAPassword() async throws {
+    @Test(arguments: [0, 4]) func anApprovalTakesFiveStatementsAndSixWithAPassword(limits: Int) async throws {
+        let demands = (0..<limits).map { ActivationStoreConformance.demand(9, limit: "\($0)", key: "\($0)") }
         let store = self.makeStore()
         let activation = try await Fixture(store: store).activate()
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
-        try await self.approve("first", activation, factor)
+        try await self.approve("first", activation, factor, demands)
         var before = try await store.work
-        try await self.approve("second", activation, factor)
+        try await self.approve("second", activation, factor, demands)
         var after = try await store.work
         #expect(after.statements - before.statements == 5)
         #expect(after.decryptions - before.decryptions == 1)
@@ -191,13 +193,41 @@ struct ReceiptStoreTests {
         #expect(contents(of: self.path) == before)
     }
 
-    /// As the version before this one, whose schema ended with its first step.
+    /// A store of before there were limits gets its tables, and keeps what it has.
+    @Test func aStoreWithoutLimitsIsMigrated() async throws {
+        let (old, new) = (self.makeStore(), SQLiteSchema.activationStore)
+        try await old.insert(ActivationStoreConformance.sparseRecord("a"))
+        try await old.update("a", recording: self.intent()) { _ = $0.takeMove() }
+        await old.close()
+        let connection = try SQLiteConnection(path: self.path)
+        for sql in [
+            "DROP TRIGGER receipt_charge", "DROP TRIGGER receipt_outcome", "DROP TABLE charge", "DROP TABLE place",
+            "ALTER TABLE receipt DROP COLUMN charges", "ALTER TABLE receipt DROP COLUMN is_released",
+            """
+            CREATE TRIGGER receipt_outcome AFTER INSERT ON receipt WHEN new.intent IS NOT NULL BEGIN
+                UPDATE receipt SET outcome = new.number, weight = new.weight WHERE number = new.intent;
+            END
+            """, "PRAGMA user_version = 10",
+        ] { try connection.run(sql) }
+        #expect(try new.check(connection) == 10)
+
+        let store = self.makeStore()
+        let demand = ActivationStoreConformance.demand(1)
+        try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: 1, of: "a")
+        #expect(try await ActivationStoreConformance.decide("a", [demand], in: store) == 2)
+        #expect(try await ActivationStoreConformance.decide("a", [demand], in: store) == nil)
+        let receipts = try await store.receipts(of: nil, after: 0, limit: 9)
+        #expect(receipts.map(\.intent.charges.count) == [0, 1])
+        #expect(receipts.map(\.outcome?.result) == [.accepted, nil])
+    }
+
+    /// As a version whose schema ended before its first step.
     @Test func anOlderProgramLeavesTheStoreAlone() async throws {
         let store = self.makeStore()
         try await store.open()
         await store.close()
         let older = SQLiteSchema(applicationID: 0x5041_5374, migrations: [[]])
-        #expect(throws: SQLiteSchema.Mismatch.newer(version: 10)) {
+        #expect(throws: SQLiteSchema.Mismatch.newer(version: 11)) {
             try older.check(SQLiteConnection(path: self.path, access: .readOnly))
         }
     }

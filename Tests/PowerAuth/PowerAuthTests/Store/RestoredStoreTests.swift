@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import PowerAuthProtocol
+import StoreTesting
 import TestSupport
 import Testing
 
@@ -110,5 +111,58 @@ struct RestoredStoreTests {
         let record = try #require(try await store.record(of: self.activationID))
         #expect(record.history.moves == 0)
         #expect(!record.isUnsettled)
+    }
+
+    // MARK: Limits
+
+    private static let daily = ActivationStoreConformance.demand(9, window: .rolling(minutes: 24 * 60))
+
+    /// The night's backup would double the day: what was charged since is lost with it.
+    @Test func limitsAreClosedAfterARestoreUntilTheirWindowIsOver() async throws {
+        let demand = Self.daily
+        func decide(_ store: ActivationStore, after: TimeInterval = 0) async throws -> Bool {
+            var intent = ActivationStoreConformance.intent(self.activationID, "1")
+            intent.demands = [demand]
+            let dated = intent.dated(Date() + after, serverDate: nil)
+            do {
+                try await store.update(self.activationID, recording: dated) { _ = $0.takeMove() }
+                return true
+            } catch let error as MobileTokenError where error.code == .limitReached {
+                return false
+            }
+        }
+        func withStore(_ body: (ActivationStore) async throws -> Void) async throws {
+            let store = ActivationStore.sqlite(path: self.path)
+            try await body(store)
+            await store.close()
+        }
+        try await withStore { store async throws in #expect(try await decide(store)) }
+        let backup = contents(of: self.path)
+        try await withStore { store async throws in
+            // What charges nothing may be lost.
+            try await store.update(
+                self.activationID,
+                recording: ActivationStoreConformance.intent(self.activationID, "1")
+            ) {
+                _ = $0.takeMove()
+            }
+        }
+        try self.restore(backup)
+        try await withStore { store async throws in #expect(try await decide(store)) }
+        try self.restore(backup)
+        try await withStore { store async throws in
+            #expect(try await !decide(store))
+            #expect(try await !decide(store, after: 3_600 * 23))
+            #expect(try await store.limitUse([]).closure != nil)
+        }
+        // Also for a process that comes later, and whatever is decided without limits.
+        try await withStore { store async throws in
+            let other = ActivationStoreConformance.intent(self.activationID, "1")
+            try await store.update(self.activationID, recording: other) { _ = $0.takeMove() }
+            #expect(try await !decide(store))
+            #expect(try await decide(store, after: 3_600 * 25))
+            #expect(try await store.openLimits())
+            #expect(try await decide(store))
+        }
     }
 }

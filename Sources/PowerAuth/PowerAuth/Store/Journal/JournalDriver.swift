@@ -76,6 +76,17 @@ package protocol JournalDriver: Sendable {
 
     func receiptFigures() async throws -> ActivationStore.ReceiptFigures
 
+    // MARK: Limits
+
+    /// Returns what the windows of some checks hold.
+    func limitUse(_ checks: [LimitCharges.Check]) async throws -> [Int64]
+
+    /// The minute of the latest restore; windows that begin before it are full.
+    func limitClosure() async throws -> Int64?
+
+    /// Closes the limits at a minute, or opens them. From then on, charges are not missing any more.
+    func setLimitClosure(_ minute: Int64?) async throws
+
     // MARK: Pausing
 
     func decisionPause() async throws -> DecisionPause?

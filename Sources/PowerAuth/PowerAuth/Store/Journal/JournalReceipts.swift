@@ -7,13 +7,23 @@ package struct SealedOutcome: Sendable {
     package let tag: WriteTag?
     /// The intent, written again if a restored store lacks it.
     package let intent: SealedReceipt?
+    /// Indicates that the decision certainly came to nothing, so its charges to limits are taken back.
+    package let releasesCharges: Bool
 
-    package init(sealed: SealedReceipt, weight: Int, key: Int64, tag: WriteTag?, intent: SealedReceipt?) {
+    package init(
+        sealed: SealedReceipt,
+        weight: Int,
+        key: Int64,
+        tag: WriteTag?,
+        intent: SealedReceipt?,
+        releasesCharges: Bool = false
+    ) {
         self.sealed = sealed
         self.weight = weight
         self.key = key
         self.tag = tag
         self.intent = intent
+        self.releasesCharges = releasesCharges
     }
 }
 

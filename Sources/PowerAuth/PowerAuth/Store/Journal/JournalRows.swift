@@ -62,6 +62,8 @@ package struct LoadedRow: Sendable, Equatable {
     package var epoch: Int64
     /// The last epoch in which the counter was known not to be restored.
     package var comparedEpoch: Int64
+    /// Indicates that charges to limits are missing, which were there before the store was restored.
+    package var lacksCharges = false
 
     package init(
         slot: Int64,
@@ -103,6 +105,7 @@ package struct LoadedRow: Sendable, Equatable {
             key: key,
             format: nil,
             intent: nil,
+            charges: nil,
             heedsPause: false
         )
     }
@@ -149,6 +152,8 @@ package struct RowChange: Sendable {
     package let format: RecordFormat?
     /// The decision that the counter move is about to make. ``newTag`` identifies it too.
     package let intent: SealedReceipt?
+    /// What the decision takes from limits: if one would be passed, nothing is written.
+    package let charges: LimitCharges?
     /// Indicates that a pause stops the change.
     package let heedsPause: Bool
 }
@@ -166,6 +171,8 @@ package enum SwapAnswer: Sendable, Equatable {
     /// These nodes cannot read the new format.
     case olderNodes([String])
     case paused(DecisionPause)
+    /// The decision would pass the limit with this name.
+    case limited(String)
 }
 
 package enum InsertAnswer: Sendable, Equatable {

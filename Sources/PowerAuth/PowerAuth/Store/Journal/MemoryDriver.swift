@@ -15,6 +15,7 @@ package final class MemoryDriver: JournalDriver {
         fileprivate var entries: [Entry] = []
         fileprivate var lastNumber: UInt64 = 0
         fileprivate var pause: DecisionPause?
+        fileprivate var chargeSums = ChargeSums()
         fileprivate var export: ExportNote?
 
         /// - Parameter entryLimit: The minimum number of receipt entries to keep.
@@ -41,6 +42,7 @@ package final class MemoryDriver: JournalDriver {
         var outcome: ReceiptRow.Outcome?
         var outcomeNumber: UInt64?
         var weight = 0
+        var isReleased = false
 
         var isOpen: Bool { self.intent == nil && self.weight < DecisionOutcome.Result.decidedWeight }
     }
@@ -115,6 +117,9 @@ package final class MemoryDriver: JournalDriver {
             if row.tag == change.newTag { return .written }
             guard row.tag == change.tag else { return .otherTag }
             if change.heedsPause, let pause = contents.pause { return .paused(pause) }
+            if let limit = change.charges.flatMap({ contents.chargeSums.limit(passedBy: $0) }) {
+                return .limited(limit)
+            }
             row = row.applying(change)
             contents.rows[id] = row
             if let intent = change.intent { contents.append(intent, tag: change.newTag, key: change.key) }
@@ -257,6 +262,17 @@ package final class MemoryDriver: JournalDriver {
         }
     }
 
+    // MARK: Limits
+
+    package func limitUse(_ checks: [LimitCharges.Check]) async throws -> [Int64] {
+        self.contents.withLock { contents in checks.map { contents.chargeSums.used($0) } }
+    }
+
+    package func limitClosure() async throws -> Int64? { self.contents.withLock { $0.chargeSums.closure } }
+    package func setLimitClosure(_ minute: Int64?) async throws {
+        self.contents.withLock { $0.chargeSums.closure = minute }
+    }
+
     // MARK: Pausing
 
     package func decisionPause() async throws -> DecisionPause? { self.contents.withLock { $0.pause } }
@@ -265,12 +281,17 @@ package final class MemoryDriver: JournalDriver {
 
 extension MemoryDriver.Contents {
     fileprivate mutating func append(_ intent: SealedReceipt, tag: WriteTag, key: Int64) {
+        if let charges = intent.charges { self.chargeSums.charge(LimitCharges.entries(stored: charges)) }
         self.append(MemoryDriver.Entry(number: self.lastNumber + 1, intent: nil, tag: tag, key: key, sealed: intent))
     }
 
     /// Adds an outcome to the intent at an index.
     fileprivate mutating func append(_ outcome: SealedOutcome, at index: Int) {
         let intent = self.entries[index]
+        if let charges = intent.sealed.charges, intent.isReleased != outcome.releasesCharges {
+            self.chargeSums.release(LimitCharges.entries(stored: charges), isUndone: intent.isReleased)
+            self.entries[index].isReleased = outcome.releasesCharges
+        }
         self.entries[index].weight = outcome.weight
         self.entries[index].outcome = ReceiptRow.Outcome(key: outcome.key, sealed: outcome.sealed)
         self.entries[index].outcomeNumber = self.lastNumber + 1
@@ -325,7 +346,8 @@ extension SealedReceipt {
             moves: self.moves,
             date: self.date,
             body: self.body,
-            personalData: nil
+            personalData: nil,
+            charges: self.charges
         )
     }
 }

@@ -32,6 +32,16 @@ public struct DecisionIntent: Sendable, Hashable {
         }
     }
 
+    /// What a decision took from a limit.
+    public struct Charge: Sendable, Hashable {
+        /// The name of the limit.
+        public let limit: String
+        /// The currency of the amount; `nil` for a limit on the number of decisions, which charges 1.
+        public let currency: String?
+        /// The amount.
+        public let amount: Decimal
+    }
+
     /// The permanent part of a decision's receipt.
     public struct Facts: Sendable, Hashable {
         /// The signing activation.
@@ -57,6 +67,9 @@ public struct DecisionIntent: Sendable, Hashable {
         /// The time, by the local clock, after which the request can no longer reach the server; `nil` before signing. Any
         /// process that traces the decision waits until then, whatever its own timeouts are.
         public internal(set) var arrivesBefore: Date?
+
+        /// The charges to limits; empty without limits.
+        public internal(set) var charges: [Charge] = []
 
         /// Indicates that a policy decided. A `DecisionPause` stops such decisions.
         public var isAutomatic: Bool { self.policy != nil }
@@ -85,6 +98,10 @@ public struct DecisionIntent: Sendable, Hashable {
     public private(set) var facts: Facts
     /// The erasable part of the receipt.
     public let personalData: PersonalData
+    /// What it takes from limits, while it is signed.
+    package var demands: [LimitDemand] = []
+    /// The same at the time of the signature; `nil` without limits.
+    package private(set) var charges: LimitCharges?
 
     init(facts: Facts, personalData: PersonalData) {
         self.facts = facts
@@ -149,6 +166,12 @@ public struct DecisionIntent: Sendable, Hashable {
         intent.facts.localDate = localDate
         intent.facts.serverDate = serverDate
         intent.facts.arrivesBefore = arrivesBefore
+        guard !self.demands.isEmpty else { return intent }
+        intent.charges = LimitCharges(self.demands, at: serverDate ?? localDate, isAutomatic: self.isAutomatic)
+        intent.facts.charges = self.demands.map { demand in
+            let amount = Decimal(demand.amount) / Decimal(LimitDemand.scale)
+            return Charge(limit: demand.limit, currency: demand.currency, amount: amount)
+        }
         return intent
     }
 }

@@ -32,6 +32,7 @@ extension DecisionReceipt.Intent {
         facts["localTime"] = .string(ISO8601.preciseString(from: self.localDate))
         facts["serverTime"] = self.serverDate.map { .string(ISO8601.preciseString(from: $0)) }
         facts["arrivesBefore"] = self.arrivesBefore.map { .string(ISO8601.preciseString(from: $0)) }
+        if !self.charges.isEmpty { facts["charges"] = .array(self.charges.map { .object($0.json) }) }
         facts["personalDigest"] = .string(Hexadecimal.encode(self.personalDataDigest))
         return facts
     }
@@ -65,11 +66,37 @@ extension DecisionReceipt.Intent {
                 fence: facts["fence"] == nil ? nil : try facts.unsigned("fence"),
                 localDate: try facts.date("localTime"),
                 serverDate: facts["serverTime"] == nil ? nil : try facts.date("serverTime"),
-                arrivesBefore: facts["arrivesBefore"] == nil ? nil : try facts.date("arrivesBefore")
+                arrivesBefore: facts["arrivesBefore"] == nil ? nil : try facts.date("arrivesBefore"),
+                charges: try facts.charges()
             ),
             personalDataDigest: digest,
             saltedData: saltedData
         )
+    }
+}
+
+extension DecisionIntent.Charge {
+    fileprivate var json: JSONObject {
+        var json: JSONObject = ["limit": .string(self.limit)]
+        json["currency"] = self.currency.map { .string($0) }
+        json["amount"] = .string("\(self.amount)")
+        return json
+    }
+}
+
+extension JSONObject {
+    fileprivate func charges() throws(ReceiptFormatError) -> [DecisionIntent.Charge] {
+        guard let member = self["charges"] else { return [] }
+        guard let array = member.array else { throw ReceiptFormatError(member: "charges") }
+        var charges: [DecisionIntent.Charge] = []
+        for element in array {
+            guard let json = element.object, let amount = JSONNumber(literal: try json.string("amount"))?.decimal else {
+                throw ReceiptFormatError(member: "charges")
+            }
+            let currency = json["currency"] == nil ? nil : try json.string("currency")
+            charges.append(.init(limit: try json.string("limit"), currency: currency, amount: amount))
+        }
+        return charges
     }
 }
 

@@ -13,13 +13,24 @@ package struct SealedReceipt: Sendable, Equatable {
     package let body: [UInt8]
     /// The sealed personal data of an intent; `nil` after erasure, and for an outcome.
     package let personalData: [UInt8]?
+    /// The charges of an intent to limits, in their stored form; `nil` if there are none, and of an entry that a database
+    /// has read.
+    package let charges: String?
 
-    package init(activationID: String, moves: UInt64, date: Date, body: [UInt8], personalData: [UInt8]?) {
+    package init(
+        activationID: String,
+        moves: UInt64,
+        date: Date,
+        body: [UInt8],
+        personalData: [UInt8]?,
+        charges: String? = nil
+    ) {
         self.activationID = activationID
         self.moves = moves
         self.date = date
         self.body = body
         self.personalData = personalData
+        self.charges = charges
     }
 }
 
@@ -33,7 +44,8 @@ extension Sealing {
             moves: moves,
             date: recorded.localDate,
             body: try cipher.seal(recorded.json, as: .intent(moves)),
-            personalData: try recorded.saltedData.map { try cipher.seal($0.json, as: .personalData(moves)) }
+            personalData: try recorded.saltedData.map { try cipher.seal($0.json, as: .personalData(moves)) },
+            charges: intent.charges?.stored
         )
     }
 

@@ -8,12 +8,13 @@ extension ActivationDatabase {
     func insert(intent sealed: SealedReceipt, tag: WriteTag, _ connection: SQLiteConnection) throws {
         try connection.run(
             """
-            INSERT INTO receipt (activation_id, moves, tag, date, weight, body, personal_data)
-            VALUES (?, ?, ?, ?, 0, ?, ?)
+            INSERT INTO receipt (activation_id, moves, tag, date, weight, body, personal_data, charges)
+            VALUES (?, ?, ?, ?, 0, ?, ?, ?)
             """,
             [
                 .text(sealed.activationID), .integer(Int64(clamping: sealed.moves)), .integer(tag.rawValue),
                 .integer(sealed.date.milliseconds), .blob(sealed.body), sealed.personalData.map { .blob($0) } ?? .null,
+                sealed.charges.map { .text($0) } ?? .null,
             ]
         )
     }
@@ -37,8 +38,8 @@ extension ActivationDatabase {
         let before = connection.changedRowCount
         try connection.run(
             """
-            INSERT INTO receipt (activation_id, moves, tag, date, intent, weight, body)
-            SELECT activation_id, moves, tag, ?1, number, ?2, ?3 FROM receipt
+            INSERT INTO receipt (activation_id, moves, tag, date, intent, weight, body, is_released)
+            SELECT activation_id, moves, tag, ?1, number, ?2, ?3, ?8 FROM receipt
             WHERE activation_id = ?4 AND moves = ?5 AND intent IS NULL AND weight < \(Self.finalWeight)
                 AND (?6 IS NULL OR tag = ?6) AND (weight < ?2 OR weight = ?2 AND ?2 < \(Self.decidedWeight))
                 AND \(Self.currentKey) = ?7
@@ -48,6 +49,7 @@ extension ActivationDatabase {
                 .integer(outcome.sealed.date.milliseconds), .integer(Int64(outcome.weight)), .blob(outcome.sealed.body),
                 .text(outcome.sealed.activationID), .integer(Int64(clamping: outcome.sealed.moves)),
                 outcome.tag.map { .integer($0.rawValue) } ?? .null, .integer(outcome.key),
+                .integer(outcome.releasesCharges ? 1 : 0),
             ]
         )
         return connection.changedRowCount > before

@@ -131,13 +131,16 @@ final class ActivationDatabase {
         return slot
     }
 
-    func activation(_ activationID: String) throws -> LoadedRow? {
-        typealias Head = (slot: Int64, tag: WriteTag, counter: [UInt8]?, key: Int64, pause: DecisionPause?)
+    /// - Parameter charged: The number of the last receipt that charged limits, as far as is known outside the file.
+    func activation(_ activationID: String, charged: UInt64 = 0) throws -> LoadedRow? {
+        typealias Head = (
+            slot: Int64, tag: WriteTag, counter: [UInt8]?, key: Int64, pause: DecisionPause?, receipts: UInt64
+        )
         var head: Head?
         var fields = try self.connection.rows(
             """
             SELECT slot, tag, counter, \(Self.currentKey), (SELECT value FROM setting WHERE name = '\(Self.decisionPause)'),
-                name, is_sealed, value
+                name, is_sealed, value, (SELECT seq FROM sqlite_sequence WHERE name = 'receipt')
             FROM activation LEFT JOIN field USING (slot) WHERE activation_id = ? ORDER BY name
             """,
             [.text(activationID)]
@@ -145,7 +148,8 @@ final class ActivationDatabase {
             if head == nil {
                 head = (
                     row.integer(0), WriteTag(rawValue: row.integer(1)), row.isNull(2) ? nil : row.blob(2),
-                    row.integer(3), row.isNull(4) ? nil : DecisionPause(stored: row.blob(4))
+                    row.integer(3), row.isNull(4) ? nil : DecisionPause(stored: row.blob(4)),
+                    row.isNull(8) ? 0 : UInt64(clamping: row.integer(8))
                 )
             }
             return SealedActivation.Field(name: row.text(5), isSealed: row.integer(6) != 0, bytes: row.blob(7))
@@ -155,7 +159,7 @@ final class ActivationDatabase {
             fields.append(SealedActivation.Field(name: Self.counterField, isSealed: true, bytes: counter))
         }
         let sealed = SealedActivation(activationID: activationID, fields: fields)
-        return LoadedRow(
+        var row = LoadedRow(
             slot: try Self.checked(head.slot),
             tag: head.tag,
             key: head.key,
@@ -163,6 +167,8 @@ final class ActivationDatabase {
             format: sealed.format,
             pause: head.pause
         )
+        row.lacksCharges = head.receipts < charged
+        return row
     }
 
     /// The field that every signature changes. It is in the activation's row, which every signature changes anyway.
@@ -183,16 +189,17 @@ final class ActivationDatabase {
     func swap(_ change: RowChange) throws -> SwapAnswer {
         let counter = change.fields.written.first { $0.name == Self.counterField }
         let before = self.connection.changedRowCount
+        let limits = Self.condition(of: change.charges)
         try self.connection.run(
             """
-            UPDATE activation SET tag = ?1, counter = coalesce(?2, counter) WHERE slot = ?3 AND tag = ?4 AND NOT (
-                ?5 AND EXISTS (SELECT 1 FROM setting WHERE name = '\(Self.decisionPause)')
-            )
+            UPDATE activation SET tag = ?, counter = coalesce(?, counter) WHERE slot = ? AND tag = ? AND NOT (
+                ? AND EXISTS (SELECT 1 FROM setting WHERE name = '\(Self.decisionPause)')
+            )\(limits.sql)
             """,
             [
                 .integer(change.newTag.rawValue), counter.map { .blob($0.bytes) } ?? .null, .integer(change.slot),
                 .integer(change.tag.rawValue), .integer(change.heedsPause ? 1 : 0),
-            ]
+            ] + limits.values
         )
         guard self.connection.changedRowCount > before else { return try self.obstacle(to: change) }
         for field in change.fields.written where field.name != Self.counterField {
@@ -215,7 +222,8 @@ final class ActivationDatabase {
         }
         guard let tag else { return .gone }
         guard tag == change.tag else { return tag == change.newTag ? .written : .otherTag }
-        return try self.decisionPause().map { .paused($0) } ?? .otherTag
+        if change.heedsPause, let pause = try self.decisionPause() { return .paused(pause) }
+        return try self.limit(passedBy: change.charges).map { .limited($0) } ?? .otherTag
     }
 
     func remove(slot: Int64) throws {

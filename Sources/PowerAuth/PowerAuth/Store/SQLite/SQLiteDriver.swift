@@ -88,7 +88,10 @@ actor SQLiteDriver: JournalDriver {
 
     // MARK: Activations
 
-    func load(_ activationID: String) async throws -> LoadedRow? { try self.run { try $0.activation(activationID) } }
+    func load(_ activationID: String) async throws -> LoadedRow? {
+        let charged = try self.opened().lease.marks.chargedReceipt
+        return try self.run { try $0.activation(activationID, charged: charged) }
+    }
 
     func swap(_ change: RowChange) async throws -> SwapAnswer {
         try await self.swaps.commit(change, on: self.executor, by: self.commit)
@@ -96,13 +99,20 @@ actor SQLiteDriver: JournalDriver {
 
     private func commit(_ changes: [RowChange]) throws -> [SwapAnswer] {
         // No process reads a file that is no longer at its path, and a process with the new file could sign concurrently.
-        guard try self.opened().identity == self.files.identity else {
+        let open = try self.opened()
+        guard try open.identity == self.files.identity else {
             throw MobileTokenError(
                 .storeReplaced,
                 "The files of the store at \(self.path) were replaced since they were opened; nothing was changed. Run it again"
             )
         }
-        return try self.write { database in try changes.map(database.swap) }
+        let answers = try self.write { database in try changes.map(database.swap) }
+        // As the marks of counters: after the commit.
+        if zip(changes, answers).contains(where: { $0.charges != nil && $1 == .written }) {
+            let (marks, number) = (open.lease.marks, UInt64(clamping: open.database.connection.lastRowID))
+            if marks.chargedReceipt < number { marks.chargedReceipt = number }
+        }
+        return answers
     }
 
     func insert(_ row: NewRow) async throws -> InsertAnswer {
@@ -218,6 +228,19 @@ actor SQLiteDriver: JournalDriver {
                 byteCount: try database.usedByteCount()
             )
         }
+    }
+
+    // MARK: Limits
+
+    func limitUse(_ checks: [LimitCharges.Check]) async throws -> [Int64] {
+        try self.run { database in try checks.map(database.used) }
+    }
+
+    func limitClosure() async throws -> Int64? { try self.run { try $0.limitClosure() } }
+
+    func setLimitClosure(_ minute: Int64?) async throws {
+        try self.write { try $0.setLimitClosure(minute) }
+        try self.opened().lease.marks.chargedReceipt = 0
     }
 
     // MARK: Pausing

@@ -66,9 +66,68 @@ extension SQLiteSchema {
                     UPDATE receipt SET outcome = new.number, weight = new.weight WHERE number = new.intent;
                 END
                 """,
-            ]
+            ],
+            Self.limits,
         ]
     )
+}
+
+extension SQLiteSchema {
+    /// The charges to limits. Triggers write them, so that a decision takes no more statements than without.
+    private static let limits = [
+        // For each key, what was charged up to each minute: see `ChargeSums`. The empty key has the minute of the latest restore.
+        """
+        CREATE TABLE charge (
+            key TEXT NOT NULL,
+            minute INTEGER NOT NULL,
+            agents INTEGER NOT NULL,
+            people INTEGER NOT NULL,
+            PRIMARY KEY (key, minute)
+        ) STRICT, WITHOUT ROWID
+        """,
+        // The places of a receipt's charges: a trigger can neither count nor read JSON.
+        "CREATE TABLE place (number INTEGER PRIMARY KEY) STRICT",
+        "INSERT INTO place VALUES \((0..<LimitCharges.maximumCount).map { "(\($0))" }.joined(separator: ", "))",
+        "ALTER TABLE receipt ADD COLUMN charges TEXT",
+        // Of an intent, whether its charges are taken back; of an outcome, whether it takes them back.
+        "ALTER TABLE receipt ADD COLUMN is_released INTEGER NOT NULL DEFAULT 0",
+        """
+        CREATE TRIGGER receipt_charge AFTER INSERT ON receipt WHEN new.charges IS NOT NULL BEGIN
+            INSERT INTO charge (key, minute, agents, people)
+            SELECT c.key, max(c.minute, coalesce(last.minute, 0)), c.agents + coalesce(last.agents, 0),
+                c.people + coalesce(last.people, 0)
+            FROM (
+                SELECT \(LimitCharges.columns(of: "new.charges", "place.number")) FROM place
+                WHERE place.number * \(LimitCharges.width) < length(new.charges)
+            ) AS c LEFT JOIN charge AS last
+                ON last.key = c.key AND last.minute = (SELECT max(minute) FROM charge WHERE key = c.key)
+            WHERE true
+            ON CONFLICT (key, minute) DO UPDATE SET agents = excluded.agents, people = excluded.people;
+            DELETE FROM charge WHERE (key, minute) IN (
+                SELECT old.key, old.minute FROM (
+                    SELECT \(LimitCharges.columns(of: "new.charges", "place.number")) FROM place
+                    WHERE place.number * \(LimitCharges.width) < length(new.charges)
+                ) AS c JOIN charge AS old ON old.key = c.key AND old.minute < (
+                    SELECT max(minute) FROM charge WHERE key = c.key AND minute < c.minute - \(ChargeSums.lifetime)
+                )
+            );
+        END
+        """,
+        "DROP TRIGGER receipt_outcome",
+        """
+        CREATE TRIGGER receipt_outcome AFTER INSERT ON receipt WHEN new.intent IS NOT NULL BEGIN
+            UPDATE charge SET agents = charge.agents + (1 - 2 * new.is_released) * c.agents,
+                people = charge.people + (1 - 2 * new.is_released) * c.people
+            FROM (
+                SELECT \(LimitCharges.columns(of: "i.charges", "place.number")) FROM receipt AS i, place
+                WHERE i.number = new.intent AND i.is_released <> new.is_released
+                    AND place.number * \(LimitCharges.width) < length(i.charges)
+            ) AS c WHERE charge.key = c.key AND charge.minute >= c.minute;
+            UPDATE receipt SET outcome = new.number, weight = new.weight, is_released = new.is_released
+            WHERE number = new.intent;
+        END
+        """,
+    ]
 }
 
 extension SQLiteSchema.Mismatch {

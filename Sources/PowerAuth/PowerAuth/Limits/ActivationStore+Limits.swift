@@ -1,0 +1,25 @@
+import Foundation
+
+extension ActivationStore {
+    /// Returns what the windows of some checks hold, and the minute of the latest restore, before which charges may be missing.
+    package func limitUse(_ checks: [LimitCharges.Check]) async throws -> (used: [Int64], closure: Int64?) {
+        _ = try await self.opened()
+        return (try await self.driver.limitUse(checks), try await self.driver.limitClosure())
+    }
+
+    /// Closes the limits whose windows begin before now, as after a restore.
+    package func closeLimits() async throws {
+        _ = try await self.opened()
+        try await self.driver.setLimitClosure(Date().minute)
+    }
+
+    /// Opens the limits that a restore has closed.
+    ///
+    /// - Returns: `false` if they were open.
+    package func openLimits() async throws -> Bool {
+        _ = try await self.opened()
+        guard try await self.driver.limitClosure() != nil else { return false }
+        try await self.driver.setLimitClosure(nil)
+        return true
+    }
+}
