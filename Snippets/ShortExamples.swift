@@ -51,6 +51,20 @@ func policy(review: OperationReview, isShopOpen: Bool) -> ApprovalAgent.Verdict 
     // snippet.hide
 }
 
+func limits(prague: TimeZone, userOfActivation: [String: String]) -> ApprovalAgent.Configuration {
+    var configuration = ApprovalAgent.Configuration()
+    // snippet.show
+    configuration.limits = [
+        .init("payments a day", of: .activation, within: .rolling(.hours(24)), count: 10),
+        .init("sum a day", of: .user, within: .day(in: prague), sum: ["CZK": 500, "EUR": 20]),
+        .init("per payee", of: .payee, within: .rolling(.hours(24)), sum: ["CZK": 100]),
+        .init("fleet, an hour", of: .fleet, within: .rolling(.hours(1)), count: 1_000),
+    ]
+    configuration.userID = { userOfActivation[$0] }
+    // snippet.hide
+    return configuration
+}
+
 func pausing(client: MobileTokenClient) async throws {
     // snippet.show
     try await client.pauseDeciding(reason: "payments to CZ65 0800 look wrong")

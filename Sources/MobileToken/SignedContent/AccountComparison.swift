@@ -27,7 +27,7 @@ package struct SignedAccount {
 /// White space is ignored. IBANs are equal with hyphens, in lower case, and in the Czech domestic form, `19-2000145399/0800`.
 /// Everything else must match byte for byte: a letter of another alphabet, or an invisible one, makes another account.
 package struct AccountNumber: Hashable {
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// Indicates whether this is an International Bank Account Number with valid check digits, so that identifiers which merely
     /// look like one do not count.
     let isIBAN: Bool

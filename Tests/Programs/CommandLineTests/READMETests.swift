@@ -26,6 +26,7 @@ import Testing
         ("Sources/MobileToken/MobileToken/MobileToken.docc/ManyActivations.md", "Snippets", 2),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/MobileToken.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/DecidingByPolicy.md", "Snippets", 1),
+        ("Sources/MobileToken/MobileToken/MobileToken.docc/Limits.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/Receipts.md", "Snippets", 3),
         ("Sources/MobileToken/MobileTokenReceipts/MobileTokenReceipts.docc/MobileTokenReceipts.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/Versions.md", "Snippets", 2),

@@ -65,6 +65,8 @@ extension ApprovalAgent {
         case policyTooSlow
         /// The server does not accept the available factors. Nothing was signed.
         case notAuthorizable(MobileTokenError)
+        /// The approval would pass the limit with this name. Nothing was signed.
+        case limitReached(String)
 
         /// The reason on one line. For a policy's error, only its type.
         public var description: String {
@@ -74,6 +76,7 @@ extension ApprovalAgent {
             case .policyFailed(let error): "the policy threw \(type(of: error))"
             case .policyTooSlow: "the policy took too long"
             case .notAuthorizable(let error): error.description
+            case .limitReached(let name): "the limit '\(DisplayText.escaped(name, limit: 64))' is reached"
             }
         }
 
@@ -85,6 +88,7 @@ extension ApprovalAgent {
             case .policyFailed: "policyFailed"
             case .policyTooSlow: "policyTooSlow"
             case .notAuthorizable: "notAuthorizable"
+            case .limitReached: "limitReached"
             }
         }
     }

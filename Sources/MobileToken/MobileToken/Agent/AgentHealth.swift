@@ -10,6 +10,9 @@ extension ApprovalAgent {
         public var isDecidingPaused = false
         /// The pause stored for all processes; see ``MobileTokenClient/pauseDeciding(reason:)``.
         public var decisionPause: DecisionPause?
+        /// Indicates whether limits are closed because the store was restored, and charges may be missing; see
+        /// ``Limit``. Nothing that they concern is approved until their windows have passed.
+        public var areLimitsClosed = false
         /// The number of operations waiting for the policy, for a retry or for the end of a decision.
         public var openOperationCount = 0
         /// The number of listed operations left to people.
@@ -25,10 +28,11 @@ extension ApprovalAgent {
         /// Creates the health of an agent that does not run, for tests.
         public init() {}
 
-        /// Indicates whether all is well: the agent runs, decides, reads every operation, knows every decision's outcome, and its
+        /// Indicates whether all is well: the agent runs, decides within open limits, reads every operation, knows every decision's outcome, and its
         /// clocks agree.
         public var isWell: Bool {
-            self.isRunning && !self.isDecidingPaused && self.stoppedActivationCount == 0 && self.fleet.unreadable == 0
+            self.isRunning && !self.isDecidingPaused && !self.areLimitsClosed && self.stoppedActivationCount == 0
+                && self.fleet.unreadable == 0
                 && self.fleet.decisionsUnknown == 0 && !self.fleet.isClockSkewed
         }
     }

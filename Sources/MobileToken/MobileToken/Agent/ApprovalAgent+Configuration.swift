@@ -22,6 +22,11 @@ extension ApprovalAgent {
         /// Indicates whether approvals are also signed with the device's own key; see
         /// ``OperationsService/signedByDevice(_:with:)``. Requires possession and knowledge, and one more request per approval. Default: `false`.
         public var signsByDevice = false
+        /// The limits of what is approved; none by default.
+        public var limits: [Limit] = []
+        /// Returns the user of an activation, for limits of ``Limit/Scope/user``. By default it is unknown, which is over each such
+        /// limit.
+        public var userID: @Sendable (_ activationID: String) -> String? = { _ in nil }
         /// Random numbers in 0..<1 that spread retries.
         package var random: @Sendable () -> Double = { .random(in: 0..<1) }
 

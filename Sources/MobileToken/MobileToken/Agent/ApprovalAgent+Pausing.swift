@@ -1,5 +1,6 @@
 import Basics
 import Coordination
+import Foundation
 import PowerAuth
 import Synchronization
 
@@ -47,6 +48,7 @@ extension ApprovalAgent {
         do {
             self.standing.storePause = try await Self.pause(in: self.fleet.stores)
             self.followPauses()
+            self.standing.areLimitsClosed = try await self.areLimitsClosed()
         } catch {}  // a store that cannot be read signs nothing either; what is known stands
     }
 
@@ -55,6 +57,17 @@ extension ApprovalAgent {
             if let pause = try await store.decisionPause() { return pause }
         }
         return nil
+    }
+
+    private func areLimitsClosed() async throws -> Bool {
+        let now = self.fleet.only?.channel.serverDate ?? self.fleet.clients.first?.configuration.wallClock() ?? Date()
+        guard let first = self.configuration.limits.compactMap({ $0.window.period?.first(at: now) }).min() else {
+            return false
+        }
+        for store in self.fleet.stores {
+            if let closure = try await store.limitUse([]).closure, closure >= first { return true }
+        }
+        return false
     }
 
     /// Handles a decision refused because of a pause unknown here.

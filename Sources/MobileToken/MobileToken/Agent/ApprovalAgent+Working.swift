@@ -228,7 +228,7 @@ extension ApprovalAgent {
             switch DecisionFailure(error) {
             case .paused: self.foundPause()
             case .ofActivation, .passing: await self.fleet.handle(error, of: job.activationID)
-            case .finished, .unusable, .final: break
+            case .finished, .unusable, .final, .limited: break
             }
         }
         let random = self.configuration.random()

@@ -84,6 +84,7 @@ public actor ApprovalAgent {
         /// The pauses of decisions in this process, and in all.
         var isPaused = false
         var storePause: DecisionPause?
+        var areLimitsClosed = false
 
         var isHeld: Bool { self.isPaused || self.storePause != nil }
     }
@@ -100,6 +101,7 @@ public actor ApprovalAgent {
         self.policy = policy
         self.supervision = Mutex(AgentSupervision(configuration.limits(requestTimeout: fleet.requestTimeout)))
         self.factors = UnlockedFactors(lifetime: configuration.factorLifetime)
+        fleet.apply(LimitRules(configuration.limits, userID: configuration.userID))
     }
 
     deinit { self.broadcast.finish() }
@@ -127,7 +129,7 @@ public actor ApprovalAgent {
         health.fleet = self.fleet.health
         let standing = self.shown.withLock { $0 }
         (health.isRunning, health.isDecidingPaused) = (standing.isRunning, standing.isHeld)
-        health.decisionPause = standing.storePause
+        (health.decisionPause, health.areLimitsClosed) = (standing.storePause, standing.areLimitsClosed)
         self.supervision.withLock { supervision in
             health.fleet.decisionsInFlight = supervision.decisionsInFlight
             health.fleet.decisionsUnknown = supervision.unknownCount
@@ -151,7 +153,7 @@ public actor ApprovalAgent {
     /// An agent runs once.
     ///
     /// - Throws: `MobileTokenError`: for one activation, the reason that it cannot decide any more; for a fleet, the errors of
-    ///   ``OperationsFleet/run()``. `invalidConfiguration` if it ran before.
+    ///   ``OperationsFleet/run()``. `invalidConfiguration` if it ran before, or its limits are unusable.
     public func run() async throws {
         try await cancelingAtShutdown { try await self.runToItsEnd() }
     }
@@ -159,6 +161,9 @@ public actor ApprovalAgent {
     private func runToItsEnd() async throws {
         guard !self.standing.isRunning, !self.isShutDown else {
             throw MobileTokenError(.invalidConfiguration, "An approval agent runs once")
+        }
+        if let mistake = Limit.mistake(in: self.configuration.limits) {
+            throw MobileTokenError(.invalidConfiguration, mistake)
         }
         self.standing.isRunning = true
         let result = await withTaskCancellationHandler {

@@ -1,5 +1,6 @@
 import Basics
 import ExactJSON
+import PowerAuth
 
 extension ApprovalAgent {
     /// The verdicts that a policy would have given.
@@ -27,11 +28,25 @@ extension ApprovalAgent {
     /// Asks the policy about operations, such as those of the history, without deciding them.
     ///
     /// The policy does not see incomplete operations unless the configuration says so, as in a real run. Its deadline and the
-    /// operations' ``UserOperation/status`` are ignored.
+    /// operations' ``UserOperation/status`` are ignored. Limits count the run's own approvals, in the order of creation.
     public nonisolated func dryRun(over operations: [UserOperation], of activationID: String) async -> DryRun {
         var lines: [DryRun.Line] = []
         for operation in operations {
             lines.append(await self.line(of: OperationReview(of: operation, activationID: activationID)))
+        }
+        let rules = LimitRules(self.configuration.limits, userID: self.configuration.userID)
+        var sums = ChargeSums()
+        for index in lines.indices.sorted(by: {
+            lines[$0].review.operation.created < lines[$1].review.operation.created
+        }) {
+            guard lines[index].verdict == .approve, let limit = rules.limit(passedBy: lines[index].review, &sums) else {
+                continue
+            }
+            lines[index] = .init(
+                review: lines[index].review,
+                verdict: .deferToPeople(reason: limit),
+                leaveReason: .limitReached(limit)
+            )
         }
         return DryRun(lines: lines)
     }

@@ -1,6 +1,7 @@
 import Basics
 import Coordination
 import PowerAuth
+import Synchronization
 
 // MARK: Membership
 
@@ -134,7 +135,9 @@ extension OperationsFleet {
         configuration.acceptLanguage = client.configuration.acceptLanguage
         configuration.alarms = self.alarms
         configuration.random = self.configuration.random
-        return OperationsService(activation: activation, configuration: configuration)
+        let service = OperationsService(activation: activation, configuration: configuration)
+        service.limitRules.withLock { rules in rules = self.limitRules.withLock { $0 } }
+        return service
     }
 
     /// Stores the service of an activation, unless there is one.

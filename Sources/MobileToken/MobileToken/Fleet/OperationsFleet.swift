@@ -72,6 +72,8 @@ public actor OperationsFleet {
     nonisolated let stores: [ActivationStore]
     /// The maximum duration of the activations' requests.
     nonisolated let requestTimeout: Duration
+    /// The limits of the agent that decides with this fleet.
+    nonisolated let limitRules = Mutex<LimitRules?>(nil)
     nonisolated let ended = Signal()
 
     /// The activations, which the fleet alone changes.
@@ -171,6 +173,12 @@ public actor OperationsFleet {
     nonisolated var now: Duration { self.alarms.clock.now }
     /// The interval between searches of the stores; `nil` without stores.
     nonisolated var searchInterval: Duration? { self.only == nil ? self.configuration.storeInterval : nil }
+
+    /// Applies limits to the decisions of all services, those that are open included.
+    nonisolated func apply(_ rules: LimitRules) {
+        self.limitRules.withLock { $0 = rules }
+        for member in self.members.all.values { member.service?.limitRules.withLock { $0 = rules } }
+    }
 
     // MARK: What is known
 

@@ -1,4 +1,5 @@
 public import PowerAuth
+import Synchronization
 
 extension OperationsService {
     /// Authorizes an operation, and removes it from the list when the server accepts.
@@ -17,7 +18,7 @@ extension OperationsService {
     ///   - operation: An operation of the list, or one built by hand.
     ///   - authentication: The factors to sign with.
     /// - Returns: `accepted`, or `inferred` if the response was lost and the operation ended as decided.
-    /// - Throws: `MobileTokenError`. Before signing: `notAuthorizable`, `factorsNotAllowed`, `authorizeExpired`. From the server:
+    /// - Throws: `MobileTokenError`. Before signing: `notAuthorizable`, `factorsNotAllowed`, `authorizeExpired`, `limitReached`. From the server:
     ///   `authenticationFailed`, `operationAlreadyFinished` and similar codes, `authorizeExpired`. `outcomeUnknown` if it may
     ///   have been carried out.
     @discardableResult
@@ -54,6 +55,11 @@ extension OperationsService {
         // The expiry, and the time sent with a proximity code, are in the server's time.
         try await self.channel.synchronizeTime()
         try self.checkHasNotExpired(operation)
+        var decision = decision
+        if let rules = self.limitRules.withLock({ $0 }) {
+            let subject = LimitRules.Subject(operation, of: self.channel.activationID)
+            decision.demands = try rules.demands(of: subject, isAutomatic: decision.isAutomatic)
+        }
         if !decision.isAutomatic { await self.resolveOpenDecisions() }
         return try await self.decide(
             decision,

@@ -88,6 +88,9 @@ public actor OperationsService {
     public nonisolated var acceptLanguage: MobileTokenClient.AcceptLanguage { self.language.withLock { $0 } }
     private nonisolated let language: Mutex<MobileTokenClient.AcceptLanguage>
 
+    /// The limits that its approvals are charged to.
+    nonisolated let limitRules = Mutex<LimitRules?>(nil)
+
     // MARK: Life
 
     /// Creates the service of an activation. Sends nothing yet.

@@ -12,6 +12,8 @@ enum DecisionFailure {
     case ofActivation
     /// Deciding is paused; nothing was signed.
     case paused
+    /// The decision would pass a limit; nothing was signed.
+    case limited(String)
     /// A retry may succeed.
     case passing
 
@@ -22,6 +24,7 @@ enum DecisionFailure {
             case _ where !error.kinds.isDisjoint(with: [.decidedBefore, .expired]): .finished
             case .notAuthorizable, .factorsNotAllowed: .unusable
             case .decidingPaused: .paused
+            case .limitReached: .limited(error.limit ?? "")
             // A few wrong signatures block the activation, so the first one stops it. A failure that the server did not count
             // does not involve the factors, and a proxy's page does not involve the server.
             case .authenticationFailed:

@@ -285,6 +285,12 @@ struct SupervisedOperation: Sendable {
             if self.hasChanged { self.reviewAnew() }
             return event
         case .paused: return self.heldBack()
+        case .limited(let name):
+            guard self.isListed else { return self.heldBack() }
+            self.attempts -= 1
+            self.leave()
+            if self.hasChanged { self.reviewAnew() }
+            return .left(.limitReached(name))
         }
     }
 

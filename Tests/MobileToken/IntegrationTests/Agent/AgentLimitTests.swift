@@ -1,0 +1,233 @@
+import ExactJSON
+import Foundation
+import MobileToken
+import MobileTokenCloud
+import MobileTokenEmulator
+import MobileTokenTesting
+import TestSupport
+import Testing
+
+/// An agent with limits, at a real server.
+@Suite(.timeLimit(.minutes(5))) struct AgentLimitTests {
+    private typealias Limit = ApprovalAgent.Limit
+
+    private let clock = ManualClock()
+    private let traffic = Traffic()
+    private let store = ActivationStore.inMemory()
+
+    private func makeClient(_ emulator: Emulator) throws -> MobileTokenClient {
+        try emulator.makeClient {
+            $0.store = self.store
+            $0.clock = self.clock
+            $0.transport = try self.traffic.transport()
+        }
+    }
+
+    /// An agent that approves everything, until `body` returns.
+    private func run(
+        _ client: MobileTokenClient,
+        _ limits: [Limit],
+        userID: @escaping @Sendable (String) -> String? = { _ in nil },
+        policy: @escaping ApprovalAgent.Policy = { _ in .approve },
+        _ body: (ApprovalAgent, OperationsFleet) async throws -> Void
+    ) async throws {
+        var configuration = ApprovalAgent.Configuration.patient
+        configuration.limits = limits
+        configuration.userID = userID
+        configuration.reviewsIncomplete = true
+        let fleet = client.makeFleet()
+        let agent = ApprovalAgent(
+            fleet: fleet,
+            factors: { try await $0.unlockKnowledge(password: password) },
+            configuration: configuration,
+            policy: policy
+        )
+        let running = Task { try await agent.run() }
+        let time = Task { await self.traffic.pass(self.clock) }
+        try await body(agent, fleet)
+        time.cancel()
+        running.cancel()
+        try await running.value
+    }
+
+    /// Returns the limits because of which operations are left, once there are so many.
+    private func limits(_ count: Int, of agent: ApprovalAgent) async -> [String: String] {
+        var found: [String: String] = [:]
+        for await event in agent.events() {
+            if case .left(.limitReached(let limit)) = event.kind, let id = event.operation?.id { found[id] = limit }
+            if found.count == count { break }
+        }
+        return found
+    }
+
+    private func statuses(_ emulator: Emulator, _ ids: [String]) async throws -> [CloudClient.OperationStatus] {
+        var statuses: [CloudClient.OperationStatus] = []
+        for id in ids { statuses.append(try await emulator.cloud.operation(id).status) }
+        return statuses
+    }
+
+    private func charges(_ client: MobileTokenClient) async throws -> [[String]] {
+        var charges: [[String]] = []
+        for try await receipt in client.receipts() {
+            charges.append(receipt.intent.charges.map { "\($0.limit): \($0.amount) \($0.currency ?? "")" })
+        }
+        return charges
+    }
+
+    @Test func whatIsOverALimitIsLeftToPeopleWhateverRestarts() async throws {
+        try await withEmulator { emulator in
+            let client = try self.makeClient(emulator)
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            var ids: [String] = []
+            for _ in 0..<4 { ids.append(try await emulator.cloud.createOperation("login", userID: "alice").id) }
+            let day = Limit.Window.rolling(.hours(24))
+            try await self.run(client, [.init("two a day", of: .activation, within: day, count: 2)]) { agent, _ in
+                let left = await self.limits(2, of: agent)
+                #expect(Set(left.values) == ["two a day"])
+                let use = try await agent.limitUse(of: activation.activationID)
+                #expect(use.map(\.used) == [2] && use.map(\.allowed) == [2] && use.map(\.isClosed) == [false])
+            }
+            // Nothing was signed for the others.
+            #expect(try await self.statuses(emulator, ids).filter { $0 == .approved }.count == 2)
+            #expect(try await self.charges(client) == Array(repeating: ["two a day: 1 "], count: 2))
+            // After a restart, with another name and number.
+            try await self.run(client, [.init("three", of: .activation, within: day, count: 3)]) { agent, _ in
+                #expect(await self.limits(1, of: agent).count == 1)
+            }
+            #expect(try await self.statuses(emulator, ids).filter { $0 == .approved }.count == 3)
+            #expect(await emulator.refusals() == [])
+        }
+    }
+
+    /// What is charged is signed: no text changes it, and what cannot be read is over the limit.
+    @Test func sumsAreThoseOfTheSignedData() async throws {
+        try await withEmulator { emulator in
+            let client = try self.makeClient(emulator)
+            _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            let account = "CZ5508000000001234567899"
+            let data = [
+                "A1*A60CZK*I\(account)", "A1*A40.01CZK*I\(account)", "A1*A40CZK*Q19-2000145399/0800",
+                "A1*A1EUR*I\(account)",
+                "A1*A1CZK*Xsecret", "free text", "A1*A-1CZK*I\(account)", "A1*A0.00001CZK*Q1", "A2*R1",
+            ]
+            var ids: [String] = []
+            for data in data {
+                let operation = try await emulator.cloud.createOperation(
+                    named: "payment",
+                    data: data,
+                    formData: ["title": "A", "message": "B", "attributes": []],
+                    userID: "alice"
+                )
+                ids.append(operation.id)
+            }
+            let limits: [Limit] = [
+                .init("sum a day", of: .user, within: .day(in: .gmt), sum: ["CZK": 100.02]),
+                .init("per payee", of: .payee, within: .rolling(.hours(1)), sum: ["CZK": 100]),
+            ]
+            try await self.run(client, limits, userID: { _ in "alice" }) { agent, _ in
+                let left = await self.limits(5, of: agent)
+                #expect(left[ids[1]] == "per payee")
+                #expect([3, 4, 5, 6].map { left[ids[$0]] } == Array(repeating: "sum a day", count: 4))
+                for index in [0, 2, 7, 8] { #expect(await emulator.decision(on: ids[index])?.status == .approved) }
+            }
+            #expect(
+                Set(try await self.charges(client)) == [
+                    ["sum a day: 60 CZK", "per payee: 60 CZK"], ["sum a day: 40 CZK", "per payee: 40 CZK"],
+                    ["sum a day: 0.0001 CZK", "per payee: 0.0001 CZK"], [],
+                ]
+            )
+        }
+    }
+
+    @Test func anUnknownUserIsOverTheLimitOfUsers() async throws {
+        try await withEmulator { emulator in
+            let client = try self.makeClient(emulator)
+            _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            let login = try await emulator.cloud.createOperation("login", userID: "alice")
+            try await self.run(client, [.init("users", of: .user, within: .day(in: .gmt), count: 9)]) { agent, _ in
+                #expect(await self.limits(1, of: agent) == [login.id: "users"])
+            }
+        }
+    }
+
+    /// The server's own refusal gives a charge back.
+    @Test func whatTheServerRefusesIsNotCounted() async throws {
+        try await withEmulator { emulator in
+            let client = try self.makeClient(emulator)
+            _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            let canceled = try await emulator.cloud.createOperation("login", userID: "alice")
+            let one = Limit("one", of: .fleet, within: .rolling(.minutes(30)), count: 1)
+            try await self.run(
+                client,
+                [one],
+                policy: { review in
+                    if review.operation.id == canceled.id { _ = try await emulator.cloud.cancelOperation(canceled.id) }
+                    return .approve
+                }
+            ) { agent, _ in
+                for await event in agent.events() { if case .finishedElsewhere = event.kind { break } }
+                let login = try await emulator.cloud.createOperation("login", userID: "alice")
+                #expect(await emulator.decision(on: login.id)?.status == .approved)
+                let second = try await emulator.cloud.createOperation("login", userID: "alice")
+                #expect(await self.limits(1, of: agent) == [second.id: "one"])
+            }
+        }
+    }
+
+    @Test(arguments: [false, true]) func aPersonIsBoundedByLimitsThatIncludePeople(_ isIncluded: Bool) async throws {
+        try await withEmulator { emulator in
+            let client = try self.makeClient(emulator)
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            let ids = try await [
+                emulator.cloud.createOperation("login", userID: "alice").id,
+                emulator.cloud.createOperation("login", userID: "alice").id,
+            ]
+            let limit = Limit("one", of: .activation, within: .rolling(.days(1)), count: 1, includingPeople: isIncluded)
+            try await self.run(client, [limit], policy: { _ in .deferToPeople }) { _, fleet in
+                let service = try await fleet.service(of: activation.activationID)
+                for id in ids {
+                    do {
+                        try await service.authorize(try await service.detail(id: id), with: .twoFactors)
+                        #expect(id == ids[0] || !isIncluded)
+                    } catch let error as MobileTokenError {
+                        #expect(error.code == .limitReached && error.message.contains("'one'"))
+                        #expect(id == ids[1] && isIncluded)
+                    }
+                }
+                // A rejection is none of a limit's business.
+                if isIncluded { try await service.reject(try await service.detail(id: ids[1])) }
+            }
+            #expect(
+                try await self.statuses(emulator, ids)
+                    == (isIncluded ? [.approved, .rejected] : [.approved, .approved])
+            )
+        }
+    }
+
+    @Test(
+        arguments: [
+            [Limit("", of: .fleet, within: .day(in: .gmt), count: 1)],
+            [Limit("a", of: .fleet, within: .day(in: .gmt))],
+            [Limit("a", of: .fleet, within: .rolling(.seconds(59)), count: 1)],
+            [Limit("a", of: .fleet, within: .rolling(.days(32)), count: 1)],
+            [Limit("a", of: .fleet, within: .rolling(.hours(.max)), count: 1)],
+            [Limit("a", of: .fleet, within: .day(in: .gmt), count: -1)],
+            [Limit("a", of: .fleet, within: .day(in: .gmt), sum: ["CZK": -1])],
+            [Limit("a", of: .fleet, within: .day(in: .gmt), sum: ["czk": 1])],
+            [Limit("a", of: .fleet, within: .day(in: .gmt), sum: ["CZK": .nan])],
+            Array(repeating: Limit("a", of: .fleet, within: .day(in: .gmt), count: 1), count: 2),
+            (0..<9).map { Limit("\($0)", of: .fleet, within: .day(in: .gmt), count: 1) },
+        ]
+    ) private func unusableLimitsStartNothing(_ limits: [Limit]) async throws {
+        try await withEmulator { emulator in
+            var configuration = ApprovalAgent.Configuration()
+            configuration.limits = limits
+            let fleet = try self.makeClient(emulator).makeFleet()
+            let agent = ApprovalAgent(fleet: fleet, factors: { _ in .possession }, configuration: configuration) { _ in
+                .approve
+            }
+            let error = await #expect(throws: MobileTokenError.self) { try await agent.run() }
+            #expect(error?.code == .invalidConfiguration && error?.message.hasPrefix("limits: ") == true)
+        }
+    }
+}
