@@ -14,6 +14,37 @@ let approvalBenchmarks: [Benchmark] = [
         let goals = [Goal.atMost(3)]
         return [Row(name: "approve.loopback", unit: .milliseconds, figure: Figure(samples: times), goals: goals)]
     },
+    Benchmark("approve.limited", "the same with and without four limits, by turns") { settings in
+        try await withBank { bank in
+            let devices = try await bank.devices(2)
+            let factors = try await bank.unlocked(devices)
+            _ = try bank.limited(devices[1])
+            var times: [[Double]] = [[], []]
+            for _ in 0..<(settings.isQuick ? 3 : 15) {
+                try await bank.offer(20, to: devices)
+                for (index, device) in devices.enumerated() {
+                    for operation in try await device.operations.operations() {
+                        let start = ContinuousClock.now
+                        try await device.operations.authorize(
+                            operation,
+                            with: .possessionAndKnowledge(unlocked: factors[index])
+                        )
+                        times[index].append((ContinuousClock.now - start) / .milliseconds(1))
+                    }
+                }
+            }
+            let figures = times.map { Figure(samples: $0) }
+            return [
+                Row(
+                    name: "approve.limited",
+                    unit: .milliseconds,
+                    figure: figures[1],
+                    baselines: [.init(name: "without limits", figure: figures[0])],
+                    goals: [.atMost(figures[0].median * 1.1)]
+                )
+            ]
+        }
+    },
     Benchmark(
         "approve.parallel",
         "approvals of 100 activations beside each other, the factors unlocked, counters and receipts stored durably"
@@ -93,6 +124,23 @@ struct Bank {
 
     func unlocked(_ devices: [Device]) async throws -> [Activation.Authentication.UnlockedFactor] {
         try await inParallelMap(devices) { try await $0.activation.unlockKnowledge(password: "1234") }
+    }
+
+    /// Makes the decisions by hand of a device subject to four limits.
+    func limited(_ device: Device) throws -> ApprovalAgent {
+        var configuration = ApprovalAgent.Configuration()
+        let scopes: [ApprovalAgent.Limit.Scope] = [.activation, .template, .fleet]
+        configuration.limits = scopes.map {
+            .init("\($0)", of: $0, within: .rolling(.hours(24)), count: 1_000_000, includingPeople: true)
+        }
+        configuration.limits.append(
+            .init("sum", of: .fleet, within: .day(in: .gmt), sum: ["CZK": 1_000_000], includingPeople: true)
+        )
+        return try ApprovalAgent(
+            operations: device.operations,
+            factors: { .possession },
+            configuration: configuration
+        ) { _ in .deferToPeople }
     }
 
     /// Makes logins for each device.

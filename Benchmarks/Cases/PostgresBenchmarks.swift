@@ -31,6 +31,13 @@ let postgresBenchmarks: [Benchmark] =
                 baselines: [stage.turns("the counter alone", lanes: 32)]
             ) { await stage.close() }
         },
+        Benchmark("postgres.limited", "the same with four limits, which all share or each has", unit: .perSecond) {
+            let stage = try await PostgresStage()
+            return Scenario(
+                Subject("with four limits", approvingWith: stage.ids, lanes: 32, limits: 4) { _ in stage.store },
+                baselines: [Subject("without", approvingWith: stage.ids, lanes: 32) { _ in stage.store }]
+            ) { await stage.close() }
+        },
         postgresFleetBenchmark,
     ] : []
 
@@ -181,11 +188,12 @@ extension Subject {
         _ name: String,
         approvingWith ids: [String],
         lanes: Int,
+        limits: Int = 0,
         in store: @escaping @Sendable (_ lane: Int) -> ActivationStore
     ) {
         let outcome = DecisionOutcome(.accepted, localDate: Date(), serverDate: Date())
         self.init(name, lanes: lanes) { lane in
-            let intent = DecisionIntent(
+            var intent = DecisionIntent(
                 activationID: ids[lane],
                 operationID: "37b9bb5c-6f6c-4a5c-b9c5-5b21f6d3a1ce",
                 verdict: .approve,
@@ -195,9 +203,22 @@ extension Subject {
                 shown: [UInt8](repeating: UInt8(ascii: "x"), count: 1_000),
                 signed: "A1*A100CZK*ICZ2730300000001165254011"
             )
+            intent.demands = (0..<limits).map { number in
+                LimitDemand(
+                    limit: "\(number)",
+                    // The first is one that all share.
+                    key: LimitDemand.key(of: "\(number)", number == 0 ? [] : Array(ids[lane].utf8), currency: nil),
+                    currency: nil,
+                    amount: LimitDemand.scale,
+                    allowed: .max / 2,
+                    window: .rolling(minutes: 24 * 60),
+                    includesPeople: false
+                )
+            }
+            let dated = intent.dated(Date(), serverDate: nil)
             let store = store(lane)
             try await store.withSigningTurn(of: ids[lane]) { turn in
-                let moves = try await turn.update(recording: intent) { record in
+                let moves = try await turn.update(recording: dated) { record in
                     record.counter = record.counter.next()
                     return record.counterMoves
                 }

@@ -1,5 +1,6 @@
 import CommandLineSupport
 import ExactJSON
+import Foundation
 import MobileToken
 import MobileTokenPostgres
 
@@ -13,7 +14,8 @@ extension StoreCommands {
             the store may still be in use. Stop every such copy first: two of them use counter values twice, and block the
             activation. This command then searches for the server's counter, and moves this one there. If it is not found,
             nothing is changed, the exit code is 1, and the activation must be made anew. --all does so for every activation of the
-            store, and tells which of them are lost. --profile knows the activation, its store and its server.
+            store, and tells which of them are lost. A restore closes the limits of agents until their windows have passed, since
+            approvals may be missing; --open-limits opens them at once. --profile knows the activation, its store and its server.
             """,
         operands: [.init("ID", "the activation", isOptional: true)],
         options: StoreSession.optionsWithLocalStore + [
@@ -29,6 +31,7 @@ extension StoreCommands {
                 "FILE",
                 "accept certificates of the server issued by this authority (PEM); a profile knows it"
             ),
+            .init("open-limits", nil, "let agents use limits that the restore has closed"),
             .init("search", "NUMBER", "how many counter values are looked at (default: 1000000)"),
         ]
     ) { invocation in
@@ -36,7 +39,9 @@ extension StoreCommands {
         let server = try invocation.server(of: profile)
         let id = try invocation.activationID(of: profile)
         return try await StoreSession.runWithLocalStore(invocation) {
-            try await invocation.recover(id, in: $0, at: server)
+            let code = try await invocation.recover(id, in: $0, at: server)
+            try await invocation.tellLimits(of: $0)
+            return code
         }
     }
 }
@@ -103,6 +108,16 @@ extension Invocation {
         server.trust = Profile.Trust()
         server.trust?.caFile = self["ca-file"]
         return server
+    }
+
+    /// Opens the limits if that is wished, and otherwise notes that they are closed.
+    fileprivate func tellLimits(of store: ActivationStore) async throws {
+        if self.has("open-limits") {
+            if try await store.openLimits() { Output.note("The limits of agents are open.") }
+        } else if let minute = try await store.limitUse([]).closure {
+            let date = Date(timeIntervalSince1970: Double(minute) * 60).formatted(.iso8601)
+            Output.note("Limits whose windows begin before \(date) are closed; --open-limits opens them.")
+        }
     }
 
     /// Recovers one activation, or all of them.

@@ -75,6 +75,7 @@ extension Daemon {
         configuration.policyName = settings.policy.name
         configuration.policyVersion = settings.policy.version
         configuration.gracePeriod = settings.gracePeriod
+        configuration.limits = settings.policy.limits
         return ApprovalAgent(
             fleet: client.makeFleet(configuration: fleet),
             factors: { activation in

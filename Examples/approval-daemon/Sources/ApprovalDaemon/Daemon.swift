@@ -126,7 +126,7 @@ public final class Daemon: Sendable {
         await withTaskGroup { group in
             group.addTask { await self.keepStatus() }
             group.addTask { await self.keepExporting() }
-            group.addTask { await self.keepMeasuringReceipts() }
+            group.addTask { await self.keepMeasuring() }
             let result: Result<Void, any Error>
             do {
                 result = .success(try await self.agent.run())
@@ -155,6 +155,7 @@ public final class Daemon: Sendable {
                 "bank": self.configuration.server.baseURL, "store": self.configuration.store.path,
                 "policy": self.configuration.policy.name, "policyVersion": self.configuration.policy.version,
                 "rules": String(self.configuration.policy.rules.count),
+                "limits": String(self.configuration.policy.limits.count),
                 "status": StatusServer.url(host: self.configuration.status.host, port: port),
             ]
         )
@@ -174,9 +175,10 @@ public final class Daemon: Sendable {
         }
     }
 
-    private func keepMeasuringReceipts() async {
+    private func keepMeasuring() async {
         repeat {
             await self.measureReceipts()
+            await self.measureLimits()
         } while (try? await self.clock.sleep(for: .seconds(60))) != nil
     }
 
@@ -189,6 +191,28 @@ public final class Daemon: Sendable {
             "approval_daemon_receipts_exported_timestamp_seconds",
             with: figures?.lastExport?.timeIntervalSince1970
         )
+    }
+
+    /// The number of activations whose limits are measured: a gauge is no reason to read a large store.
+    private static let measuredActivationCount = 100
+
+    /// Sets the gauges of the limits: of each, the window that is fullest among the activations.
+    private func measureLimits() async {
+        guard !self.configuration.policy.limits.isEmpty else { return }
+        var fullest: [[String]: ApprovalAgent.LimitUse] = [:]
+        for id in ((try? await self.store.activationIDs()) ?? []).prefix(Self.measuredActivationCount) {
+            for use in (try? await self.agent.limitUse(of: id)) ?? [] {
+                let key = [use.limit, use.currency ?? ""]
+                if fullest[key].map({ $0.used < use.used }) ?? true { fullest[key] = use }
+            }
+        }
+        for name in ["used", "allowed"] { self.metrics.clear("approval_daemon_limit_\(name)") }
+        for (key, use) in fullest {
+            let labels = [("limit", key[0]), ("currency", key[1])].filter { !$0.1.isEmpty }
+            let (used, allowed) = (NSDecimalNumber(decimal: use.used), NSDecimalNumber(decimal: use.allowed))
+            self.metrics.record(used.doubleValue, "approval_daemon_limit_used", labels, .gauge)
+            self.metrics.record(allowed.doubleValue, "approval_daemon_limit_allowed", labels, .gauge)
+        }
     }
 
     private func exportReceipts() async {

@@ -18,6 +18,10 @@ import Testing
             "rules": [
               {"template": "authorize_payment", "currency": "CZK", "limit": "49.90", "accounts": ["CZ5508"]},
               {"template": "authorize_payment", "currency": "EUR", "limit": 2, "anyAccount": true}
+            ],
+            "limits": [
+              {"name": "a day", "of": "activation", "dayIn": "Europe/Prague", "count": 10},
+              {"name": "money", "of": "fleet", "hours": 24, "sum": {"CZK": "500.50", "EUR": 20}}
             ]
           },
           "status": {"host": "::1", "port": 8080, "maximumPollAgeSeconds": 90},
@@ -52,6 +56,14 @@ import Testing
         #expect(configuration.polling.interval == .seconds(30))
         #expect(configuration.polling.limits.requestsPerSecond == 20)
         #expect(configuration.policy.rules.map(\.limit) == [Decimal(string: "49.90"), 2])
+        let prague = try #require(TimeZone(identifier: "Europe/Prague"))
+        let sum = ["CZK": try #require(Decimal(string: "500.50")), "EUR": 20]
+        #expect(
+            configuration.policy.limits == [
+                .init("a day", of: .activation, within: .day(in: prague), count: 10),
+                .init("money", of: .fleet, within: .rolling(.hours(24)), sum: sum),
+            ]
+        )
         #expect(configuration.statusURL == "http://[::1]:8080")
         #expect(configuration.status.maximumPollAge == .seconds(90))
         #expect(configuration.receipts.interval == .seconds(60))
@@ -138,6 +150,38 @@ import Testing
         let rules = #"{"policy": {"rules": [{\#(members)}]}, "server""#
         let json = Self.least.replacingOccurrences(of: "{\"server\"", with: rules)
         #expect(self.refusal(json) == "policy.rules[0].\(name)")
+    }
+
+    @Test(arguments: [
+        (#""of": "fleet", "hours": 1, "count": 1"#, "[0].name"),
+        (#""name": "a", "hours": 1, "count": 1"#, "[0].of"),
+        (#""name": "a", "of": "user", "hours": 1, "count": 1"#, "[0].of"),
+        (#""name": "a", "of": "fleet", "count": 1"#, "[0].hours"),
+        (#""name": "a", "of": "fleet", "hours": 745, "count": 1"#, "[0].hours"),
+        (#""name": "a", "of": "fleet", "hours": 1, "dayIn": "GMT", "count": 1"#, "[0].dayIn"),
+        (#""name": "a", "of": "fleet", "dayIn": "Prague", "count": 1"#, "[0].dayIn"),
+        (#""name": "a", "of": "fleet", "hours": 1"#, "[0].count"),
+        (#""name": "a", "of": "fleet", "hours": 1, "count": -1"#, "[0].count"),
+        (#""name": "a", "of": "fleet", "hours": 1, "sum": 5"#, "[0].sum"),
+        (#""name": "a", "of": "fleet", "hours": 1, "sum": {"czk": 5}"#, "[0].sum"),
+        (#""name": "a", "of": "fleet", "hours": 1, "sum": {"CZK": -5}"#, "[0].sum"),
+        (#""name": "a", "of": "fleet", "hours": 1, "sum": {"CZK": "5 CZK"}"#, "[0].sum.CZK"),
+        (#""name": "a", "of": "fleet", "hours": 1, "sum": {"CZK": 5, "CZK": 6}"#, "[0].sum.CZK"),
+        (#""name": "a", "of": "fleet", "hours": 1, "count": 1, "max": 1"#, "[0].max"),
+    ])
+    func aLimitSaysEverythingOrIsRefused(members: String, name: String) {
+        let limits = #"{"policy": {"limits": [{\#(members)}]}, "server""#
+        #expect(
+            self.refusal(Self.least.replacingOccurrences(of: "{\"server\"", with: limits)) == "policy.limits\(name)"
+        )
+    }
+
+    @Test func twoLimitsHaveTwoNames() {
+        let limit = #"{"name": "a", "of": "fleet", "hours": 1, "count": 1}"#
+        let limits = #"{"policy": {"limits": [\#(limit), \#(limit)]}, "server""#
+        #expect(
+            self.refusal(Self.least.replacingOccurrences(of: "{\"server\"", with: limits)) == "policy.limits[1].name"
+        )
     }
 
     /// A member that is misspelt is missing, too, and the one that is there says more.

@@ -52,6 +52,25 @@ import MobileTokenReceipts
         }
     }
 
+    @Test func whatIsOverALimitIsLeft() async throws {
+        try await Stage.with { stage in
+            let limits = #"[{"name": "sum", "of": "activation", "hours": 1, "count": 9, "sum": {"CZK": 60}}]"#
+            try await stage.withDaemon(["APPROVAL_DAEMON_POLICY_LIMITS": limits]) { daemon in
+                let first = try await stage.createOperation("payment", amount: "40")
+                #expect(await stage.emulator.decision(on: first)?.status == .approved)
+                let second = try await stage.createOperation("payment", amount: "20.01")
+                _ = try await daemon.waitForMetrics(
+                    with: "mobile_token_operations_left_total{reason=\"limitReached\"} 1.0"
+                )
+                #expect(try await stage.emulator.cloud.operation(second).status == .pending)
+                let text = try await daemon.waitForMetrics(with: #"daemon_limit_used{limit="sum",currency="CZK"} 40.0"#)
+                #expect(text.contains(#"approval_daemon_limit_allowed{limit="sum"} 9.0"#))
+                #expect(text.contains(#"approval_daemon_limit_used{limit="sum"} 1.0"#))
+            }
+            #expect(try await stage.receipts().map { $0.intent.charges.map(\.amount) } == [[1, 40]])
+        }
+    }
+
     @Test func healthFollowsTheBank() async throws {
         try await Stage.with { stage in
             try await stage.withDaemon { daemon in

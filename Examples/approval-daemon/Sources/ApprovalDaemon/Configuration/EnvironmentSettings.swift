@@ -23,6 +23,7 @@ struct EnvironmentSettings {
         (["polling", "intervalSeconds"], .json), (["polling", "requestsPerSecond"], .json),
         (["polling", "concurrentRequests"], .json),
         (["policy", "name"], .string), (["policy", "version"], .string), (["policy", "rules"], .json),
+        (["policy", "limits"], .json),
         (["status", "host"], .string), (["status", "port"], .json), (["status", "maximumPollAgeSeconds"], .json),
         (["receipts", "folder"], .string), (["receipts", "exportIntervalSeconds"], .json),
         (["gracePeriodSeconds"], .json), (["logLevel"], .string),

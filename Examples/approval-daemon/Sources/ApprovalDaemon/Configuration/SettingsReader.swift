@@ -110,11 +110,27 @@ struct SettingsReader {
     /// An amount of money: a number, or a string of digits.
     func decimal(_ member: String) throws -> Decimal? {
         guard let value = self.value(member) else { return nil }
+        return try self.decimal(value, member)
+    }
+
+    private func decimal(_ value: JSONValue, _ member: String) throws -> Decimal {
         let number = value.number ?? value.string.flatMap { JSONNumber(literal: $0) }
         guard let decimal = number?.decimal, decimal.isFinite else {
             throw self.error(member, "is not a number")
         }
         return decimal
+    }
+
+    /// An object of amounts, such as `{"CZK": 500}`.
+    func decimals(_ member: String) throws -> [String: Decimal]? {
+        guard let value = self.value(member) else { return nil }
+        guard let object = value.object else { throw self.error(member, "is not an object") }
+        var decimals: [String: Decimal] = [:]
+        for (name, value) in zip(object.keys, object.members.map(\.value)) {
+            guard decimals[name] == nil else { throw self.error("\(member).\(name)", "is given more than once") }
+            decimals[name] = try self.decimal(value, "\(member).\(name)")
+        }
+        return decimals
     }
 
     /// The place of a sealing key. Whether there is one is found out when the store is opened.

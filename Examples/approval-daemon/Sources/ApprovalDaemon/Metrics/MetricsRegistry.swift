@@ -168,6 +168,8 @@ enum MetricCatalog {
         "approval_daemon_receipts_unexported": "Receipts that were written since the last export.",
         "approval_daemon_receipts_exported_timestamp_seconds": "Unix time of the last export of receipts.",
         "approval_daemon_receipts_bytes": "Room that the store takes, most of it receipts.",
+        "approval_daemon_limit_used": "The fullest window of a limit, in approvals or in its currency.",
+        "approval_daemon_limit_allowed": "The room of the limit's windows.",
         "approval_daemon_log_lines_dropped": "Log lines dropped because their reader was too slow.",
         "approval_daemon_series_dropped": "Values left out because a metric had too many series.",
     ]

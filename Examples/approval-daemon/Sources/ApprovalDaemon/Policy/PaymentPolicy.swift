@@ -29,6 +29,8 @@ struct PaymentPolicy: Sendable {
     var name: String
     var version: String
     var rules: [Rule]
+    /// The bounds on what the rules approve together.
+    var limits: [ApprovalAgent.Limit]
 
     /// Judges an operation by each rule for its name. The first rule that approves counts; otherwise the reason of the last.
     func judge(_ review: OperationReview) -> ApprovalAgent.Verdict {
@@ -74,6 +76,11 @@ extension PaymentPolicy {
         self.name = try settings.string("name") ?? "payments"
         self.version = try settings.string("version") ?? ""
         self.rules = try settings.objects("rules", of: Rule.members) { try Rule($0) }
+        self.limits = try settings.objects("limits", of: ApprovalAgent.Limit.members) { try .init($0) }
+        for (index, limit) in self.limits.enumerated()
+        where self.limits[..<index].contains(where: { $0.name == limit.name }) {
+            throw settings.error("limits[\(index)].name", "is another limit's as well")
+        }
     }
 }
 

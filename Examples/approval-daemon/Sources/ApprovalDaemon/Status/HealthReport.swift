@@ -29,6 +29,8 @@ struct HealthReport: Sendable {
         case clockSkewed
         /// Decisions are held back.
         case decidingPaused
+        /// The store was restored, and limits are closed until their windows have passed.
+        case limitsClosed
     }
 
     private(set) var reasons: [Reason] = []
@@ -61,6 +63,7 @@ struct HealthReport: Sendable {
             (.operationUnreadable, (fleet?.unreadable ?? 0) > 0),
             (.clockSkewed, fleet?.isClockSkewed ?? false),
             (.decidingPaused, agent?.isDecidingPaused ?? false),
+            (.limitsClosed, agent?.areLimitsClosed ?? false),
         ]
         self.reasons = checks.filter(\.1).map(\.0)
     }
