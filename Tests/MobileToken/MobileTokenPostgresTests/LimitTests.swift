@@ -52,7 +52,7 @@ struct LimitTests {
                 }
                 try await group.waitForAll()
             }
-            // What came to nothing in the end leaves room.
+            // Decisions that came to nothing leave room.
             for id in ids {
                 guard try await Conformance.decide(id, [Conformance.demand(40)], in: stores[1]) != nil else { break }
                 made.update { $0 += 1 }

@@ -131,7 +131,7 @@ extension ActivationStoreConformance {
             move = try await decide()
             try self.require(move != nil, "\(result) keeps the charge")
         }
-        // What was believed to be nothing, and was carried out after all, counts again. So does it once only.
+        // A decision that was believed to be nothing, and was carried out after all, counts again, once.
         try await record(.notFollowed)
         try await record(.accepted)
         try self.require(try await decide() == nil, "an accepted decision does not count")

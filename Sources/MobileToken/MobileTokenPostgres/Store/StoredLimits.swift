@@ -27,7 +27,7 @@ enum StoredLimits {
             """
     }
 
-    /// What a window holds: the difference of two sums.
+    /// Returns the content of a window as SQL: the difference of two sums.
     private static func use(
         _ check: LimitCharges.Check,
         _ first: String,
@@ -80,7 +80,7 @@ enum StoredLimits {
 
     /// The expression that takes the charges of `intent` back, or makes them again, if an outcome in `new` says so.
     ///
-    /// - Parameter isReleased: Whether the outcome takes them back, as SQL.
+    /// - Parameter isReleased: SQL that is true if the outcome takes them back.
     static func releasing(_ isReleased: String) -> String {
         """
         released AS (

@@ -2,7 +2,7 @@ import Basics
 package import Foundation
 import PowerAuthCrypto
 
-/// What a decision takes from a limit, before the time of its signature is known.
+/// A decision's share of a limit, before the time of its signature is known.
 package struct LimitDemand: Sendable, Hashable {
     /// The number of units of one: of a decision, or of a currency.
     package static let scale: Int64 = 10_000
@@ -85,7 +85,7 @@ extension LimitCharges {
     /// Returns the first limit that the charges would pass.
     ///
     /// - Parameters:
-    ///   - used: What the window of each check holds.
+    ///   - used: The content of each check's window.
     ///   - closure: The minute of the latest restore.
     package func limit(passedAt used: [Int64], _ closure: Int64?) -> String? {
         zip(self.checks, used).first { check, used in

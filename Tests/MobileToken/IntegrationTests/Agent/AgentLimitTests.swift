@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    /// What is charged is signed: no text changes it, and what cannot be read is over the limit.
+    /// The signed data are charged: no text changes it, and what cannot be read is over the limit.
     @Test func sumsAreThoseOfTheSignedData() async throws {
         try await withEmulator { emulator in
             let client = try self.makeClient(emulator)

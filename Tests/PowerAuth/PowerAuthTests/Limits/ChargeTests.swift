@@ -67,7 +67,7 @@ import Testing
 
     // MARK: Sums
 
-    /// What is kept as sums agrees with a list of all charges, whatever the clock does.
+    /// The sums agree with a list of all charges, whatever the clock does.
     @Test(arguments: 0..<200) func sumsAgreeWithAListOfCharges(round: Int) {
         var random = SystemRandomNumberGenerator()
         var sums = ChargeSums()

@@ -139,7 +139,7 @@ struct RestoredStoreTests {
         try await withStore { store async throws in #expect(try await decide(store)) }
         let backup = contents(of: self.path)
         try await withStore { store async throws in
-            // What charges nothing may be lost.
+            // A decision that charges nothing may be lost.
             try await store.update(
                 self.activationID,
                 recording: ActivationStoreConformance.intent(self.activationID, "1")

@@ -20,7 +20,7 @@ extension ApprovalAgent {
     /// All limits of one scope and currency share what was charged. So a limit that is renamed, or gets another number or
     /// window, counts earlier approvals.
     public struct Limit: Sendable, Hashable {
-        /// What a limit counts together.
+        /// The approvals that a limit counts together.
         public enum Scope: String, Sendable, Hashable, CaseIterable {
             /// The approvals of one activation.
             case activation
@@ -81,7 +81,7 @@ extension ApprovalAgent {
         ///
         /// - Parameters:
         ///   - name: A name that no other limit of the agent has.
-        ///   - scope: What is counted together.
+        ///   - scope: The approvals that are counted together.
         ///   - window: The period over which it is counted.
         ///   - count: The maximum number of approvals.
         ///   - sum: The maximum amount in each currency, by its code. Other currencies are over the limit.

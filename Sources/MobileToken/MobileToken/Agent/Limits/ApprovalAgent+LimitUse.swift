@@ -9,9 +9,9 @@ extension ApprovalAgent {
         public let limit: String
         /// The currency of the amounts; `nil` if approvals are counted.
         public let currency: String?
-        /// What its window holds.
+        /// The content of its window.
         public let used: Decimal
-        /// What its window may hold.
+        /// The room of its window.
         public let allowed: Decimal
         /// Indicates that nothing is approved until the window has passed, because the store was restored within it, and charges
         /// may be missing.

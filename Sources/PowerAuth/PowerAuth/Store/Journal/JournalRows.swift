@@ -152,7 +152,7 @@ package struct RowChange: Sendable {
     package let format: RecordFormat?
     /// The decision that the counter move is about to make. ``newTag`` identifies it too.
     package let intent: SealedReceipt?
-    /// What the decision takes from limits: if one would be passed, nothing is written.
+    /// The decision's charges to limits: if one would be passed, nothing is written.
     package let charges: LimitCharges?
     /// Indicates that a pause stops the change.
     package let heedsPause: Bool

@@ -32,7 +32,7 @@ public struct DecisionIntent: Sendable, Hashable {
         }
     }
 
-    /// What a decision took from a limit.
+    /// A decision's share of a limit.
     public struct Charge: Sendable, Hashable {
         /// The name of the limit.
         public let limit: String
@@ -98,7 +98,7 @@ public struct DecisionIntent: Sendable, Hashable {
     public private(set) var facts: Facts
     /// The erasable part of the receipt.
     public let personalData: PersonalData
-    /// What it takes from limits, while it is signed.
+    /// The shares of limits, while it is signed.
     package var demands: [LimitDemand] = []
     /// The same at the time of the signature; `nil` without limits.
     package private(set) var charges: LimitCharges?

@@ -20,7 +20,7 @@ extension ActivationDatabase {
             AND \(use) + ? <= ?
         """
 
-    /// What a window holds, of four values: whether people count, the key, and the same with the first minute.
+    /// SQL of a window's content, with five values: 1 if people count, the key, the same again, and the first minute.
     private static let use = "\(sum("key = ?")) - \(sum("key = ? AND minute < ?"))"
 
     private static func sum(_ condition: String) -> String {
