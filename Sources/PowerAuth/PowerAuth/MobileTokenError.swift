@@ -6,11 +6,17 @@ import PowerAuthProtocol
 /// Its strings contain no password, key, token secret or QR content, so it may be logged.
 public struct MobileTokenError: Error, CustomStringConvertible {
     /// The kind of failure. A struct, so that a new kind breaks no `switch`.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// The name of the kind.
-        public let description: String
+    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The name of the kind, for logs, metrics and programs in other languages.
+        public let rawValue: String
 
-        package init(_ description: String) { self.description = description }
+        /// Returns the kind with this name, which may be none of this version's.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        package init(_ name: String) { self.rawValue = name }
+
+        /// The name of the kind.
+        public var description: String { self.rawValue }
     }
 
     /// The kind of failure.

@@ -114,9 +114,8 @@ extension Invocation {
     fileprivate func tellLimits(of store: ActivationStore) async throws {
         if self.has("open-limits") {
             if try await store.openLimits() { Output.note("The limits of agents are open.") }
-        } else if let minute = try await store.limitUse([]).closure {
-            let date = Date(timeIntervalSince1970: Double(minute) * 60).formatted(.iso8601)
-            Output.note("Limits whose windows begin before \(date) are closed; --open-limits opens them.")
+        } else if let minute = try await store.limitUse([]).closure, minute > Date().minute - LimitWindow.longest {
+            Output.note("The limits of agents are closed until their windows have passed; --open-limits opens them.")
         }
     }
 

@@ -206,6 +206,13 @@ struct StoreCommandTests {
                 let words = ["store", "recover", "--profile", "bank", "--home", home]
                 let recovered = try await self.run(words, nodes)
                 #expect(recovered.output.hasPrefix("Passed over 1"), "\(recovered.errors)")
+                #expect(recovered.errors.contains("--open-limits opens them"))
+                #expect(
+                    try await self.run(words + ["--open-limits"], nodes).errors.contains(
+                        "The limits of agents are open."
+                    )
+                )
+                #expect(try await self.run(words, nodes).errors.isEmpty)
                 #expect(try await self.run(words + ["--all"], nodes).exitCode == 0)
                 let figures = try await self.run(["store", "receipts"] + words.dropFirst(2), nodes)
                 #expect(figures.exitCode == 0, "\(figures.errors)")

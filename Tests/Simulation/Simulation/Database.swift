@@ -89,9 +89,7 @@ struct Database {
     }
 
     private mutating func beginEpoch(at now: Int64) {
-        if self.epoch.begun != nil {
-            self.chargeSums.closure = Date(timeIntervalSince1970: Double(Simulator.start + now) / 1e9).minute
-        }
+        self.chargeSums.closure = ChargeSums.undatedClosure
         self.epoch = Epoch(number: self.epoch.number + 1, server: self.server, begun: now)
         for number in self.nodes.keys.sorted() { self.remove(number) }
     }

@@ -36,9 +36,9 @@ extension ApprovalAgent {
         }
         let rules = LimitRules(self.configuration.limits, userID: self.configuration.userID)
         var sums = ChargeSums()
-        for index in lines.indices.sorted(by: {
-            lines[$0].review.operation.created < lines[$1].review.operation.created
-        }) {
+        // Lists begin with the newest.
+        let dates = lines.map(\.review.operation.created)
+        for index in lines.indices.sorted(by: { (dates[$0], $1) < (dates[$1], $0) }) {
             guard lines[index].verdict == .approve, let limit = rules.limit(passedBy: lines[index].review, &sums) else {
                 continue
             }

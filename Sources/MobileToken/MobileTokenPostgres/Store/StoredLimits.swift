@@ -103,13 +103,16 @@ enum StoredLimits {
     static func change(to minute: Int64?) -> [PostgresStatement] {
         let deletion = PostgresStatement("DELETE FROM charge WHERE key = ''")
         guard let minute else { return [deletion] }
-        return [deletion, PostgresStatement("INSERT INTO charge VALUES ('', $1, 0, 0)", [.integer(minute)])]
+        return [
+            deletion,
+            PostgresStatement("INSERT INTO charge VALUES ('', $1, 0, 0) ON CONFLICT DO NOTHING", [.integer(minute)]),
+        ]
     }
 
     /// The expression that closes the limits because another epoch begins in `begun`. The first epoch lacks no charges.
     static let closing = """
         closed AS (
-            INSERT INTO charge SELECT '', extract(epoch FROM clock_timestamp())::int8 / 60, 0, 0
+            INSERT INTO charge SELECT '', \(ChargeSums.undatedClosure), 0, 0
             FROM begun WHERE EXISTS (SELECT FROM incarnation) ON CONFLICT DO NOTHING
         )
         """

@@ -10,9 +10,11 @@ import Synchronization
 /// Signed requests run one at a time, in call order, also across processes that share a store. Other requests run concurrently. A
 /// canceled call throws `CancellationError` at once; a signed request already sent is finished in the background, so that the
 /// counter stays in step.
-public actor Activation: AuthenticatedChannel {
+public actor Activation: AuthenticatedChannel, Identifiable {
     /// The server's identifier of this activation.
     public nonisolated let activationID: String
+    /// The same as ``activationID``.
+    public nonisolated var id: String { self.activationID }
     /// The name given at creation.
     public nonisolated let name: String?
 

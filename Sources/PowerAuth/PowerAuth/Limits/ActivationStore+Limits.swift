@@ -1,5 +1,3 @@
-import Foundation
-
 extension ActivationStore {
     /// Returns what the windows of some checks hold, and the minute of the latest restore, before which charges may be missing.
     package func limitUse(_ checks: [LimitCharges.Check]) async throws -> (used: [Int64], closure: Int64?) {
@@ -7,10 +5,17 @@ extension ActivationStore {
         return (try await self.driver.limitUse(checks), try await self.driver.limitClosure())
     }
 
-    /// Closes the limits whose windows begin before now, as after a restore.
+    /// Closes the limits whose windows begin before the next decision that they concern, as after a restore.
     package func closeLimits() async throws {
         _ = try await self.opened()
-        try await self.driver.setLimitClosure(Date().minute)
+        try await self.driver.setLimitClosure(ChargeSums.undatedClosure)
+    }
+
+    /// Dates a closure by the first decision after it, because windows follow the server's time, and a restore only tells a
+    /// local one.
+    func dateClosure(_ minute: Int64?) async throws {
+        guard let minute, try await self.driver.limitClosure() == ChargeSums.undatedClosure else { return }
+        try await self.driver.setLimitClosure(minute)
     }
 
     /// Opens the limits that a restore has closed.

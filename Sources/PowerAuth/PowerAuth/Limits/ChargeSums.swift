@@ -19,8 +19,10 @@ package struct ChargeSums: Sendable, Equatable {
     }
 
     private var sums: [String: [Sum]] = [:]
-    /// The minute of the latest restore of the store: what was charged before it may be missing.
+    /// The minute of the first decision after a restore of the store: charges from before it may be missing.
     package var closure: Int64?
+    /// The closure between the restore and that decision.
+    package static let undatedClosure = Int64.max
 
     package init() {}
 

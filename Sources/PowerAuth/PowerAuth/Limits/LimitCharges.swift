@@ -66,12 +66,15 @@ package struct LimitCharges: Sendable, Hashable {
         package let people: Int64
     }
 
+    /// The minute of the signature.
+    package let minute: Int64
     package let checks: [Check]
     /// One for each key, in their order.
     package let entries: [Entry]
 
     /// - Parameter isAutomatic: `false` for a decision by hand.
     package init(_ demands: [LimitDemand], at date: Date, isAutomatic: Bool) {
+        self.minute = date.minute
         self.checks = demands.map { Check(demand: $0, first: $0.window.first(at: date)) }
         let amounts = Dictionary(demands.map { ($0.key, $0.amount) }, uniquingKeysWith: max)
         self.entries = amounts.sorted { $0.key < $1.key }.map { key, amount in

@@ -114,7 +114,9 @@ extension ActivationStore {
         case .fenceLost: throw MobileTokenError.turnLost
         case .olderNodes(let names): throw MobileTokenError.olderNodes(names)
         case .paused(let pause): throw MobileTokenError.decidingPaused(pause)
-        case .limited(let name): throw MobileTokenError.limitReached(name)
+        case .limited(let name):
+            try await self.dateClosure(change.charges?.minute)
+            throw MobileTokenError.limitReached(name)
         }
         // After the commit and before the turn ends: another process would ignore a mark that is behind, and take one that is
         // ahead for a restore.
@@ -162,7 +164,7 @@ extension ActivationStore {
         var last: WriteTag?
         while var row = try await self.driver.load(activationID) {
             if row.lacksCharges {
-                try await self.driver.setLimitClosure(Date().minute)
+                try await self.driver.setLimitClosure(ChargeSums.undatedClosure)
                 row.lacksCharges = false
             }
             let isSame = row.tag == last

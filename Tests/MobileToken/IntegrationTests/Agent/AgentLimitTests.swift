@@ -139,6 +139,52 @@ import Testing
         }
     }
 
+    /// The page's scenario, with the page's limit: a tester sees it hold, also when the agent starts again.
+    @Test func theScenarioOfThePageShowsThatALimitHolds() async throws {
+        let page = URL(filePath: #filePath).appending(
+            path: "../../../../../Sources/MobileToken/MobileToken/MobileToken.docc/Limits.md"
+        )
+        let text = try String(contentsOf: page.standardized, encoding: .utf8)
+        let scenario = try #require(
+            text.components(separatedBy: "```json\n").last?.components(separatedBy: "\n```").first
+        )
+        try await withEmulator { emulator in
+            let client = try self.makeClient(emulator)
+            _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            try await emulator.play(scenario: Data(scenario.utf8))
+            let limit = Limit("per payee", of: .payee, within: .rolling(.hours(24)), sum: ["CZK": 100])
+            for _ in 0..<2 {
+                try await self.run(client, [limit]) { agent, _ in
+                    #expect(await Array(self.limits(1, of: agent).values) == ["per payee"])
+                    await until { agent.health.openOperationCount == 0 }
+                }
+            }
+            let statuses = await emulator.operations().map(\.status)
+            #expect(statuses.filter { $0 == .approved }.count == 2 && statuses.filter { $0 == .pending }.count == 1)
+        }
+    }
+
+    /// The run counts its own approvals, in the order in which the operations were made.
+    @Test func aDryRunShowsWhatALimitWouldStop() async throws {
+        try await withEmulator { emulator in
+            let client = try self.makeClient(emulator)
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            for _ in 0..<3 { try await emulator.cloud.createOperation("login", userID: "alice") }
+            let operations = try await client.makeOperationsService(for: activation).operations()
+            var configuration = ApprovalAgent.Configuration()
+            configuration.limits = [.init("two", of: .template, within: .day(in: .gmt), count: 2)]
+            let agent = ApprovalAgent(
+                fleet: client.makeFleet(),
+                factors: { _ in .possession },
+                configuration: configuration
+            ) { _ in .approve }
+            // The server lists the newest first.
+            let lines = await agent.dryRun(over: operations, of: activation.activationID).lines
+            #expect(lines.map(\.leaveReason?.name) == ["limitReached", nil, nil])
+            #expect(lines.first?.verdict == .deferToPeople(reason: "two"))
+        }
+    }
+
     @Test func anUnknownUserIsOverTheLimitOfUsers() async throws {
         try await withEmulator { emulator in
             let client = try self.makeClient(emulator)

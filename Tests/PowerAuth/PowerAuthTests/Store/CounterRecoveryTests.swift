@@ -67,6 +67,9 @@ import Testing
             let moves = try await activation.recoverCounter() + before.counterMoves
             #expect(try await activation.storedRecord().counterMoves == moves)
             #expect(moves >= UInt64(signatures) + 10)
+            // Approvals were charged to limits that the store knows nothing of.
+            let store = try #require(activation.store)
+            #expect(try await store.openLimits())
             let steps = try #require(self.server.activation(id)).steps
             try await activation.approve("first", with: Version4Fixture.twoFactors)
             // Ten values that may have been used offline.
@@ -74,6 +77,19 @@ import Testing
             #expect(self.server.state.withLock { $0.accepted }.last == "first")
             #expect(try await activation.status().failedAttempts == 0)
             #expect(try await activation.recoverCounter() == 0)
+            #expect(try await store.limitUse([]).closure == nil)
+        }
+    }
+
+    /// So few that the status alone brings the counter back.
+    @Test func aStatusThatMovesTheCounterClosesTheLimits() async throws {
+        let (id, path) = try await self.putBack(.v3_3, after: 5)
+        try await self.withClient(.v3_3, at: path) { fixture in
+            let activation = try await fixture.client.activation(id: id)
+            let store = try #require(activation.store)
+            #expect(try await store.limitUse([]).closure == nil)
+            #expect(try await activation.status().counter.result == .movedForward(5))
+            #expect(try await store.limitUse([]).closure != nil)
         }
     }
 

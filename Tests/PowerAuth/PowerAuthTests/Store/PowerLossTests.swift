@@ -24,7 +24,8 @@ struct PowerLossTests {
         try await store.insert(ActivationStoreConformance.sparseRecord("a"))
         RecordingVFS.note(0, for: path)
         for change in 0..<40 {
-            let move = try await store.update("a") { record in
+            let intent = ActivationStoreConformance.intent("a", [Self.demand])
+            let move = try await store.update("a", recording: intent) { record in
                 if change.isMultiple(of: 7) { record.name = String(repeating: "long name ", count: change * 20) }
                 return record.takeMove()
             }
@@ -51,8 +52,14 @@ struct PowerLossTests {
             path: restarted.file("store.sqlite"),
             sealingKey: .file(folder.file("store.sqlite.key"))
         )
-        return try await store.record(of: "a")?.history.moves
+        let moves = try await store.record(of: "a")?.history.moves
+        let checks = LimitCharges([Self.demand], at: ActivationStoreConformance.limitDate, isAutomatic: true).checks
+        #expect(try await store.limitUse(checks).used == [Int64(moves ?? 0)], "a decision is not charged, or none is")
+        return moves
     }
+
+    /// Each move is charged, in its own transaction.
+    private static let demand = ActivationStoreConformance.demand(99)
 
     /// The worst that any moment did: how many moves that callers had been told of were missing.
     private func greatestLoss(

@@ -21,7 +21,7 @@ public struct OperationList: Sendable, Hashable {
     public let age: Duration?
 
     /// The maximum number of operations in a list; a longer one is `invalidResponse`.
-    public static let operationLimit = 10_000
+    package static let operationLimit = 10_000
 
     /// Creates a list.
     public init(
@@ -70,7 +70,7 @@ public struct OperationList: Sendable, Hashable {
     /// An operation that cannot be read goes to ``unreadable`` and ``issues``; the others stand. If an operation occurs twice,
     /// the first stands if both are the same, and otherwise neither.
     ///
-    /// - Throws: `invalidResponse` if the response is no such list, or holds more than ``operationLimit`` operations.
+    /// - Throws: `invalidResponse` if the response is no such list, or holds more than 10 000 operations.
     public init(response: [UInt8]) throws(MobileTokenError) {
         try self.init(SuccessResponse(parsing: response))
     }

@@ -81,7 +81,7 @@ package protocol JournalDriver: Sendable {
     /// Returns what the windows of some checks hold.
     func limitUse(_ checks: [LimitCharges.Check]) async throws -> [Int64]
 
-    /// The minute of the latest restore; windows that begin before it are full.
+    /// The minute before which charges may be missing, after a restore: windows that begin before it are full.
     func limitClosure() async throws -> Int64?
 
     /// Closes the limits at a minute, or opens them. From then on, charges are not missing any more.
