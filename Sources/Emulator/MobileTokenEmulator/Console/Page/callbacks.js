@@ -62,7 +62,7 @@ deliveries.statusOf = (item) => item.state;
 
 const attempts = new Map();  // by delivery: the journal's entries
 
-async function loadAttempts(id) { attempts.set(id, (await ask(at`journal?since=0&delivery=${id}`)).entries); }
+async function loadAttempts(id) { attempts.set(id, (await ask(at`journal?since=0&deliveryId=${id}`)).entries); }
 
 const followers = [];
 

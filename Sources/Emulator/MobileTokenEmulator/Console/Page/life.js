@@ -78,7 +78,7 @@ export class Story {
     const number = ++this.asked;
     const language = this.language || ownLanguage;
     const [{ entries }, preview] = await Promise.all([
-      ask(at`journal?since=0&limit=1000&operation=${this.id}`),
+      ask(at`journal?since=0&limit=1000&operationId=${this.id}`),
       // There is none of an operation whose template is gone.
       askExact(at`operations/${this.id}/preview?language=${language}`).catch(() => undefined),
     ]);
