@@ -83,6 +83,7 @@ enum ConsolePage {
         "console.js": PackageResources.console_js,
         "counts.js": PackageResources.counts_js,
         "curl.js": PackageResources.curl_js,
+        "deliveries.js": PackageResources.deliveries_js,
         "details.js": PackageResources.details_js,
         "devices.js": PackageResources.devices_js,
         "dialogs.js": PackageResources.dialogs_js,
