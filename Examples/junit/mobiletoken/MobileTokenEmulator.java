@@ -554,7 +554,7 @@ public final class MobileTokenEmulator
                 List<String> lines = new ArrayList<>();
                 for (Map<String, Object> entry : journal(Map.of("verdict", "refused", "limit", 20))) {
                     lines.add(0, "\n  %s %s: %s, %s; see %s#journal/%s".formatted(entry.get("method"), entry.get("path"),
-                            entry.get("status"), entry.get("refusal"), console, entry.get("id")));
+                            entry.get("status"), entry.get("finding"), console, entry.get("id")));
                 }
                 return lines.isEmpty() ? " nothing; see " + console : String.join("", lines);
             } catch (RuntimeException error) { // the test's own failure is what matters

@@ -172,7 +172,7 @@ class MobileTokenEmulatorTest {
         assertEquals(1, outcome.status, outcome.text);
         assertTrue(outcome.text.contains("expected: <APPROVED> but was: <PENDING>"), outcome.text);
         String refusals = "Refused by the development server:\n +POST /api/auth/token/app/operation/authorize: 401, "
-                + "the signature is wrong: .* knowledge does not match; "
+                + "The password is wrong; "
                 + "see http://127.0.0.1:\\d+/spaces/[-0-9a-f]+/console/#journal/\\d+\n";
         assertTrue(Pattern.compile(refusals).matcher(outcome.text).find(), outcome.text);
     }

@@ -313,7 +313,8 @@ package struct CloudRegistration: Described, Hashable {
         .optional("activationCode", \.activationCode, .string, "The code that the user types in."),
         .optional("activationCodeSignature", \.activationCodeSignature, .base64),
         .optional("activationQrCodeData", \.activationQRCode, .string, "The content of the QR code, CODE#SIGNATURE."),
-        .optional("timestampExpires", \.expires, .timestamp, "The time until which the code can be used.").ours,
+        .optional("timestampExpires", \.expires, .timestamp, "The time until which the code can, or could, be used.")
+            .ours,
         .optional("name", \.name, .string),
         .optional("platform", \.platform, .string),
         .optional("deviceInfo", \.deviceInfo, .string),

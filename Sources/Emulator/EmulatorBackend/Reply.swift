@@ -51,6 +51,11 @@ extension Reply {
         self.verdict = .refused(reason: refusal.reason)
     }
 
+    /// A refusal made without the backend.
+    package init(_ refusal: Refusal) {
+        self.init(response: refusal.response, verdict: .refused(reason: refusal.reason))
+    }
+
     /// A response made without the backend.
     package static func error(
         _ status: Int,

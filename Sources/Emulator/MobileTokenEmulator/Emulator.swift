@@ -28,7 +28,10 @@ public final class Emulator: Sendable {
     }
 
     private init(core: EmulatorCore, server: HTTPServer, certificateFile: CertificateFile?) {
-        let address = ServerAddress(server)
+        var address = ServerAddress(server)
+        if let url = core.configuration.publicURL {
+            address.origin = url.utf8.last == UInt8(ascii: "/") ? String(url.dropLast()) : url
+        }
         let spaces = SpaceDirectory(of: core)
         let door = ControlAPI(core: core, address: address, certificate: certificateFile?.certificate, spaces: spaces)
         self.core = core

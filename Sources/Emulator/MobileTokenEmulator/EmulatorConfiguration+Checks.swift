@@ -19,8 +19,9 @@ extension Emulator.Configuration {
         guard Set(self.oidcProviders.map(\.id)).count == self.oidcProviders.count else {
             throw EmulatorError(.invalidConfiguration, "Two providers have the same identifier")
         }
-        if let url = self.pushURL {
-            do { try CallbackMessage.check(url: url, named: "pushURL") } catch {
+        for (name, url) in [("pushURL", self.pushURL), ("publicURL", self.publicURL)] {
+            guard let url else { continue }
+            do { try CallbackMessage.check(url: url, named: name) } catch {
                 throw EmulatorError(.invalidConfiguration, error.message)
             }
         }

@@ -25,6 +25,9 @@ extension Emulator {
         public var host: String = "127.0.0.1"
         /// The port to bind to; 0, the default, selects a free one.
         public var port: UInt16 = 0
+        /// The address by which clients reach the server, if a proxy is before it, such as `https://bank.test/tokens`. `nil`, the
+        /// default, repeats the name that a client used.
+        public var publicURL: String?
         /// The TLS mode; disabled by default.
         public var tls: TLS = .disabled
         /// The user of the cloud API's Basic authentication.

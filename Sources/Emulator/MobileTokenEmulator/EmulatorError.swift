@@ -42,6 +42,8 @@ public struct EmulatorError: Error, Sendable, CustomStringConvertible {
     public let code: Code
     /// The message for a person.
     public let message: String
+    /// The entry of the journal that tells why.
+    var journalEntry: UInt64?
 
     init(_ code: Code, _ message: String) {
         self.code = code

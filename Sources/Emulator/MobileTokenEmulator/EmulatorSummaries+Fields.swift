@@ -75,6 +75,7 @@ extension Emulator.DeliverySummary: Described {
         Self.init,
         .required("id", \.id, .count, unit: .number),
         .optional("callbackId", \.callbackID, .string),
+        .optional("callbackName", \.callbackName, .string),
         .required("url", \.url, .string),
         .required("body", \.body, .string),
         .required("state", \.state, .cases()),

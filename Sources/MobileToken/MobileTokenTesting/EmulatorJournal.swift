@@ -57,7 +57,7 @@ extension Emulator {
     package func refusalLines(areLinked: Bool) async -> [String] {
         await self.journal().filter { !$0.isAccepted }.suffix(20).map { entry in
             let link = areLinked ? "; see \(self.cloudURL)/console/#journal/\(entry.id)" : ""
-            return "Refused: \(entry.method) \(entry.path): \(entry.status), \(entry.refusal ?? "")\(link)"
+            return "Refused: \(entry.method) \(entry.path): \(entry.status), \(entry.finding ?? "")\(link)"
         }
     }
 }

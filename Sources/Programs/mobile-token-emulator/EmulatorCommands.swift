@@ -14,6 +14,7 @@ enum EmulatorCommands {
     private static let options: [Command.Option] = [
         .init("host", "ADDRESS", "the address to bind to (default: 127.0.0.1)"),
         .init("port", "NUMBER", "the port to bind to (default: a free one)"),
+        .init("public-url", "URL", "its address behind a proxy (default: the name that a client uses)"),
         .init("tls", nil, "serve HTTPS with a throw-away certificate; its file and pin are shown"),
         .init("user", "NAME", "the user of the cloud API (default: developer)"),
         .init("password", "TEXT", "the password of the cloud API (default: a random one)"),
@@ -213,6 +214,7 @@ enum EmulatorCommands {
         configuration.protocolRules = try protocolRules(invocation, configuration)
         configuration.dataFile = invocation["data"]
         configuration.pushURL = invocation["push-url"]
+        configuration.publicURL = invocation["public-url"]
         configuration.seed = try invocation.integer("random-seed", in: 0...Int.max).map(UInt64.init)
         if let file = invocation["seed"] {
             guard let state = FileManager.default.contents(atPath: file) else {

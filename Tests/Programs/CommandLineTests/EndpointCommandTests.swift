@@ -62,7 +62,7 @@ import Testing
                 try await self.json(emulator, "device", "rule", id, "--decision", "never")["rule"]?["decision"]
                     == "never"
             )
-            let pushes = try await self.json(emulator, "push", "list", "--activation", id, "--limit", "1")
+            let pushes = try await self.json(emulator, "push", "list", "--activation-id", id, "--limit", "1")
             #expect(pushes["items"]?.array?.count == 1)
             let message = try await self.json(
                 emulator,

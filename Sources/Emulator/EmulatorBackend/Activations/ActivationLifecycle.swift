@@ -14,6 +14,7 @@ extension Backend {
             } else if activation.blockExpires != nil {
                 self.endBlock(of: activation, &context)
             } else {
+                self.state.activations.update(activation.id) { $0.expire() }
                 self.remove(activation.id, &context)
             }
         }

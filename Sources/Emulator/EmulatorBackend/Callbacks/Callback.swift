@@ -32,6 +32,8 @@ struct Callback: Sendable, Codable, Equatable {
 package struct CallbackMessage: Sendable, Equatable {
     /// The callback that it is of; `nil` for the address that an operation brought along.
     package let callbackID: String?
+    /// Its name.
+    package let callbackName: String?
     /// The operation or activation that it tells of: its news arrives in order.
     package let objectID: String?
     package let url: String
@@ -47,6 +49,7 @@ package struct CallbackMessage: Sendable, Equatable {
 
     package init(
         callbackID: String? = nil,
+        callbackName: String? = nil,
         objectID: String? = nil,
         url: String,
         authorization: String? = nil,
@@ -56,6 +59,7 @@ package struct CallbackMessage: Sendable, Equatable {
         maximumAttempts: Int = 1
     ) {
         self.callbackID = callbackID
+        self.callbackName = callbackName
         self.objectID = objectID
         self.url = url
         self.authorization = authorization
@@ -94,9 +98,13 @@ extension Backend {
 }
 
 extension Callback {
-    fileprivate func message(of objectID: String, _ content: JSONObject) -> CallbackMessage {
+    /// The identifier that a test tells of: of no object.
+    static let testedID = "00000000-0000-0000-0000-000000000000"
+
+    func message(of objectID: String?, _ content: JSONObject) -> CallbackMessage {
         CallbackMessage(
             callbackID: self.id,
+            callbackName: self.name,
             objectID: objectID,
             url: self.url,
             authorization: self.user.map { BasicCredentials(user: $0, password: self.password ?? "").authorization },

@@ -38,6 +38,8 @@ extension CloudRegistration {
             self.activationCodeSignature = offer.signature
             self.activationQRCode = offer.qrCode
             self.expires = offer.expires
+        } else if activation.hasExpired == true {
+            self.expires = activation.offer?.expires
         }
         self.name = activation.name
         self.platform = activation.platform

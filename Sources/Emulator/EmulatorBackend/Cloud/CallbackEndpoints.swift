@@ -1,5 +1,6 @@
 import Basics
 package import CloudCalls
+import ExactJSON
 
 /// The bank's callback addresses.
 enum CallbackEndpoints {
@@ -28,6 +29,16 @@ extension Backend {
     fileprivate func callback(_ id: String) throws(Refusal) -> Callback {
         guard let callback = self.state.callbacks[id] else { throw Refusal.noSuch("callback") }
         return callback
+    }
+
+    /// The message that tries a callback's address: it tells of no object, and follows none.
+    package func testMessage(ofCallback id: String) throws(Refusal) -> CallbackMessage {
+        let callback = try self.callback(id)
+        let identifier = callback.kind == .operation ? "operationId" : "activationId"
+        let content: JSONObject = [
+            "type": .string(callback.kind.rawValue), identifier: .string(Callback.testedID),
+        ]
+        return callback.message(of: nil, content)
     }
 
     /// All callbacks in the cloud API's form, oldest first.

@@ -2,6 +2,8 @@
 public enum EmulatorOperationMoment: String, Sendable, Codable, CaseIterable {
     /// The bank created it.
     case created
+    /// A push message told a device of it, or of its end.
+    case pushed
     /// A device listed it.
     case shown
     /// A device requested its details.
@@ -22,4 +24,8 @@ public enum EmulatorOperationMoment: String, Sendable, Codable, CaseIterable {
     case canceled
     /// It expired.
     case expired
+    /// The bank took a callback about it.
+    case callbackDelivered
+    /// The bank did not take one.
+    case callbackFailed
 }

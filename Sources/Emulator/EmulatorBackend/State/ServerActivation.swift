@@ -49,6 +49,8 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     private(set) var platform: String?
     private(set) var deviceInfo: String?
     private(set) var extras: String?
+    /// Indicates that it was removed because nobody used or committed it in time; `nil` otherwise.
+    package private(set) var hasExpired: Bool?
     /// The last use of its keys, successful or not; `nil` for never.
     private var used: Milliseconds?
 
@@ -246,6 +248,11 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
 
     package mutating func remove() {
         self.status = .removed
+    }
+
+    mutating func expire() {
+        self.remove()
+        self.hasExpired = true
     }
 
     package mutating func advanceCounter(by steps: Int) throws(Refusal) {

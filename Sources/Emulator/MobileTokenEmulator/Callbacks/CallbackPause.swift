@@ -61,11 +61,25 @@ extension ControlAPI {
             gives: CallbackPause.form
         ) { control, id, pause in
             let (backend, now) = await control.core.snapshot
-            guard backend.shownCallbacks.contains(where: { $0.id == id }) else { throw Refusal.noSuch("callback") }
+            _ = try backend.testMessage(ofCallback: id)
             return control.core.callbackQueue.change { outbox in
                 outbox.setPaused(pause.isPaused, callback: id)
                 return CallbackPause(isPaused: outbox.pause(ofCallback: id, at: now.milliseconds) != nil)
             }
         },
+        Route(
+            "POST /callbacks/{id}/test",
+            named: "testCallback",
+            "Sends a callback about an object that does not exist, to try the bank's address.",
+            takes: Call.segment("id"),
+            gives: Emulator.DeliverySummary.form
+        ) { control, id in try await control.core.testCallback(id) },
+        Route(
+            "POST /callbacks/{id}/resend",
+            named: "resendFailedDeliveries",
+            "Sends again what has failed of a callback, except what later news of the same object have replaced.",
+            takes: Call.segment("id"),
+            gives: FieldTable<Int>("ResentDeliveries", .required("count", \.self, .count)).form
+        ) { control, id in try await control.core.resendFailed(ofCallback: id) },
     ]
 }

@@ -20,6 +20,8 @@ extension Emulator {
         public var id: UInt64
         /// The callback's identifier; `nil` for an address supplied with an operation.
         public var callbackID: String?
+        /// The callback's name.
+        public var callbackName: String?
         /// The target address.
         public var url: String
         /// The JSON body.
@@ -43,21 +45,14 @@ extension Emulator.DeliverySummary {
     init(_ delivery: Outbox.Delivery) {
         self.id = delivery.id
         self.callbackID = delivery.message.callbackID
+        self.callbackName = delivery.message.callbackName
         self.url = delivery.message.url
         self.body = String(decoding: delivery.message.body, as: UTF8.self)
         self.state = delivery.state
         self.attempts = delivery.attempts
         self.created = Date(milliseconds: delivery.created)
         self.due = delivery.due.map(Date.init(milliseconds:))
-        switch delivery.outcome {
-        case .response(let status):
-            self.status = status
-            if delivery.outcome?.isSuccess == false {
-                let hint = (300..<400).contains(status) ? "; redirects are not followed" : ""
-                self.failure = "the bank answered \(status)\(hint)"
-            }
-        case .noResponse(let reason): self.failure = reason
-        case nil: break
-        }
+        self.failure = delivery.outcome?.failure
+        if case .response(let status) = delivery.outcome { self.status = status }
     }
 }

@@ -39,18 +39,25 @@ struct Outbox: Sendable {
             if case .response(let status) = self { (200..<300).contains(status) } else { false }
         }
 
+        /// The reason of a failure; `nil` for a success.
+        var failure: String? {
+            switch self {
+            case .noResponse(let reason): return reason
+            case .response(let status) where !self.isSuccess:
+                let hint = (300..<400).contains(status) ? "; redirects are not followed" : ""
+                return "the bank answered \(status)\(hint)"
+            case .response: return nil
+            }
+        }
+
         /// The reply in the journal.
         ///
         /// - Parameter body: The body of the response.
         func reply(_ body: [UInt8] = []) -> Reply {
-            switch self {
-            case .response(let status):
-                Reply(
-                    status: status,
-                    body: body,
-                    verdict: self.isSuccess ? .accepted : .refused(reason: "the bank answered \(status)")
-                )
-            case .noResponse(let reason): Reply(status: 0, verdict: .refused(reason: reason))
+            let verdict = self.failure.map { Verdict.refused(reason: $0) } ?? .accepted
+            return switch self {
+            case .response(let status): Reply(status: status, body: body, verdict: verdict)
+            case .noResponse: Reply(status: 0, verdict: verdict)
             }
         }
     }
@@ -141,6 +148,19 @@ struct Outbox: Sendable {
         self.open += 1
         self.deliveries[id]?.attemptsInARow = 0
         return self.schedule(id, at: now)
+    }
+
+    /// Sends again what has failed of a callback, oldest first, but no news that later news of the same object have replaced.
+    mutating func replayFailed(ofCallback id: String, at now: Milliseconds) -> [Delivery] {
+        let own = self.newestFirst.filter { $0.message.callbackID == id }
+        var told: Set<Lane> = []
+        var failed: [UInt64] = []
+        for delivery in own {
+            let lane = Lane(delivery.message)
+            if delivery.state == .failed, lane.map({ !told.contains($0) }) ?? true { failed.append(delivery.id) }
+            if delivery.state == .delivered, let lane { told.insert(lane) }
+        }
+        return failed.reversed().compactMap { self.replay($0, at: now) }
     }
 
     /// Pauses a callback, or resumes it, even from a pause after many failures.

@@ -17,6 +17,9 @@ enum ConsolePage {
     /// The page loads its files relative to its folder, whose name the client's address has.
     static let redirection = ServerResponse.redirection(to: "console/")
 
+    /// Leads a browser there; not permanently, because other clients get something else at the address.
+    static let see = ServerResponse(status: 303, headers: [("Location", "console/")], body: .bytes([]))
+
     /// The page that describes the APIs.
     static func documentation(_ document: OpenAPIDocument, for request: ReceivedRequest) -> ServerResponse {
         let content = Array(DocumentationPage(document).html.utf8)
@@ -80,6 +83,7 @@ enum ConsolePage {
         "console.js": PackageResources.console_js,
         "counts.js": PackageResources.counts_js,
         "curl.js": PackageResources.curl_js,
+        "deliveries.js": PackageResources.deliveries_js,
         "details.js": PackageResources.details_js,
         "devices.js": PackageResources.devices_js,
         "dialogs.js": PackageResources.dialogs_js,

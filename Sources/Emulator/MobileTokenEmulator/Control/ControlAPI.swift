@@ -32,7 +32,9 @@ struct ControlAPI: Sendable {
 
     /// Responds to a request. `HEAD` is treated as `GET` in pages and the control API.
     func respond(to request: ReceivedRequest) async -> ServerResponse {
-        guard self.spaces != nil, let host = self.access.host(of: request) else { return await self.answer(request) }
+        guard self.spaces != nil, self.access.publicURL == nil, let host = self.access.host(of: request) else {
+            return await self.answer(request)
+        }
         var reached = self
         reached.address = self.address.reached(as: host)
         return await reached.answer(request)
@@ -47,7 +49,7 @@ struct ControlAPI: Sendable {
             let address = self.address.below(SpacePath.prefix(of: path.id))
             return await Self(core: space.core, address: address, certificate: self.certificate).answer(inner)
         }
-        var response = await self.answerHere(request)
+        var response = self.naming(await self.answerHere(request))
         // The HTTP library would tell the machine's time, which is another one once the server's clock was moved.
         response.headers.append(("Date", HTTPDate.string(from: self.core.publishedNow)))
         return response
@@ -65,7 +67,7 @@ struct ControlAPI: Sendable {
             case .wrongMethod(let allowed) where !Self.serves(request.path):
                 throw Refusal.wrongMethod(allowed: allowed + ["HEAD"])
             case .none where !Self.serves(request.path):
-                return self.naming(await self.core.respond(to: request))
+                return await self.core.respond(to: request)
             case .wrongMethod(let allowed):
                 try self.access.check(request, .credentialsBeyondLoopback)
                 throw Refusal.wrongMethod(allowed: allowed)
@@ -91,7 +93,12 @@ struct ControlAPI: Sendable {
     }
 
     var access: ControlAccess {
-        ControlAccess(isLoopback: self.address.isLoopback, credentials: self.core.configuration.cloudCredentials)
+        let configuration = self.core.configuration
+        return ControlAccess(
+            isLoopback: self.address.isLoopback,
+            credentials: configuration.cloudCredentials,
+            publicURL: configuration.publicURL
+        )
     }
 
     var capacity: Emulator.Capacity { self.core.configuration.capacity }

@@ -12,6 +12,8 @@ import Foundation
 struct ControlAccess: Sendable {
     var isLoopback: Bool
     var credentials: BasicCredentials?
+    /// The address of the proxy before the server, whose pages are the server's own.
+    var publicURL: String?
 
     /// Refuses a request without access.
     ///
@@ -20,7 +22,7 @@ struct ControlAccess: Sendable {
         guard access != .open else { return }
         let hosts = request.headers.filter { $0.name.equalsIgnoringASCIICase("Host") }.map(\.value)
         let host = hosts.first ?? ""
-        guard hosts.count <= 1, !Self.isFromElsewhere(request, host: host) else {
+        guard hosts.count <= 1, !self.isFromElsewhere(request, host: host) else {
             throw Refusal(403, "ACCESS_DENIED", "Pages of other sites may not use the control API")
         }
         guard !self.isLoopback || Self.isLoopbackName(host) else {
@@ -49,8 +51,10 @@ struct ControlAccess: Sendable {
     /// Indicates whether, according to the browser, a page of another site or port sent the request.
     ///
     /// Following a link from another page is allowed: that page cannot read the result.
-    private static func isFromElsewhere(_ request: ReceivedRequest, host: String) -> Bool {
-        if let origin = request.header("Origin"), origin != "http://\(host)", origin != "https://\(host)" {
+    private func isFromElsewhere(_ request: ReceivedRequest, host: String) -> Bool {
+        if let origin = request.header("Origin"), origin != "http://\(host)", origin != "https://\(host)",
+            self.publicURL != origin, self.publicURL?.hasPrefix(origin + "/") != true
+        {
             return true
         }
         guard let site = request.header("Sec-Fetch-Site"), site != "same-origin", site != "none" else { return false }

@@ -46,7 +46,7 @@ struct PushPage: Described {
     static let fields = FieldTable(
         "PushPage",
         PushPage.init(activationID:offset:limit:),
-        .optional("activation", \.activationID, .string, "Lists those for this activation only."),
+        .optional("activationId", \.activationID, .string, "Lists those for this activation only."),
         .offset(\.bounds.offset),
         .limit(\.bounds.limit)
     )
@@ -77,5 +77,5 @@ extension SummaryPage where Summary: Described {
         ).form
     }
 
-    private init(items: [Summary], total: Int) { (self.items, self.total) = (items, total) }
+    init(items: [Summary], total: Int) { (self.items, self.total) = (items, total) }
 }

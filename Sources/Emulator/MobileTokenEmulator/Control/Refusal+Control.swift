@@ -6,7 +6,11 @@ extension Refusal {
 }
 
 extension EmulatorError {
-    var response: ServerResponse { self.refusal.response }
+    var response: ServerResponse {
+        var response = self.refusal.response
+        response.journalEntry = self.journalEntry
+        return response
+    }
 
     var refusal: Refusal {
         switch self.code {

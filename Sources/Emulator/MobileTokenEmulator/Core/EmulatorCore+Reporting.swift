@@ -60,7 +60,7 @@ extension EmulatorCore {
                 request,
                 reply: reply,
                 fault: fault,
-                deliveryID: delivery.id,
+                delivery: delivery,
                 userID: self.backend.userID(of: reply),
                 at: self.now
             )
@@ -73,6 +73,23 @@ extension EmulatorCore {
             throw EmulatorError(.noSuch("delivery that has ended"))
         }
         self.tell(of: delivery)
+    }
+
+    /// Sends again what has failed of a callback.
+    ///
+    /// - Returns: The number of deliveries.
+    func resendFailed(ofCallback id: String) throws(Refusal) -> Int {
+        _ = try self.backend.testMessage(ofCallback: id)
+        let now = self.now.milliseconds
+        let resent = self.callbackQueue.change { $0.replayFailed(ofCallback: id, at: now) }
+        for delivery in resent { self.tell(of: delivery) }
+        return resent.count
+    }
+
+    /// Sends a test to a callback.
+    func testCallback(_ id: String) throws(Refusal) -> Emulator.DeliverySummary {
+        let delivery = self.deliver(try self.backend.testMessage(ofCallback: id))
+        return Emulator.DeliverySummary(delivery)
     }
 
     private func tell(of delivery: Outbox.Delivery) {
@@ -109,9 +126,12 @@ extension EmulatorCore {
         }
     }
 
-    private func deliver(_ message: CallbackMessage) {
+    @discardableResult
+    private func deliver(_ message: CallbackMessage) -> Outbox.Delivery {
         let now = self.now.milliseconds
-        self.tell(of: self.callbackQueue.change { $0.add(message, at: now) })
+        let delivery = self.callbackQueue.change { $0.add(message, at: now) }
+        self.tell(of: delivery)
+        return delivery
     }
 
     func send(_ kind: Emulator.Event.Kind, id: String? = nil, status: String? = nil) {

@@ -42,7 +42,10 @@ extension EmulatorCore {
         let isHeld = visit.effect.hold != nil
         let isKept = self.postponed.append(visit, bySeconds: seconds, at: self.now.milliseconds, isHeld ? answer : nil)
         guard isKept else {
-            return Refusal.capacityExceeded("There is no room for one more held or late request").response
+            let refusal = Refusal.capacityExceeded("There is no room for one more held or late request")
+            var response = refusal.response
+            response.journalEntry = self.note(visit, Reply(refusal), userID: nil, at: self.now)
+            return response
         }
         self.send(.faults)
         guard isHeld else { return await self.carryOut(visit) }
@@ -74,34 +77,45 @@ extension EmulatorCore {
             )
         let announcements = reply.events.map(self.backend.announcement(of:))
         let userID = self.backend.userID(of: reply)
-        let number = EntryNumber()
-        let note: @Sendable (isolated EmulatorCore, Reply) -> Void = { core, reply in
-            let entry = core.journal.append(
-                visit.request,
-                reply: reply,
-                fault: visit.fault?.name,
-                faultEffect: visit.fault?.account(of: visit, isRepetition: isRepetition),
-                deviceName: visit.device?.name,
-                userID: userID,
-                at: now
-            )
-            number.value.store(entry.id, ordering: .relaxed)
-            core.tell(of: entry)
-        }
+        // A page in the server's place is a proxy's, which knows no journal.
+        let number = reply.status >= 400 && visit.effect.page == nil ? EntryNumber() : nil
         let failure = await self.commit { [reply] core in
             core.tell(announcements)
             core.send(reply.pushes)
-            note(core, reply)
+            let id = core.note(visit, reply, userID: userID, at: now, isRepetition: isRepetition)
+            number?.value.store(id, ordering: .relaxed)
         }
         if let failure {
             reply = failure
-            note(self, reply)
-        }
-        // A page in the server's place is a proxy's, which knows no journal.
-        if reply.status >= 400, visit.effect.page == nil {
-            reply.response.journalEntry = number.value.load(ordering: .relaxed)
+            let id = self.note(visit, reply, userID: userID, at: now, isRepetition: isRepetition)
+            if visit.effect.page == nil { reply.response.journalEntry = id }
+        } else {
+            reply.response.journalEntry = number?.value.load(ordering: .relaxed)
         }
         return reply
+    }
+
+    /// Adds a request to the journal.
+    ///
+    /// - Returns: The number of its entry.
+    private func note(
+        _ visit: Visit,
+        _ reply: Reply,
+        userID: String?,
+        at now: Date,
+        isRepetition: Bool = false
+    ) -> UInt64 {
+        let entry = self.journal.append(
+            visit.request,
+            reply: reply,
+            fault: visit.fault?.name,
+            faultEffect: visit.fault?.account(of: visit, isRepetition: isRepetition),
+            deviceName: visit.device?.name,
+            userID: userID,
+            at: now
+        )
+        self.tell(of: entry)
+        return entry.id
     }
 
     /// Returns the activation that a request names, which only the backend can determine from a token. The backend is a value, so

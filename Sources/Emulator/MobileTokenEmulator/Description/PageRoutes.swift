@@ -1,4 +1,5 @@
 import APIDescriptions
+import Basics
 import EmulatorBackend
 import EmulatorHTTP
 import EmulatorMessages
@@ -33,8 +34,12 @@ extension ControlAPI.Route {
 
 extension ControlAPI {
     static let pageRoutes: [Route] = [
-        Route(page: "/", "Lists what there is.", gives: .json(Index.schema)) { control, _ in
-            .json(control.index.json)
+        Route(page: "/", "Lists what there is, and leads a browser to the console.", gives: .json(Index.schema)) {
+            control,
+            request in
+            var response = request.acceptsHTML ? ConsolePage.see : .json(control.index.json)
+            response.headers.append(("Vary", "Accept"))
+            return response
         },
         Route(page: "/health", "Says that the server is ready.", gives: .json(Health.schema)) { _, _ in
             .json(Health().json)
@@ -102,6 +107,11 @@ extension ControlAPI {
             }
         )
     }
+}
+
+extension ReceivedRequest {
+    /// Indicates whether it comes from a browser that shows a page.
+    fileprivate var acceptsHTML: Bool { (self.header("Accept") ?? "").utf8.contains(lowercased: "text/html") }
 }
 
 /// The response of a ready server.

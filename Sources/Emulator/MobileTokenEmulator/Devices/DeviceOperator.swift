@@ -27,8 +27,11 @@ struct DeviceOperator: Sendable {
                 self.core.devices.finish(work) { $0.failLook(id, error, at: now) }
             }
         case .decide(_, let task):
+            let last = await self.core.journal.lastID
             var failure: DeviceFailure?
-            do { try await work.session.decide(task) } catch { failure = error }
+            do { try await work.session.decide(task) } catch {
+                failure = await self.core.explained(error, of: task.operationID, by: id, since: last)
+            }
             // A decision interrupted by the server's end has not failed: the next server starts it again.
             guard failure == nil || !Task.isCancelled else { return }
             // A later attempt does not find an operation that an earlier one decided.

@@ -149,7 +149,12 @@ extension EmulatorCore {
     ) async throws(EmulatorError) -> Value {
         guard let session = self.devices.session(of: id, self.deviceSite(of:)) else { throw .unknownDevice }
         let value: Value
-        do { value = try await act(session) } catch { throw error.error }
+        let last = self.journal.lastID
+        do { value = try await act(session) } catch {
+            var refused = error.error
+            refused.journalEntry = self.journal.lastRefusal(of: id, since: last)?.id
+            throw refused
+        }
         try await self.commitDevice(id)
         return value
     }
@@ -180,6 +185,7 @@ extension EmulatorCore {
     {
         try request.check()
         _ = try self.device(id)
+        let last = self.journal.lastID
         var events = self.events.subscribe()  // before anything happens, so that nothing is missed
         let now = self.now.milliseconds
         let isAccepted = self.devices.change { roster in
@@ -200,7 +206,7 @@ extension EmulatorCore {
         while true {
             let device = try self.device(id)
             let isOpen = self.devices.roster[id]?.tasks.contains { $0.operationID == request.operationID && $0.isOpen }
-            if isOpen != true { return try self.checked(device, request) }
+            if isOpen != true { return try self.checked(device, request, since: last) }
             if await events.next() != nil {
                 hasEnded = false
             } else if hasEnded {
@@ -216,14 +222,31 @@ extension EmulatorCore {
     /// - Throws: The journal's reason, if the server refused the decision. A wrong password is meant to be refused.
     private func checked(
         _ device: Emulator.VirtualDevice,
-        _ request: Emulator.DecisionRequest
+        _ request: Emulator.DecisionRequest,
+        since last: UInt64
     ) throws(EmulatorError) -> Emulator.VirtualDevice {
         let task = device.tasks.last { $0.operationID == request.operationID }
         guard task?.state == .failed, request.decision != .wrongPassword else { return device }
-        let entry = self.journal.lastRefusal(of: device.id, about: request.operationID)
-        let reasons = [task?.failure, entry?.refusal].compactMap(\.self)
-        let place = entry.map { ["see /_emulator/journal/\($0.id)"] } ?? []
-        throw EmulatorError(.refused, (reasons + place).joined(separator: "; "))
+        let entry = self.journal.lastRefusal(of: device.id, about: request.operationID, since: last)
+        let place = entry.map { "; see /_emulator/journal/\($0.id)" } ?? ""
+        var error = EmulatorError(.refused, (task?.failure ?? "") + place)
+        error.journalEntry = entry?.id
+        throw error
+    }
+
+    /// Returns a failure with what the journal found out, if the server refused the request: devices are told less.
+    ///
+    /// - Parameter last: The journal's last entry before the decision.
+    func explained(
+        _ failure: DeviceFailure,
+        of operationID: String,
+        by id: String,
+        since last: UInt64
+    ) -> DeviceFailure {
+        guard case .refused = failure,
+            let finding = self.journal.lastRefusal(of: id, about: operationID, since: last)?.finding
+        else { return failure }
+        return .refused(reason: finding)
     }
 
     /// Returns the operations whose decision the server has, though the device got no response.

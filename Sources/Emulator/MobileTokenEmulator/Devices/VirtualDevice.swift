@@ -36,7 +36,7 @@ extension Emulator {
             public var state: State
             /// The time of the decision.
             public var due: Date
-            /// The reason of the last failure: the server's message, or a missing response.
+            /// The reason of the last failure: the journal's finding about a refusal, or a missing response.
             public var failure: String?
         }
 
@@ -74,7 +74,7 @@ extension Emulator.VirtualDevice.Task: Described {
         .required("isByHand", \.isByHand, .boolean),
         .required("state", \.state, .cases()),
         .required("due", \.due, .date, "The time of its decision, in the future or the past."),
-        .optional("failure", \.failure, .string, "The server's refusal, or that there was no response.")
+        .optional("failure", \.failure, .string, "The finding about a refusal, or that there was no response.")
     )
 }
 

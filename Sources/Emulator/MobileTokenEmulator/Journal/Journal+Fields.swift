@@ -19,6 +19,7 @@ extension Emulator.JournalEntry: Described {
         .required("responseBody", \.responseBody, .string),
         .required("isAccepted", \.isAccepted, .boolean),
         .optional("refusal", \.refusal, .string),
+        .optional("finding", \.finding, .string, "The same in a few words, such as: The password is wrong."),
         .optional("counterBefore", \.counterBefore, .count, unit: .steps),
         .optional("counterAfter", \.counterAfter, .count, unit: .steps),
         .optional("fault", \.fault, .string),
@@ -30,6 +31,7 @@ extension Emulator.JournalEntry: Described {
             "The delivery, of a callback that the server sent.",
             unit: .number
         ),
+        .optional("callbackName", \.callbackName, .string, "The name of that callback."),
         .optional("deviceName", \.deviceName, .string, "The virtual device that made the request."),
         .optional("decryptedBody", \.decryptedBody, .list(of: .string), "A string for each layer; secrets are masked."),
         .optional(

@@ -41,6 +41,8 @@ extension Emulator {
         public var isAccepted: Bool
         /// The reason of a refusal; often more than the response says.
         public var refusal: String?
+        /// The same in a few words, where more was found out about a signature: `The password is wrong`.
+        public var finding: String?
         /// The activation's counter before the request, if the request may move it.
         public var counterBefore: UInt64?
         /// The activation's counter after the request.
@@ -52,6 +54,8 @@ extension Emulator {
         /// The delivery number of a callback that the server sent; ``path`` is then the whole address, and ``status`` is 0
         /// without a response.
         public var deliveryID: UInt64?
+        /// The name of that callback; `nil` for the address of one operation.
+        public var callbackName: String?
         /// The name of the virtual device that sent the request.
         public var deviceName: String?
         /// The decrypted body, one string per layer, outermost first. Secrets are masked.
@@ -87,6 +91,8 @@ struct Journal: Sendable {
     static let totalCapacity = 64 << 20
 
     private var log: RecentLog<(entry: Emulator.JournalEntry, notes: [OperationNote])>
+    /// The number of refused requests since the last ``removeAll()``, callbacks excluded.
+    private(set) var refusedCount = 0
 
     init(capacity: Int = Self.capacity, totalCapacity: Int = Self.totalCapacity) {
         self.log = RecentLog(capacity: capacity, totalCapacity: totalCapacity)
@@ -99,7 +105,7 @@ struct Journal: Sendable {
         reply: Reply,
         fault: String?,
         faultEffect: String? = nil,
-        deliveryID: UInt64? = nil,
+        delivery: Outbox.Delivery? = nil,
         deviceName: String? = nil,
         userID: String? = nil,
         at time: Date
@@ -107,7 +113,10 @@ struct Journal: Sendable {
         var refusal: String?
         if case .refused(let reason) = reply.verdict { refusal = reason }
         // Encrypted bodies of devices are shown decrypted, with their secrets masked.
-        let isMasked = deliveryID != nil || ["/v2/", "/admin/"].contains { request.path.utf8.starts(with: $0.utf8) }
+        let isMasked = delivery != nil || ["/v2/", "/admin/"].contains { request.path.utf8.starts(with: $0.utf8) }
+        let code = reply.inspection.code.map {
+            Emulator.JournalEntry.Code($0, counterAfter: reply.counterAfter, bodyCapacity: Self.bodyCapacity)
+        }
         let entry = Emulator.JournalEntry(
             id: self.log.nextID,
             time: time,
@@ -122,34 +131,46 @@ struct Journal: Sendable {
             responseBody: Self.excerpt(reply.body, masked: isMasked),
             isAccepted: refusal == nil,
             refusal: refusal,
+            finding: refusal.map { code?.finding ?? $0 },
             counterBefore: reply.counterBefore,
             counterAfter: reply.counterAfter,
             fault: fault,
             faultEffect: faultEffect,
-            deliveryID: deliveryID,
+            deliveryID: delivery?.id,
+            callbackName: delivery?.message.callbackName,
             deviceName: deviceName,
             decryptedBody: Self.excerpts(reply.inspection.decryptedRequest),
             decryptedResponseBody: Self.excerpts(reply.inspection.decryptedResponse),
-            code: reply.inspection.code.map {
-                .init($0, counterAfter: reply.counterAfter, bodyCapacity: Self.bodyCapacity)
-            },
+            code: code,
             operationIDs: Self.identifiers(of: reply.inspection),
             warnings: Self.warnings(reply.inspection.warnings)
         )
+        if refusal != nil, delivery == nil { self.refusedCount += 1 }
         let notes = reply.inspection.notes
         self.log.append((entry, notes), size: notes.reduce(entry.size) { $0 + ($1.reason?.utf8.count ?? 0) })
         return entry
     }
 
     /// Removes the entries; numbers continue.
-    mutating func removeAll() { self.log.removeAll() }
+    mutating func removeAll() {
+        self.log.removeAll()
+        self.refusedCount = 0
+    }
 
     func entry(_ id: UInt64) -> Emulator.JournalEntry? { self.log[id]?.entry }
 
     /// Returns the last refused request of an activation that concerned an operation.
-    func lastRefusal(of activationID: String, about operationID: String) -> Emulator.JournalEntry? {
+    ///
+    /// - Parameters:
+    ///   - operationID: `nil` for any.
+    ///   - id: The entry after which it is looked for.
+    func lastRefusal(
+        of activationID: String,
+        about operationID: String? = nil,
+        since id: UInt64
+    ) -> Emulator.JournalEntry? {
         self.entries(
-            self.log.ids.reversed(),
+            self.newer(than: id).reversed(),
             limit: 1,
             Emulator.JournalFilter(
                 verdict: .refused,
@@ -163,8 +184,11 @@ struct Journal: Sendable {
     func entries(since id: UInt64, limit: Int = .max, _ filter: Emulator.JournalFilter = .init()) -> [Emulator
         .JournalEntry]
     {
-        let newer = self.log.ids.clamped(to: min(id, self.lastID) + 1..<self.log.nextID)
-        return self.entries(newer, limit: limit, filter)
+        self.entries(self.newer(than: id), limit: limit, filter)
+    }
+
+    private func newer(than id: UInt64) -> Range<UInt64> {
+        self.log.ids.clamped(to: min(id, self.lastID) + 1..<self.log.nextID)
     }
 
     /// The last entries before a number, newest first.
@@ -178,10 +202,15 @@ struct Journal: Sendable {
         return self.log.elements(self.log.ids).reduce(0) { isMeant($1.entry) ? $0 + 1 : $0 }
     }
 
-    /// Returns an operation's history, oldest first, as far as the requests are kept.
+    /// Returns an operation's requests and callbacks, oldest first, as far as they are kept.
     func moments(ofOperation id: String) -> [Emulator.OperationMoment] {
         var moments: [Emulator.OperationMoment] = []
+        var attempts: [UInt64: Int] = [:]
         for (entry, notes) in self.log.elements(self.log.ids) {
+            if let delivery = entry.deliveryID, entry.isAttempt, entry.operationIDs?.contains(id) == true {
+                attempts[delivery, default: 0] += 1
+                moments.append(.init(entry, attempt: attempts[delivery] ?? 1))
+            }
             for note in notes where note.operationID == id {
                 let moment = Emulator.OperationMoment(note, entry)
                 if let same = moments.firstIndex(where: moment.repeats) {
@@ -247,6 +276,9 @@ struct Journal: Sendable {
 }
 
 extension Emulator.JournalEntry {
+    /// Indicates whether a callback was sent, not a request for its access token.
+    fileprivate var isAttempt: Bool { self.headers.contains { $0.name == "Idempotency-Key" } }
+
     /// The approximate size in bytes.
     fileprivate var size: Int {
         self.headers.reduce(self.path.utf8.count + self.query.utf8.count) {

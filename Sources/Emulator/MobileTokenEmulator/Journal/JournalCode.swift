@@ -66,6 +66,19 @@ extension Emulator.JournalEntry.Code {
         }
     }
 
+    /// The finding about an invalid code, in a few words; `nil` for a valid one.
+    var finding: String? {
+        guard !self.isRight else { return nil }
+        guard let components else {
+            return self.hint == nil ? "Nothing of the signature matches" : "Other data was signed"
+        }
+        if self.stepsBehind != nil { return "The counter was used before" }
+        let wrong = components.filter { !$0.matches }.map(\.factor)
+        if wrong.isEmpty { return "The counter is too far ahead" }
+        return wrong.contains("knowledge")
+            ? "The password is wrong" : "The key of \(wrong.joined(separator: " and ")) is wrong"
+    }
+
     /// The approximate size in bytes.
     var size: Int { self.signedData.utf8.count + (self.hint?.utf8.count ?? 0) + 256 }
 }

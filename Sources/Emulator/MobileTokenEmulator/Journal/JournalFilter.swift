@@ -87,10 +87,10 @@ extension Emulator.JournalFilter: Described {
             example: 400...499
         ),
         .optional("verdict", \.verdict, .cases(), "Those that were accepted, or refused.", example: .refused),
-        .optional("user", \.userID, .word, "Those of this user's activations, or about this user's operations."),
-        .optional("activation", \.activationID, .word, "Those that name this activation."),
-        .optional("operation", \.operationID, .word, "Those that are about this operation, or list it."),
-        .optional("delivery", \.deliveryID, .count, "The attempts of this delivery.", unit: .number),
+        .optional("userId", \.userID, .word, "Those of this user's activations, or about this user's operations."),
+        .optional("activationId", \.activationID, .word, "Those that name this activation."),
+        .optional("operationId", \.operationID, .word, "Those that are about this operation, or list it."),
+        .optional("deliveryId", \.deliveryID, .count, "The attempts of this delivery.", unit: .number),
         .optional("fault", \.fault, .word, "Those that the fault rule of this name struck."),
         .optional("device", \.deviceName, .word, "Those of the virtual device of this name, or of this activation.")
     ).refusing(\.objection)

@@ -10,7 +10,7 @@ extension ControlAPI {
     static let inspectionRoutes: [Route] = [
         Route(
             "GET /operations/{id}/history",
-            "Tells what happened to an operation.",
+            "Tells what happened to an operation, with its push messages and each attempt of its callbacks.",
             takes: Call.segment("id"),
             gives: FieldTable(
                 "OperationHistory",
@@ -91,9 +91,22 @@ extension EmulatorCore {
     func history(ofOperation id: String) -> [Emulator.OperationMoment]? {
         guard let operation = self.snapshot.backend.state.operations[id] else { return nil }
         var moments = self.journal.moments(ofOperation: operation.id)
+        // The journal forgets, and what a scenario makes is not in it.
+        if !moments.contains(where: { $0.kind == .created }) {
+            moments.insert(.init(.created, at: operation.created), at: 0)
+        }
         if operation.status == .expired {
-            let time = Date(milliseconds: operation.expires)
-            moments.append(.init(kind: .expired, time: time, count: 1, last: time))
+            moments.insert(.init(.expired, at: operation.expires), at: moments.place(of: operation.expires))
+        }
+        for push in self.pushes.newestFirst.reversed() where push.payload.contains(operation.id) {
+            moments.insert(.init(push), at: moments.place(of: push))
+        }
+        let outbox = self.callbackQueue.outbox
+        var isNewer: Set<UInt64> = []
+        for index in moments.indices.reversed() {
+            guard let id = moments[index].deliveryID, let delivery = outbox[id] else { continue }
+            moments[index].attempts = delivery.message.maximumAttempts
+            if isNewer.insert(id).inserted { moments[index].next = delivery.due.map(Date.init(milliseconds:)) }
         }
         return moments
     }
@@ -118,6 +131,23 @@ extension EmulatorCore {
     }
 }
 
+extension [Emulator.OperationMoment] {
+    /// The place of what happened at a time, before the callbacks that tell of it.
+    fileprivate func place(of time: Milliseconds) -> Int {
+        let time = Date(milliseconds: time)
+        return self.firstIndex { $0.time > time || $0.time == time && $0.deliveryID != nil } ?? self.count
+    }
+
+    /// The place of a push message: that of a new operation follows its creation, even if the clock stands still.
+    fileprivate func place(of push: Emulator.PushSummary) -> Int {
+        let isFirst = push.type == PushMessage.Kind.operationInit.rawValue
+        return self.firstIndex { moment in
+            moment.time > push.created
+                || isFirst && moment.time == push.created && ![.created, .pushed].contains(moment.kind)
+        } ?? self.count
+    }
+}
+
 extension Backend {
     /// The user a request concerns: the activation's owner, else the named user, else the owner of its only operation.
     func userID(of reply: Reply) -> String? {
@@ -129,13 +159,13 @@ extension Backend {
 }
 
 extension Emulator {
-    /// Returns an operation's history, oldest first: its creation, the devices it was shown on, and their decisions with the
-    /// factors.
+    /// Returns an operation's history, oldest first: its creation, its push messages, the devices it was shown on, their
+    /// decisions with the factors, and each attempt of its callbacks.
     ///
     /// It is derived from the journal, and reaches back as far.
     ///
     /// - Parameter id: The operation's identifier.
-    /// - Returns: An empty array for an unknown operation, or one created before the server started.
+    /// - Returns: An empty array for an unknown operation.
     public func history(ofOperation id: String) async -> [OperationMoment] {
         await self.core.history(ofOperation: id) ?? []
     }

@@ -18,8 +18,20 @@ extension Emulator {
         public var activationID: String?
         /// The factors of its signature, such as `possession_knowledge`.
         public var factors: String?
-        /// The reason of a refusal or a cancellation.
+        /// The reason of a refusal, a cancellation or a failed callback.
         public var reason: String?
+        /// The same in a few words, as in ``JournalEntry/finding``.
+        public var finding: String?
+        /// The push message.
+        public var pushID: UInt64?
+        /// The delivery that a callback was an attempt of.
+        public var deliveryID: UInt64?
+        /// The number of the attempt, from 1.
+        public var attempt: Int?
+        /// The number of attempts that the callback has.
+        public var attempts: Int?
+        /// The time of the next attempt, while the delivery waits for it.
+        public var next: Date?
         /// The number of times; a device lists an operation repeatedly.
         public var count: Int
         /// The time of the last repetition.
@@ -37,6 +49,12 @@ extension Emulator.OperationMoment: Described {
         .optional("activationId", \.activationID, .string),
         .optional("factors", \.factors, .string),
         .optional("reason", \.reason, .string),
+        .optional("finding", \.finding, .string, "The same in a few words."),
+        .optional("pushId", \.pushID, .count, unit: .number),
+        .optional("deliveryId", \.deliveryID, .count, "The delivery of a callback.", unit: .number),
+        .optional("attempt", \.attempt, .count, "Of a delivery, from 1.", unit: .number),
+        .optional("attempts", \.attempts, .count, "Those that a delivery has."),
+        .optional("next", \.next, .date, "The time of the next attempt."),
         .required("count", \.count, .count),
         .required("last", \.last, .date)
     )
@@ -49,9 +67,41 @@ extension Emulator.OperationMoment: Described {
             activationID: entry.activationID,
             factors: entry.code?.factors,
             reason: note.reason,
+            finding: entry.code?.finding,
             count: 1,
             last: entry.time
         )
+    }
+
+    /// The attempt of a delivery.
+    init(_ entry: Emulator.JournalEntry, attempt: Int) {
+        self.init(
+            kind: entry.isAccepted ? .callbackDelivered : .callbackFailed,
+            time: entry.time,
+            requestID: entry.id,
+            reason: entry.refusal,
+            deliveryID: entry.deliveryID,
+            attempt: attempt,
+            count: 1,
+            last: entry.time
+        )
+    }
+
+    init(_ push: Emulator.PushSummary) {
+        self.init(
+            kind: .pushed,
+            time: push.created,
+            activationID: push.activationID,
+            pushID: push.id,
+            count: 1,
+            last: push.created
+        )
+    }
+
+    /// A moment that no request tells of.
+    init(_ kind: Kind, at time: Milliseconds) {
+        let time = Date(milliseconds: time)
+        self.init(kind: kind, time: time, count: 1, last: time)
     }
 
     /// Indicates whether the event repeats `other`: a device was shown the operation again.

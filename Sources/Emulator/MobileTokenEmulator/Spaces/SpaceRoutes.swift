@@ -7,12 +7,17 @@ extension ControlAPI {
     static let spaceRoutes: [Route] = [
         Route(
             "GET /spaces",
-            "Lists the spaces.",
+            "Lists the spaces, those of failed tests first, with what happened in each.",
             takes: Call.query(PageBounds.fields),
-            gives: SummaryPage<Emulator.SpaceSummary>.form("SpaceSummaries"),
+            gives: SummaryPage<SpaceReport>.form("SpaceReports"),
             refuses: [404]
         ) { control, bounds in
-            SummaryPage(try control.spaceDirectory.newestFirst, bounds) { $0.summary.below(control.address.origin) }
+            let spaces = try control.spaceDirectory.newestFirst
+            let ordered = spaces.filter { $0.summary.failure != nil } + spaces.filter { $0.summary.failure == nil }
+            let page = SummaryPage(ordered, bounds) { $0 }
+            var reports: [SpaceReport] = []
+            for space in page.items { reports.append(await SpaceReport(space, below: control.address.origin)) }
+            return SummaryPage(items: reports, total: page.total)
         },
         Route(
             "POST /spaces",
@@ -38,10 +43,10 @@ extension ControlAPI {
             "GET /spaces/{id}",
             "Shows a space.",
             takes: Call.segment("id"),
-            gives: Emulator.SpaceSummary.form
+            gives: SpaceReport.form
         ) { control, id in
             guard let space = try control.spaceDirectory[id] else { throw Refusal.noSuch("space") }
-            return space.summary.below(control.address.origin)
+            return await SpaceReport(space, below: control.address.origin)
         },
         Route(
             "DELETE /spaces/{id}",

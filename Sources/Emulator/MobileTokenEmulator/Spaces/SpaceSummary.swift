@@ -42,6 +42,41 @@ extension Emulator.SpaceSummary {
     }
 }
 
+/// A space with its counts, for a list that reads as a report of tests.
+struct SpaceReport: Described {
+    struct Counts: Sendable {
+        var operations: Int
+        var refused: Int
+    }
+
+    var space: Emulator.SpaceSummary
+    var counts: Counts
+
+    static let fields = FieldTable("SpaceReport", Self.init(space:counts:), \.space, \.counts)
+
+    init(space: Emulator.SpaceSummary, counts: Counts) { (self.space, self.counts) = (space, counts) }
+
+    /// - Parameter origin: The address by which its server was reached.
+    init(_ space: Space, below origin: String) async {
+        self.init(space: space.summary.below(origin), counts: await space.core.counts)
+    }
+}
+
+extension SpaceReport.Counts: Described {
+    static let fields = FieldTable(
+        "SpaceCounts",
+        Self.init(operations:refused:),
+        .required("operations", \.operations, .count, "The operations in it."),
+        .required("refused", \.refused, .count, "The requests that were refused in it.")
+    )
+}
+
+extension EmulatorCore {
+    fileprivate var counts: SpaceReport.Counts {
+        .init(operations: self.backend.state.operations.count, refused: self.journal.refusedCount)
+    }
+}
+
 extension Emulator.SpaceSummary: Described {
     package static let fields = FieldTable(
         "SpaceSummary",

@@ -71,7 +71,7 @@ def _refused(space: Space) -> str:
         return f"its journal cannot be read: {error}"
     console = f"{space.url}/console/"
     lines = [
-        f"{entry['method']} {entry['path']}: {entry['status']}, {entry.get('refusal')}; see {console}#journal/{entry['id']}"
+        f"{entry['method']} {entry['path']}: {entry['status']}, {entry.get('finding')}; see {console}#journal/{entry['id']}"
         for entry in reversed(entries)
     ]
     return "\n".join(lines) or f"nothing; see {console}"

@@ -18,13 +18,13 @@ extension DriverCommands {
             .init("limit", "NUMBER", "how many at most (default: 1000); the last ones, without --since"),
             .init("follow", nil, "go on with those that come"),
             .init("count", nil, "show only how many there are"),
-        ] + Self.filters
+        ] + Self.filters.map(\.option)
     ) { invocation in
         let server = try RemoteServer(invocation)
         let output = Output(isJSON: invocation.has("json"))
         let since = try invocation.integer("since", in: 0...Int.max)
         let limit = try invocation.integer("limit", in: 1...10_000)
-        let filter = Self.filters.compactMap { option in invocation[option.name].map { (option.name, $0) } }
+        let filter = Self.filters.compactMap { option, name in invocation[option.name].map { (name, $0) } }
         if invocation.has("count") {
             guard since == nil, limit == nil, !invocation.has("follow") else {
                 throw UsageError(message: "--count goes with filters alone", command: invocation.command)
@@ -51,9 +51,10 @@ extension DriverCommands {
         return .done
     }
 
-    /// The server's filters as options.
+    /// The server's filters as options, with their names.
     private static let filters = Emulator.JournalFilter.fields.members.map { member in
-        Command.Option(member.name, member.name.uppercased(), member.optionHelp)
+        let name = member.name.hyphenated
+        return (option: Command.Option(name, name.uppercased(), member.optionHelp), name: member.name)
     }
 
     private static func line(of entry: JSONValue) -> String {

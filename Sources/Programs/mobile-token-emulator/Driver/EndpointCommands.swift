@@ -245,7 +245,7 @@ extension String {
     fileprivate var isArgument: Bool { self.utf8.first == UInt8(ascii: "{") }
 
     /// The name with hyphens: `userId` and `userID` as `user-id`.
-    fileprivate var hyphenated: String {
+    var hyphenated: String {
         var words = ""
         for character in self {
             if character.isUppercase, words.last?.isLowercase == true || words.last?.isNumber == true { words += "-" }

@@ -213,4 +213,27 @@ extension Emulator {
             #expect(emulator.deliveries().isEmpty)
         }
     }
+
+    @Test func aCallbackIsTriedAndWhatHasFailedIsSentAgain() async throws {
+        try await self.withBank { emulator, bank, url in
+            let id = try await emulator.createCallback(url)
+            bank.status.value = 503
+            try await emulator.cloud.createOperation("login", userID: "alice")
+            try await emulator.settle(within: .seconds(60))
+            bank.status.value = 200
+            let test = try await emulator.send("POST", "/_emulator/callbacks/\(id)/test")
+            #expect(test.status == 200 && test.text.contains(#""callbackName":"bank""#))
+            try await emulator.settle(within: .seconds(60))
+            let body = try JSONValue(parsing: try #require(bank.received.value.last).body)
+            #expect(body == ["type": "OPERATION", "operationId": "00000000-0000-0000-0000-000000000000"])
+            let resent = try await emulator.send("POST", "/_emulator/callbacks/\(id)/resend")
+            #expect(try JSONValue(parsing: resent.body) == ["count": 1])
+            try await emulator.settle(within: .seconds(60))
+            #expect(emulator.deliveries().map(\.state) == [.delivered, .delivered])
+            #expect(bank.statuses == ["PENDING", nil, "PENDING"])
+            for way in ["test", "resend"] {
+                #expect(try await emulator.send("POST", "/_emulator/callbacks/none/\(way)").status == 404)
+            }
+        }
+    }
 }

@@ -79,6 +79,29 @@ import Testing
         #expect(outbox.takeDue(at: 2014).map(\.id) == [first])
     }
 
+    /// Old news must not undo what the bank was told since.
+    @Test func whatHasFailedIsSentAgainUnlessLaterNewsHaveArrived() throws {
+        let outbox = Post()
+        func tell(_ object: String?, callbackID: String = "c", _ outcome: Outbox.Outcome) -> UInt64 {
+            let id = outbox.add(Self.message(callbackID: callbackID, object: object), at: 0).id
+            #expect(outbox.takeDue(at: 0).map(\.id) == [id])
+            outbox.finish(id, outcome, at: 0)
+            return id
+        }
+        let replaced = tell("o", self.failure)
+        let delivered = tell("o", self.success)
+        let failed = [
+            tell("p", self.failure), tell("p", self.failure), tell("o", self.failure), tell(nil, self.failure),
+        ]
+        let others = tell("p", callbackID: "d", self.failure)
+        #expect(outbox.replayFailed(ofCallback: "c", at: 9).map(\.id) == failed)
+        // The two of one object one after the other.
+        #expect(outbox.takeDue(at: 9).map(\.id) == [failed[0], failed[2], failed[3]])
+        outbox.finish(failed[0], self.success, at: 10)
+        #expect(outbox.takeDue(at: 10).map(\.id) == [failed[1]])
+        #expect([replaced, delivered, others].map { outbox[$0]?.attempts } == [1, 1, 1])
+    }
+
     @Test func newsThatAFaultDelaysIsPassedByLaterNews() throws {
         let outbox = Post()
         let ids = (0..<3).map { _ in outbox.add(Self.message(object: "o"), at: 0).id }
@@ -233,6 +256,9 @@ private final class Post {
 
     func takeDue(at now: Milliseconds) -> [Outbox.Delivery] { self.outbox.takeDue(at: now) }
     func replay(_ id: UInt64, at now: Milliseconds) -> Bool { self.outbox.replay(id, at: now) != nil }
+    func replayFailed(ofCallback id: String, at now: Milliseconds) -> [Outbox.Delivery] {
+        self.outbox.replayFailed(ofCallback: id, at: now)
+    }
     func setPaused(_ isPaused: Bool, callback id: String) { self.outbox.setPaused(isPaused, callback: id) }
     func finish(_ id: UInt64, _ outcome: Outbox.Outcome, at now: Milliseconds) {
         self.outbox.finish(id, outcome, at: now)

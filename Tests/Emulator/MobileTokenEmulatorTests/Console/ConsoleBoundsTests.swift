@@ -56,7 +56,7 @@ struct ConsoleBoundsTests {
     private func expectAllReached(_ page: Browser) async throws {
         let shown = "document.querySelector('#operations-shown').textContent"
         try await page.fill("#operations-filter", with: "user1")
-        try await page.wait(until: "\(shown) === '1,112 of 10,000'")
+        try await page.wait(until: "\(shown) === '1\u{2009}112 of 10\u{2009}000'")
         try await page.fill("#operations-filter", with: "")
         try await page.wait(until: "\(shown) === ''")
         try await page.evaluate("document.querySelector('#operations-list').focus()")

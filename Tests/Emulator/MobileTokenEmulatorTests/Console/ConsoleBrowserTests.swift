@@ -206,11 +206,9 @@ struct ConsoleBrowserTests {
             )
             try await page.click("#activations-list .row")
             try await page.wait(until: "document.querySelector('[data-action=Commit]')")
-            #expect(
-                try await page.evaluate("document.querySelector('#details').textContent").contains(
-                    activation.fingerprint
-                )
-            )
+            // The status is shown at once, the rest when it has been fetched.
+            let details = "document.querySelector('#details').textContent"
+            try await page.wait(until: "\(details).includes('\(activation.fingerprint)')")
         }
     }
 

@@ -56,8 +56,9 @@ struct ConsoleShowcaseTests {
             try await page.click("#stage .controls button.primary")
             try await page.wait(until: "\(Self.row).querySelector('.status').dataset.status === 'APPROVED'")
             try await page.wait(until: "document.querySelector('#stage .outcome').dataset.status === 'APPROVED'")
-            try await page.wait(until: "document.querySelector('#guide').hidden")
             #expect(await emulator.operations().map(\.status) == [.approved])
+            // Three cards lead on: a back end, a callback, a fault.
+            try await page.wait(until: "document.querySelectorAll('#guide .next button').length === 3")
             // Green: the accent, as the row and the phone have it.
             let color = """
                 getComputedStyle(document.querySelector('#operations-list .status'), \
@@ -65,6 +66,10 @@ struct ConsoleShowcaseTests {
                 """
             let accent = "getComputedStyle(document.querySelector('#stage .mark')).backgroundColor"
             #expect(try await page.evaluate("String(\(color) === \(accent))") == "true")
+            try await page.click("#guide .next button:nth-child(2)")
+            try await page.wait(until: "document.querySelector('#new-callback').open")
+            #expect(try await page.evaluate("location.hash") == "#callbacks")
+            #expect(try await page.evaluate("String(document.querySelector('#guide').hidden)") == "true")
         }
     }
 

@@ -39,13 +39,13 @@ import Testing
                 ("path=/enrollment-server/pa/v3/stat*", { $0.id == 4 }), ("status=503", { $0.id == 4 }),
                 ("status=5xx", { $0.id == 4 }), ("status=400-404", { $0.id == 3 }),
                 ("status=0", { _ in false }), ("verdict=refused", { [3, 4].contains($0.id) }),
-                ("verdict=refused&status=4xx", { $0.id == 3 }), ("user=alice", { $0.id == 1 }),
-                ("user=bob", { $0.id == 2 }),
-                ("user=carol", { $0.activationID == activation }),
-                ("activation=\(activation)", { $0.activationID == activation }),
-                ("operation=\(operation)", { $0.id == 1 }), ("fault=busy", { $0.id == 4 }),
+                ("verdict=refused&status=4xx", { $0.id == 3 }), ("userId=alice", { $0.id == 1 }),
+                ("userId=bob", { $0.id == 2 }),
+                ("userId=carol", { $0.activationID == activation }),
+                ("activationId=\(activation)", { $0.activationID == activation }),
+                ("operationId=\(operation)", { $0.id == 1 }), ("fault=busy", { $0.id == 4 }),
                 ("fault=busy&verdict=accepted", { _ in false }), ("device=Carol's", { $0.deviceName != nil }),
-                ("delivery=1", { _ in false }),
+                ("deliveryId=1", { _ in false }),
             ]
             for (query, isMeant) in expected {
                 let ids = all.filter(isMeant).map { Int64($0.id) }
@@ -88,7 +88,8 @@ import Testing
                 #expect(try await found(.init(operationID: operation)) == aboutIt)
                 #expect(try await found(.init(userID: "alice")) == aboutIt + ["POST 400"])
                 #expect(try await found(.init(userID: "bob")) == ["GET 200"])
-                #expect(await emulator.history(ofOperation: operation).map(\.kind) == [.created, .canceled])
+                let told = await emulator.history(ofOperation: operation).filter { $0.deliveryID == nil }
+                #expect(told.map(\.kind) == [.created, .canceled])
             }
         }
     }
@@ -114,8 +115,8 @@ import Testing
         ("path=*", "'path' fits no path: * is anything but a slash, ** is anything"),
         ("path=/v2/operations%3FuserId=a", "'path' has a query, which is no part of the path"),
         ("path=/_emulator/clock", "'path' is one of the control API, which is not in the journal"),
-        ("verdict=rejected", "'verdict' is none of accepted, refused"), ("user=", "'user' is empty"),
-        ("delivery=x", "'delivery' is not a whole number"), ("user=a&user=b", "'user' is given twice"),
+        ("verdict=rejected", "'verdict' is none of accepted, refused"), ("userId=", "'userId' is empty"),
+        ("deliveryId=x", "'deliveryId' is not a whole number"), ("userId=a&userId=b", "'userId' is given twice"),
     ])
     func whatFindsNothingForSureIsRefusedByItsName(query: String, reason: String) async throws {
         try await withEmulator { emulator in
@@ -203,7 +204,7 @@ import Testing
 
     @Test func whatAFilterLeavesOutDoesNotEndTheWait() async throws {
         try await withEmulator { emulator in
-            async let page = Self.json(emulator, "/journal?wait=60&user=bob")
+            async let page = Self.json(emulator, "/journal?wait=60&userId=bob")
             while emulator.core.events.subscriberCount < 1 { await Task.yield() }
             for user in ["alice", "bob"] { try await emulator.cloud.createOperation("login", userID: user) }
             #expect(try await page.body["entries"]?.array?.compactMap { $0["id"]?.int64 } == [2])

@@ -15,7 +15,7 @@ import Testing
         _ path: String,
         headers: [String] = [],
         body: String? = nil
-    ) async throws -> (status: Int, text: String, json: JSONValue?) {
+    ) async throws -> (status: Int, text: String, json: JSONValue?, headers: [String: String]) {
         let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
         let response = try await emulator.send(
             method,
@@ -23,7 +23,7 @@ import Testing
             headers: headers + ["Authorization: Basic \(credentials)"],
             body: body
         )
-        return (response.status, response.text, try? JSONValue(parsing: response.body))
+        return (response.status, response.text, try? JSONValue(parsing: response.body), response.headers)
     }
 
     // MARK: From a refusal to its reason
@@ -68,8 +68,83 @@ import Testing
             #expect(refused.status == 409)
             let entry = try #require(await emulator.journal().last { !$0.isAccepted && $0.deviceName != nil })
             let message = refused.json?["responseObject"]?["message"]?.string
-            #expect(message?.contains(try #require(entry.refusal)) == true, "\(refused.text)")
-            #expect(message?.hasSuffix("; see /_emulator/journal/\(entry.id)") == true, "\(refused.text)")
+            let finding = try #require(entry.refusal)
+            #expect(message == "\(finding); see /_emulator/journal/\(entry.id)", "\(refused.text)")
+            #expect(refused.headers["x-emulator-entry"]?.hasSuffix("/console/#journal/\(entry.id)") == true)
+            #expect(try await emulator.device(device.id).tasks.last?.failure == finding)
+        }
+    }
+
+    /// Also of what the console asks of `/v2`, and where no room was left for a request that a fault holds.
+    @Test func everyRefusalNamesItsEntry() async throws {
+        try await withEmulator { emulator async throws in
+            let body = #"{"template": "none"}"#
+            let relayed = try await Self.ask(emulator, "POST", "/_emulator/cloud/operations", body: body)
+            #expect(relayed.status == 400 && relayed.headers["x-emulator-entry"] != nil)
+            await emulator.faults.set([FaultRule(name: "late", match: .init(path: "/x"), effect: .init(late: 60))])
+            var request = ReceivedRequest(method: "POST", path: "/x")
+            request.body = Array(repeating: 0, count: 16 << 20)
+            _ = await emulator.core.respond(to: request)
+            let refused = try await emulator.send("POST", "/x", body: "{}")
+            let entry = try #require(await emulator.journal().last)
+            #expect(refused.status == 507 && entry.refusal?.contains("no room") == true && entry.fault == "late")
+            #expect(refused.headers["x-emulator-entry"]?.hasSuffix("/console/#journal/\(entry.id)") == true)
+        }
+    }
+
+    /// A browser is led to the console; what asks for JSON, or for anything, gets the list.
+    @Test func theServersAddressLeadsABrowserToTheConsole() async throws {
+        try await withEmulator { emulator async throws in
+            for path in ["/", try await emulator.makeSpace().cloudURL.dropFirst(emulator.cloudURL.count) + "/"] {
+                let browser = try await emulator.send("GET", path, headers: ["Accept: text/html,*/*;q=0.8"])
+                #expect(browser.status == 303 && browser.headers["location"] == "console/")
+                for accept in ["*/*", "application/json"] {
+                    let program = try await emulator.send("GET", path, headers: ["Accept: \(accept)"])
+                    #expect(program.status == 200 && program.text.contains("\"routes\""))
+                    #expect(program.headers["vary"]?.contains("Accept") == true)
+                }
+            }
+        }
+    }
+
+    /// Those of failed tests first, with what happened in each.
+    @Test func spacesReadAsAReport() async throws {
+        try await withEmulator { emulator async throws in
+            let failed = try await emulator.makeSpace(named: "older")
+            try await failed.cloud.createOperation("login", userID: "alice")
+            _ = try? await failed.cloud.createOperation("none", userID: "alice")
+            try await failed.markFailed(because: "PENDING is not APPROVED")
+            _ = try await emulator.makeSpace(named: "newer")
+            let listed = try JSONValue(parsing: try await emulator.send("GET", "/_emulator/spaces").body)
+            let items = try #require(listed["items"]?.array)
+            #expect(items.map { $0["name"]?.string } == ["older", "newer"])
+            #expect(items.map { $0["operations"] } == [1, 0] && items.map { $0["refused"] } == [1, 0])
+            let one = try JSONValue(
+                parsing: try await emulator.send("GET", "/_emulator/spaces/\(failed.spaceID ?? "")").body
+            )
+            #expect(one == items[0])
+            try await failed.reset()
+            let reset = try JSONValue(parsing: try await emulator.send("GET", "/_emulator/spaces?limit=1").body)
+            #expect(reset["items"]?.array?.first?["refused"] == 0)
+        }
+    }
+
+    /// Of a registration that nobody has used in time, the time stays; of one that was removed by hand, none.
+    @Test func anExpiredRegistrationSaysSo() async throws {
+        try await withEmulator { emulator async throws in
+            await emulator.clock.freeze()
+            let waiting = try await emulator.cloud.register(userID: "alice")
+            let removed = try await emulator.cloud.register(userID: "bob")
+            try await emulator.cloud.removeRegistration(removed.id)
+            func expiry(_ id: String) async throws -> JSONValue? {
+                let shown = try await emulator.send("GET", "/_emulator/activations/\(id)")
+                return try JSONValue(parsing: shown.body)["timestampExpires"]
+            }
+            let deadline = try #require(try await expiry(waiting.id))
+            await emulator.clock.advance(by: .seconds(3600))
+            #expect(await emulator.activations().map(\.status) == [.removed, .removed])
+            #expect(try await expiry(waiting.id) == deadline)
+            #expect(try await expiry(removed.id) == nil)
         }
     }
 
@@ -199,6 +274,37 @@ import Testing
             #expect(reached.url?.hasPrefix("http://localhost:8080/spaces/") == true)
             #expect(try await made("elsewhere.example.com").status == 403)
         }
+    }
+
+    /// Behind a proxy every address is the proxy's, also of spaces and of refusals, and the console's pages are the server's own.
+    @Test func behindAProxyAllAddressesAreThePublicOne() async throws {
+        var configuration = Emulator.Configuration()
+        configuration.publicURL = "https://bank.test/tokens/"
+        try await withEmulator(configuration) { emulator async throws in
+            #expect(emulator.baseURL == "https://bank.test/tokens/enrollment-server")
+            let made = try await Self.ask(
+                emulator,
+                "POST",
+                "/_emulator/spaces",
+                headers: ["Origin: https://bank.test"],
+                body: "{}"
+            )
+            let space = try #require(made.json?["url"]?.string)
+            #expect(space.hasPrefix("https://bank.test/tokens/spaces/"))
+            let path = space.dropFirst("https://bank.test/tokens".count) + "/v2/operations"
+            let refused = try await Self.ask(emulator, "POST", String(path), body: "{}")
+            #expect(refused.headers["x-emulator-entry"] == "\(space)/console/#journal/1")
+            let other = try await Self.ask(
+                emulator,
+                "POST",
+                "/_emulator/spaces",
+                headers: ["Origin: https://bank.test.example.com"],
+                body: "{}"
+            )
+            #expect(other.status == 403)
+        }
+        configuration.publicURL = "bank.test"
+        await #expect(throws: EmulatorError.self) { _ = try await Emulator.start(configuration: configuration) }
     }
 
     @Test(arguments: [

@@ -390,7 +390,7 @@ import WireFacts
                 ("GET", "/v2/callbacks?limit=1", "", "'limit' is not known here"),
                 ("GET", "/v2/operations?userId=", "", "'userId' is empty"),
                 ("GET", "/v2/registrations?userId=", "", "'userId' is empty"),
-                ("GET", "/_emulator/journal?user=", "", "'user' is empty"),
+                ("GET", "/_emulator/journal?userId=", "", "'userId' is empty"),
             ]
             for (method, path, body, message) in wrong {
                 let response = try await emulator.send(method, path, headers: [emulator.authorization], body: body)

@@ -78,7 +78,7 @@ import Testing
                 let task = try await self.task(of: device.id, emulator, events) { task in
                     task.operationID == operation.id && task.state == .failed
                 }
-                #expect(task.failure?.hasPrefix("401 ") == true)
+                #expect(task.failure == "The password is wrong")
                 #expect(try await emulator.cloud.operation(operation.id).failureCount == 1)
                 #expect(await emulator.activations().first?.failedAttempts == failures)
             }

@@ -66,6 +66,7 @@ import Testing
             #expect(moments.dropFirst().allSatisfy { $0.activationID == activation.activationID })
             #expect(moments[2].factors == "possession_knowledge")
             #expect(moments[2].reason?.contains("knowledge does not match") == true)
+            #expect(moments[2].finding == "The password is wrong")
             // Each leads to its request.
             for moment in moments {
                 let id = try #require(moment.requestID)
@@ -89,6 +90,36 @@ import Testing
         }
     }
 
+    /// One timeline: push messages and each attempt of a callback are in it, in their order, even if the clock stands still.
+    @Test func pushesAndCallbacksAreInTheHistory() async throws {
+        try await withEmulator { emulator async throws in
+            await emulator.clock.freeze(at: Date(timeIntervalSince1970: 2_000_000_000))
+            try await emulator.cloud.createCallback(
+                .init(name: "core", subject: .operations, url: "http://127.0.0.1:1/", maximumAttempts: 3)
+            )
+            let device = try await emulator.makeDevice(userID: "alice", push: "apns", rule: .init(.never))
+            let made = try await emulator.cloud.createOperation("login", userID: "alice")
+            try await emulator.settle(within: .seconds(60))
+            var told = await emulator.history(ofOperation: made.id)
+            #expect(told.map(\.kind).prefix(2) == [.created, .pushed])
+            let first = try #require(told.first { $0.kind == .callbackFailed })
+            #expect(first.attempt == 1 && first.attempts == 3 && first.reason?.isEmpty == false)
+            #expect(first.next == (await emulator.clock.now).addingTimeInterval(2))
+            #expect(told.first { $0.kind == .pushed }?.activationID == device.id)
+            await emulator.clock.advance(by: .seconds(2))
+            try await emulator.settle(within: .seconds(60))
+            try await emulator.decide(made.id, .approve, byDevice: device.id)
+            told = await emulator.history(ofOperation: made.id)
+            #expect(told.filter { $0.kind == .callbackFailed }.map(\.attempt) == [1, 2])
+            #expect(told.filter { $0.kind == .callbackFailed }.map { $0.next != nil } == [false, true])
+            let last = told.map(\.kind).suffix(2)
+            #expect(last == [.approved, .pushed], "\(told.map(\.kind))")
+            let entry = try #require(await emulator.journal().last { $0.deliveryID != nil })
+            #expect(entry.callbackName == "core" && entry.id == told.last { $0.kind == .callbackFailed }?.requestID)
+            #expect(emulator.deliveries().allSatisfy { $0.callbackName == "core" })
+        }
+    }
+
     @Test func theJournalIsAskedForAnOperationAnActivationOrADelivery() async throws {
         try await withEmulator { emulator async throws in
             let activation = try await emulator.makeActivation(user: "alice", password: "1234")
@@ -103,14 +134,14 @@ import Testing
                 return entries.compactMap { $0["path"]?.string }
             }
             let id = operations.0.id
-            #expect(try await paths("operation=\(id)") == ["/v2/operations/\(id)", "/v2/operations"])
-            #expect(try await paths("operation=\(id)&before=1000&limit=1") == ["/v2/operations/\(id)"])
-            #expect(try await paths("operation=\(id)&limit=1") == ["/v2/operations/\(id)"])
-            #expect(try await paths("operation=\(id)&limit=1&since=0") == ["/v2/operations"])
-            #expect(try await paths("operation=\(operations.1.id)") == ["/v2/operations"])
-            #expect(try await paths("activation=\(activation.activationID)").allSatisfy { $0 != "/v2/operations" })
-            #expect(try await paths("activation=\(activation.activationID)").count > 1)
-            #expect(try await paths("delivery=7") == [])
+            #expect(try await paths("operationId=\(id)") == ["/v2/operations/\(id)", "/v2/operations"])
+            #expect(try await paths("operationId=\(id)&before=1000&limit=1") == ["/v2/operations/\(id)"])
+            #expect(try await paths("operationId=\(id)&limit=1") == ["/v2/operations/\(id)"])
+            #expect(try await paths("operationId=\(id)&limit=1&since=0") == ["/v2/operations"])
+            #expect(try await paths("operationId=\(operations.1.id)") == ["/v2/operations"])
+            #expect(try await paths("activationId=\(activation.activationID)").allSatisfy { $0 != "/v2/operations" })
+            #expect(try await paths("activationId=\(activation.activationID)").count > 1)
+            #expect(try await paths("deliveryId=7") == [])
         }
     }
 

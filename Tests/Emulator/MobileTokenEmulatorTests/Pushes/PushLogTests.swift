@@ -25,8 +25,8 @@ import Testing
                 try JSONValue(parsing: Array(try await emulator.send("GET", "/_emulator/pushes\(query)").body))
             }
             #expect(try await listed("")["total"] == 2)
-            #expect(try await listed("?activation=\(activation.activationID)&limit=1")["items"]?.array?.count == 1)
-            #expect(try await listed("?activation=nobody")["total"] == 0)
+            #expect(try await listed("?activationId=\(activation.activationID)&limit=1")["items"]?.array?.count == 1)
+            #expect(try await listed("?activationId=nobody")["total"] == 0)
             #expect(try await emulator.send("GET", "/_emulator/pushes/1").status == 200)
             for path in ["/_emulator/pushes/3", "/_emulator/pushes/x", "/_emulator/pushes/-1"] {
                 #expect(try await emulator.send("GET", path).status == 404)

@@ -1,19 +1,26 @@
-import { $, copyButton, facts, make, status, toast } from "./dom.js";
-import { ago, dateOf } from "./time.js";
+import { $, capitalized, copyButton, facts, make, status, toast } from "./dom.js";
+import { ago, dateOf, timeOf, until } from "./time.js";
 import { ask, at } from "./server.js";
 import { Collection } from "./collection.js";
 import { action, dangerousAction, defineDetails, folded, qrCode, showDetails } from "./details.js";
 import { addressOfFiltered } from "./address.js";
 import { onSubmit } from "./dialogs.js";
-import { deviceSection, makeDevice } from "./devices.js";
+import { activateDevice, deviceSection, makeDevice } from "./devices.js";
 
 const attempts = (item) => `${item.failedAttempts} of ${item.maxFailedAttempts}`;
+/** Of a registration that nobody has activated: how long its code can be used, or until when it could. */
+function waited({ status, timestampExpires }) {
+  if (timestampExpires === undefined) return undefined;
+  return status === "CREATED" ? until(timestampExpires) : `the code expired at ${timeOf(timestampExpires)}`;
+}
+
 const narrow = (text) => make("span.narrow-only", text);
 
 export const activations = new Collection("activations", (item) => make("div.activation",
   status(item.status),
   make("span.main", item.userId),
-  make("span.sub", item.name ?? make("span.mono", item.id)),
+  make("span.sub", item.name ?? waited(item) ?? make("span.mono", item.id)),
+  make("span.wide-cell.muted", item.applicationId),
   make("span.number", narrow("counter "), item.counter),
   make(item.failedAttempts ? "span.number.bad" : "span.number", attempts(item), narrow(" failed")),
   ago(item.timestampCreated, { class: "number time" })),
@@ -35,9 +42,10 @@ defineDetails("activations", (id) => ({
       title: item.name ?? item.userId,
       status: item.status,
       body: [
-        item.activationQrCodeData && codeCard(item.activationQrCodeData),
+        item.activationQrCodeData && codeCard(item),
+        item.status === "REMOVED" && item.timestampExpires && make("p.bad", capitalized(waited(item)), "."),
         facts([
-          ["User", item.userId], ["Device", item.name], ["Fingerprint", item.activationFingerprint, "copy"], ["Failed attempts", attempts(item)],
+          ["User", item.userId], ["Device", item.name], ["Application", item.applicationId], ["Fingerprint", item.activationFingerprint, "copy"], ["Failed attempts", attempts(item)],
           ["Counter", item.counter], ["Protocol", item.protocolVersion], ["Suite", item.algorithm], ["Status flags", item.statusFlags.join(", ")],
           ["Block ends", item.timestampBlockExpire && dateOf(item.timestampBlockExpire)], ["Push messages", item.push?.platform], ["Created", dateOf(item.timestampCreated)],
         ]),
@@ -46,17 +54,17 @@ defineDetails("activations", (id) => ({
         item.status === "ACTIVE" && counterForm(path),
         make("p", make("a", { href: addressOfFiltered("journal", item.id) }, "Its requests"), " · ",
           make("a", { href: addressOfFiltered("operations", item.userId) }, "Its user’s operations")),
-        folded("Identifiers", false, facts([["Identifier", item.id, "copy"], ["Application", item.applicationId], ["Push token", item.push?.token, "copy"]])),
+        folded("Identifiers", false, facts([["Identifier", item.id, "copy"], ["Push token", item.push?.token, "copy"]])),
       ],
       actions: actions(item, path),
     };
   },
 }));
 
-const codeCard = (code) => make("div.card.code", qrCode(code, "Activation QR code"), make("div",
+const codeCard = ({ activationQrCodeData: code, timestampExpires }) => make("div.card.code", qrCode(code, "Activation QR code"), make("div",
   make("p.large.mono", code.split("#")[0]),
-  make("p.hint", "Scan it with a client, or type it in. It can be used once, for five minutes."),
-  make("div.buttons", copyButton(code.split("#")[0], "Copy code"), copyButton(code, "Copy QR content"))));
+  make("p.hint", "Scan it with a client, or type it in. It can be used once: ", until(timestampExpires), "."),
+  make("div.buttons", action("Activate with a virtual phone", () => activateDevice(code.split("#")[0])), copyButton(code.split("#")[0], "Copy code"), copyButton(code, "Copy QR content"))));
 
 /** Rehearses a client that is behind the server. */
 function counterForm(path) {

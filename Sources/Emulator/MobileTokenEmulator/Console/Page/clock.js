@@ -2,8 +2,8 @@ import { $, button, make } from "./dom.js";
 import { address, onAddress } from "./address.js";
 import { detailsLink } from "./details.js";
 import { operations } from "./operations.js";
-import { ask } from "./server.js";
-import { dateOf, serverNow, setServerTime, tick, timeOf, until } from "./time.js";
+import { ask, quietly } from "./server.js";
+import { dateOf, serverNow, setServerTime, tick, timeOf, within } from "./time.js";
 import { what } from "./what.js";
 
 export async function loadClock() { showClock(await ask("clock")); }
@@ -43,9 +43,9 @@ function showNext() {
     .reduce((first, one) => (!first || one.timestampExpires < first.timestampExpires ? one : first), undefined);
   if (first === next) return;
   next = first;
-  const jump = () => setClock({ advance: Math.max(1, Math.ceil((first.timestampExpires - serverNow()) / 1000)) });
+  const jump = () => quietly(setClock({ advance: Math.max(1, Math.ceil((first.timestampExpires - serverNow()) / 1000)), settle: true }));
   $("clock-next").replaceChildren(...(first
-    ? ["Next: ", detailsLink("operations", first.id, what(first).lead), " ", until(first.timestampExpires), " ", button("Jump", jump, { "aria-label": "Jump to its expiry" })] : []));
+    ? ["Next: ", detailsLink("operations", first.id, what(first).lead), " expires in ", within(first.timestampExpires), " ", button("Jump", jump, { "aria-label": "Jump to its expiry" })] : []));
 }
 
 function showTime() {

@@ -1,4 +1,4 @@
-import { $, announce, showTotal } from "./dom.js";
+import { $, announce, showTotal, spaced } from "./dom.js";
 import { ask, quietly } from "./server.js";
 import { refreshDetails, showDetails } from "./details.js";
 import { onAddress } from "./address.js";
@@ -98,9 +98,10 @@ export class Collection {
       found.set(item.id, item);
     }
     if (generation !== this.generation) return this.fetch(ids);  // the list was loaded anew meanwhile
-    for (const [id, item] of found) {
-      this.items.set(id, item);
-      this.arrived.set(id, item);
+    // In the order in which they were heard of: two new ones stand as the server lists them.
+    for (const id of ids.filter((one) => found.has(one))) {
+      this.items.set(id, found.get(id));
+      this.arrived.set(id, found.get(id));
     }
     if (total !== undefined) this.total = this.counted = Math.max(this.counted, this.total, total);
   }
@@ -170,5 +171,5 @@ export function showCount(name, shown, total) {
   const empty = $(`${name}-list`).parentElement.querySelector(".empty");
   if (empty) empty.hidden = total > 0;
   $(`${name}-shown`).textContent = total === 0 || shown === total ? ""
-    : shown === 0 ? `None of ${total.toLocaleString()} passes the filter` : `${shown.toLocaleString()} of ${total.toLocaleString()}`;
+    : shown === 0 ? `None of ${spaced(total)} passes the filter` : `${spaced(shown)} of ${spaced(total)}`;
 }

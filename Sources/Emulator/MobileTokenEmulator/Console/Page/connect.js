@@ -1,5 +1,6 @@
-import { $, confirmButton, copyButton, facts, make, tried } from "./dom.js";
-import { ask, download, forgetCredentials, setCredentials } from "./server.js";
+import { $, button, command, confirmButton, facts, make, tried } from "./dom.js";
+import { ask, download, forgetCredentials, root, setCredentials } from "./server.js";
+import { quoted } from "./curl.js";
 
 const names = {
   baseURL: "Base URL", sdkConfiguration: "SDK configuration", applicationId: "Application", applicationKey: "Application key",
@@ -15,8 +16,26 @@ export async function loadConfiguration() {
   if (!isAuthenticated) return;
   const configuration = await ask("configuration");
   $("configuration").replaceChildren(...facts(Object.entries(names).map(([key, name]) => [name, configuration[key], "copy"])).children);
-  const command = `mobile-token activate CODE \\\n  --url ${configuration.baseURL} \\\n  --sdk-configuration ${configuration.sdkConfiguration}`;
-  $("command").replaceChildren(make("pre", command), make("div.buttons", copyButton(command)));
+  showTexts(configuration);
+}
+
+let chosen = ".env";
+
+/** What is copied into a back end, its tests or a shell. The names are those that `exec` sets. */
+function showTexts(configuration) {
+  const { baseURL, sdkConfiguration, applicationId, cloudUser, cloudPassword } = configuration;
+  const url = root.href.replace(/\/$/, "");
+  const settings = [["url", baseURL], ["sdk-configuration", sdkConfiguration], ["cloud-url", url], ["cloud-user", cloudUser], ["cloud-password", cloudPassword], ["application-id", applicationId]];
+  const variable = (name) => `MOBILE_TOKEN_${name.replaceAll("-", "_").toUpperCase()}`;
+  const texts = {
+    ".env": settings.map(([name, value]) => `${variable(name)}=${value}`).join("\n"),
+    Spring: `# application.properties\n${settings.map(([name, value]) => `mobile-token.${name}=${value}`).join("\n")}`,
+    pytest: `MOBILE_TOKEN_EMULATOR_URL=${quoted(url)} \\\nMOBILE_TOKEN_CLOUD_USER=${quoted(cloudUser)} MOBILE_TOKEN_CLOUD_PASSWORD=${quoted(cloudPassword)} \\\npytest`,
+    curl: `curl -u ${quoted(`${cloudUser}:${cloudPassword}`)} -X POST ${quoted(`${url}/v2/operations`)} \\\n  -H 'Content-Type: application/json' \\\n  -d '{"template":"login","userId":"alice"}'`,
+    "mobile-token": `# with the code of a new activation in place of CODE\nmobile-token activate CODE \\\n  --url ${baseURL} \\\n  --sdk-configuration ${sdkConfiguration}`,
+  };
+  const tab = (name) => button(name, () => { chosen = name; showTexts(configuration); $("command").querySelector("[aria-pressed=true]").focus(); }, { "aria-pressed": String(name === chosen) });
+  $("command").replaceChildren(make("div.segments", { role: "group", "aria-label": "For" }, Object.keys(texts).map(tab)), command(texts[chosen], chosen));
 }
 
 $("unlock").onsubmit = async (event) => {

@@ -1,6 +1,6 @@
 // One glance: how many operations there are of each kind, and why attempts were refused.
 
-import { $, make } from "./dom.js";
+import { $, make, spaced } from "./dom.js";
 import { ask, quietly } from "./server.js";
 import { operations } from "./operations.js";
 import { journal, reasonOf } from "./journal.js";
@@ -44,11 +44,11 @@ function draw() {
     by.set(item.status, (by.get(item.status) ?? 0) + 1);
     refused += item.failureCount;
   }
-  const tile = (kind, count, name = kind, note) => make("div", { class: kind }, make("b", count.toLocaleString()), make("span", name), note && make("small", note));
+  const tile = (kind, count, name = kind, note) => make("div", { class: kind }, make("b", spaced(count)), make("span", name), note && make("small", note));
   $("operations-counts").hidden = operations.total === 0;
   $("operations-counts").replaceChildren(...shown.map((one) => tile(one.toLowerCase(), (told ?? by).get(one) ?? 0)),
     refused ? tile("refused", refused, refused === 1 ? "refused attempt" : "refused attempts",
-      told ? `of the newest ${operations.items.size.toLocaleString()}` : mostly(journal.entries)) : "");
+      told ? `of the newest ${spaced(operations.items.size)}` : mostly(journal.entries)) : "");
 }
 
 journal.onShow = showCounts;

@@ -58,9 +58,14 @@ $("activation-virtual").onchange = ({ target }) => {
 };
 $("virtual-decision").append(...options(Object.entries(decisions).toReversed()));
 
-export async function makeDevice(userId) {
-  const body = { userId, version: $("virtual-version").value, name: $("virtual-name").value.trim() || undefined, rule: { decision: $("virtual-decision").value } };
+async function create(body) {
   const device = await ask("devices", body);
   devices.set(device.id, device);
   return device.id;
 }
+
+export const makeDevice = (userId) =>
+  create({ userId, version: $("virtual-version").value, name: $("virtual-name").value.trim() || undefined, rule: { decision: $("virtual-decision").value } });
+
+/** In the place of a client that scans the code. */
+export const activateDevice = (activationCode) => create({ activationCode, rule: { decision: "never" } });

@@ -50,7 +50,7 @@ export const capitalized = (text) => text[0].toUpperCase() + text.slice(1);
 export const plainly = (failure) => failure?.replace(/^[a-z]+[A-Z]\w*: /, "");
 
 const tones = Object.entries({
-  good: "APPROVED ACTIVE accepted delivered active", open: "PENDING CREATED PENDING_COMMIT UNREAD waiting underWay", bad: "FAILED BLOCKED refused failed", warn: "paused",
+  good: "APPROVED ACTIVE accepted delivered active", open: "PENDING CREATED PENDING_COMMIT UNREAD waiting underWay", bad: "FAILED BLOCKED refused failed failing", warn: "paused",
 });
 
 /** JSON on several lines; anything else as it is. */
@@ -113,7 +113,10 @@ export async function tried(error, perform, done) {
   return true;
 }
 
-export const showTotal = (view, count) => { $(`tab-${view}`).querySelector(".count").textContent = count || ""; };
+/** A number with thin spaces between its thousands. */
+export const spaced = (number) => number.toLocaleString("en").replaceAll(",", "\u2009");
+
+export const showTotal = (view, count) => { $(`tab-${view}`).querySelector(".count").textContent = count ? spaced(count) : ""; };
 
 let toastTimer;
 

@@ -5,10 +5,10 @@ import { dateOf } from "./time.js";
 import { ask, at } from "./server.js";
 import { defineDetails, detailsLink, folded, plain, section } from "./details.js";
 import { activationName } from "./activations.js";
-import { callerOf, journal, movement, reasonOf } from "./journal.js";
+import { callerOf, isInstead, journal, movement, reasonOf } from "./journal.js";
 import { operations } from "./operations.js";
 import { sentence } from "./what.js";
-import { judgedCode, verdict } from "./judged-code.js";
+import { evidence, judgedCode } from "./judged-code.js";
 import { curlCommand, isWhole } from "./curl.js";
 
 let other = null;  // one that is not in the list
@@ -26,7 +26,7 @@ function attempt(entry) {
 function finding(entry) {
   if (entry.isAccepted) return [];
   const reason = reasonOf(entry) ?? (entry.fault ? `The fault “${entry.fault}” struck` : `Refused with ${entry.status}`);
-  const said = entry.code && !entry.code.isRight ? verdict(entry.code).text : "";
+  const said = entry.code && !entry.code.isRight ? evidence(entry.code) : "";
   return [make("div.verdict",
     make("p.headline.bad", `${capitalized(reason)}.`.replace("..", ".")),
     said && make("p", said),
@@ -47,6 +47,7 @@ defineDetails("journal", (id) => ({
           ["Ignored", (entry.warnings ?? []).map((warning) => warning.message.replace(/^ignored: /, "")).join("; ")],
           ["Activation", entry.activationId && detailsLink("activations", entry.activationId, activationName(entry.activationId))],
           ["Operations", operationLinks(entry.operationIds ?? [])],
+          ["Device", entry.deviceName && (isInstead(entry) ? `${entry.deviceName}, in the bank’s stead` : entry.deviceName)],
           ["Callback", entry.deliveryId && detailsLink("deliveries", entry.deliveryId, `Number ${entry.deliveryId}`)],
           ["Query", entry.query, "code"], ["Time", dateOf(entry.time)],
         ]),

@@ -1,6 +1,7 @@
 // What there is to do where there is nothing yet: buttons, and the same as commands.
 
-import { $, button, command, make, toast, tried } from "./dom.js";
+import { $, button, command, make, tried } from "./dom.js";
+import { go } from "./address.js";
 import { ask } from "./server.js";
 import { operations } from "./operations.js";
 import { activations } from "./activations.js";
@@ -13,7 +14,7 @@ const user = "alice";
 const newDevice = { userId: user, name: "Alice’s phone", rule: { decision: "never" } };
 const newPayment = { template: "payment", userId: user, parameters: { amount: "1999.00" } };
 const error = make("p.error", { role: "alert" });
-let [isBegun, isBusy] = [false, false];
+let [isBegun, isBusy, isOver] = [false, false, false];
 
 async function sendPayment(device) {
   if (!device) {
@@ -24,6 +25,20 @@ async function sendPayment(device) {
   await operations.add((await ask("cloud/operations", newPayment)).operationId);
 }
 
+/** What comes after the first approval. */
+function ending() {
+  const leave = (view) => { isOver = false; guide.hidden = true; if (view) go({ view }); };
+  const card = (title, text, perform) => button(make("span", make("b", title), make("span.hint", text)), perform);
+  return [
+    make("h2", "Approved. What comes next?"),
+    make("div.next",
+      card("Connect your back end", "Addresses and keys, for .env, Spring, pytest and curl", () => leave("connect")),
+      card("Add a callback", "The bank is told of each decision", () => { leave("callbacks"); openDialog($("new-callback")); }),
+      card("Break something", "A busy server, a lost answer, a slow network", () => leave("faults"))),
+    make("div.buttons", button("Not now", () => leave(), { class: "quiet" })),
+  ];
+}
+
 /** Shows the steps while there is nothing yet, and until all that was begun is done. */
 export function showGuide() {
   const device = [...devices.values()].find((one) => one.userId === user && activations.find(one.id)?.status === "ACTIVE");
@@ -31,13 +46,15 @@ export function showGuide() {
   const waiting = all.findLast((one) => one.status === "PENDING" && deciders(one).length);
   const isDone = all.some((one) => one.status === "APPROVED");
   const isNew = operations.total === 0;
+  if (isNew) isOver = false;
   if (isBegun && isDone) {
     isBegun = false;
-    toast("Approved. Open the operation to see how it went.");
+    isOver = true;
+    guide.replaceChildren(...ending());
   }
-  guide.hidden = !isNew && !isBegun;
+  guide.hidden = !isNew && !isBegun && !isOver;
   $("operations-frame").hidden = isNew;
-  if (guide.hidden) return;
+  if (guide.hidden || isOver) return;
   const decision = [`devices/${device?.id ?? "DEVICE"}/decisions`, { operationId: waiting?.id ?? "OPERATION", decision: "approve" }];
   const isOpen = guide.querySelector("details")?.open ?? innerWidth > 719;
   const hadFocus = guide.contains(document.activeElement) && document.activeElement.matches("button");

@@ -1,5 +1,5 @@
 import { $, make, plainly, showTotal } from "./dom.js";
-import { ago, exactTime } from "./time.js";
+import { exactTime, timeOf } from "./time.js";
 import { ask, quietly } from "./server.js";
 import { VirtualList } from "./virtual-list.js";
 import { showCount } from "./collection.js";
@@ -7,7 +7,6 @@ import { showDetails } from "./details.js";
 import { address, go, onAddress } from "./address.js";
 import { activationName } from "./activations.js";
 import { followOperations } from "./operations.js";
-import { verdict } from "./judged-code.js";
 import { groupPolls } from "./polls.js";
 import { showPulse } from "./pulse.js";
 
@@ -101,28 +100,31 @@ const warningsOf = (entry) => (entry.warnings ?? []).map((one) => one.message);
 
 function textOf(entry) {
   if (!texts.has(entry)) {
-    const { method, path, status, activationId, userId, refusal, fault, body, operationIds = [] } = entry;
-    const parts = [`${method} ${path}`, status, activationId, userId, reasonOf(entry), refusal, fault, body, ...operationIds, ...warningsOf(entry)];
+    const { method, path, status, activationId, userId, refusal, fault, body, callbackName, deviceName, operationIds = [] } = entry;
+    const parts = [`${method} ${path}`, status, activationId, userId, reasonOf(entry), refusal, fault, body, callbackName, deviceName, ...operationIds, ...warningsOf(entry)];
     texts.set(entry, parts.filter(Boolean).join("\n").toLowerCase());
   }
   return texts.get(entry);
 }
 
-export const reasonOf = (entry) => (entry.code && !entry.code.isRight ? verdict(entry.code).title : plainly(entry.refusal));
+export const reasonOf = (entry) => plainly(entry.finding);
+
+/** A device that the server makes registers and commits itself: a call that is the bank's otherwise. */
+export const isInstead = (entry) => entry.deviceName !== undefined && entry.path.startsWith("/v2/");
 
 export const callerOf = (entry) => (entry.activationId ? activationName(entry.activationId) : entry.userId ?? "");
 
-function renderRow({ entry, count }) {
+function renderRow({ entry, count, first }) {
   const isCallback = entry.deliveryId !== undefined;
   const verdictName = entry.isAccepted ? "accepted" : "refused";
-  const notes = [...warningsOf(entry), entry.fault && `fault: ${entry.fault}`, movement(entry)].filter(Boolean).join(" · ");
+  const notes = [...warningsOf(entry), entry.fault && `fault: ${entry.fault}`, isInstead(entry) && "in the bank’s stead", movement(entry)].filter(Boolean).join(" · ");
   return make(isCallback ? "div.request.callback" : "div.request", { "data-verdict": verdictName },
     make("span.code", { title: verdictName }, entry.status || "–"),
     make("span.way-of", { title: isCallback ? "A callback to the bank" : "A request to the server" }, isCallback ? "↗" : "→"),
-    make("span.main.mono", make("b", entry.method), ...shortened(entry.path), count > 1 && make("b.times", ` × ${count}`)),
+    make("span.main.mono", make("b", entry.callbackName ?? entry.method), ...shortened(entry.path), count > 1 && make("b.times", ` × ${count}`)),
     make("span.said", !entry.isAccepted && [make("span.bad", reasonOf(entry) ?? verdictName), notes && " · "], make(entry.fault || entry.warnings?.length ? "span.warn" : "span.muted", notes)),
     make("span.sub", callerOf(entry)),
-    count > 1 ? make("span.time.number", "last ", ago(entry.time)) : make("time.time.number", { title: entry.time }, exactTime(entry.time)));
+    count > 1 ? make("span.time.number", { title: `${first} – ${entry.time}` }, `${timeOf(first)}–${timeOf(entry.time)}`) : make("time.time.number", { title: entry.time }, exactTime(entry.time)));
 }
 
 /** Where there is no room, the beginning gives way: the end tells what was asked for. */

@@ -3,23 +3,15 @@ import { folded, plain, section } from "./details.js";
 
 const steps = (count) => `${count} ${count === 1 ? "step" : "steps"}`;
 
-/** Why a signature is wrong: `title` is the finding, `text` what leads to it. */
-export function verdict(code) {
-  if (code.isRight) return { title: "The signature is right", text: "" };
+/** What leads to the finding that a signature is wrong. */
+export function evidence(code) {
   if (!code.components) {
-    return code.hint
-      ? { title: "Other data was signed", text: `The keys and the counter are right. ${capitalized(code.hint)}.` }
-      : { title: "Nothing of the signature matches", text: "No factor’s component matches under any counter: other data was signed than what is shown below, with another application secret, with keys of another activation, or with a counter that is further away." };
+    return code.hint ? `The keys and the counter are right. ${capitalized(code.hint)}.`
+      : "No factor’s component matches under any counter: other data was signed than what is shown below, with another application secret, with keys of another activation, or with a counter that is further away.";
   }
-  const wrong = code.components.filter((one) => !one.matches).map((one) => one.factor);
-  if (code.stepsBehind !== undefined) {
-    return { title: "The counter was used before", text: `All is right but the counter, which is ${steps(code.stepsBehind)} behind: the client was put back from a backup.` };
-  }
-  if (!wrong.length) return { title: "The counter is too far ahead", text: "Data and keys are right: the client and the server have lost each other." };
-  return {
-    title: wrong.includes("knowledge") ? "The password is wrong" : `The key of ${wrong.join(" and ")} is wrong`,
-    text: "Data, counter and possession are right.",
-  };
+  if (code.stepsBehind !== undefined) return `All is right but the counter, which is ${steps(code.stepsBehind)} behind: the client was put back from a backup.`;
+  if (code.components.every((one) => one.matches)) return "Data and keys are right: the client and the server have lost each other.";
+  return "Data, counter and possession are right.";
 }
 
 export function judgedCode(code) {

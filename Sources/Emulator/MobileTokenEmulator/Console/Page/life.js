@@ -1,102 +1,89 @@
-// What happened to an operation, put together from the journal and from the operation itself.
+// What happened to an operation, as the server tells it: requests, push messages and each attempt of a callback.
 
-import { make } from "./dom.js";
-import { ago } from "./time.js";
+import { make, plainly } from "./dom.js";
+import { ago, span } from "./time.js";
 import { ask, askExact, at, ownLanguage } from "./server.js";
 import { activationName } from "./activations.js";
 import { detailsLink, moment as momentOf, moments as listed } from "./details.js";
-import { journal, reasonOf as reasonOfEntry } from "./journal.js";
-import { deliveries } from "./callbacks.js";
-
-const endings = [
-  [/\/app\/operation\/list$/, () => "shown"], [/\/app\/operation\/detail$/, () => "opened"], [/\/operation\/detail\/claim$/, () => "claimed"],
-  [/\/app\/operation\/authorize$/, (entry) => (entry.isAccepted ? "approved" : "approvalRefused")],
-  [/\/app\/operation\/cancel$/, (entry) => (entry.isAccepted ? "rejected" : "rejectionRefused")],
-  [/\/offline\/qr$/, () => "offlineCodeMade"],
-  [/\/offline\/otp$/, (entry) => (/"otpValid"\s*:\s*true/.test(entry.responseBody) ? "approvedOffline" : "offlineRefused")],
-];
-
-function kindOf(entry) {
-  if (/\/v2\/operations(\/[^/]+)?$/.test(entry.path)) return { POST: "created", DELETE: "canceled" }[entry.method] ?? "read";
-  return endings.find(([pattern]) => pattern.test(entry.path))?.[1](entry);
-}
-
-const repeated = new Set(["shown", "opened", "read"]);
-
-function once(kind, milliseconds) {
-  const time = new Date(milliseconds).toISOString();
-  return { kind, time, last: time, count: 1 };
-}
-
-/** The moments of an operation, oldest first; what happens again and again is one. */
-function momentsOf(operation, entries) {
-  const moments = [];
-  for (const entry of entries) {
-    const kind = kindOf(entry);
-    if (!kind || !entry.isAccepted && !kind.endsWith("Refused")) continue;
-    const same = repeated.has(kind) && moments.find((one) => one.kind === kind && one.activationId === entry.activationId);
-    if (same) Object.assign(same, { count: same.count + 1, last: entry.time });
-    else moments.push({ kind, time: entry.time, last: entry.time, count: 1, requestId: entry.id, activationId: entry.activationId, entry });
-  }
-  // The journal forgets, and what is made in Swift or by a scenario may not be in it.
-  if (!moments.some((one) => one.kind === "created")) moments.unshift(once("created", operation.timestampCreated));
-  if (operation.status === "EXPIRED") moments.push(once("expired", operation.timestampExpires));
-  return moments;
-}
+import { deliveries, receiverOf } from "./deliveries.js";
 
 const words = {
-  created: "Created", shown: "In the list of", opened: "Opened by", claimed: "Claimed by", offlineCodeMade: "Offline QR code made",
+  created: "Created", pushed: "Pushed to", shown: "In the list of", opened: "Opened by", claimed: "Claimed by", offlineCodeMade: "Offline QR code made",
   approved: "Approved by", approvalRefused: "Approval refused", rejected: "Rejected by", rejectionRefused: "Rejection refused",
-  approvedOffline: "Approved offline", offlineRefused: "Offline code refused", read: "Read by the bank", canceled: "Canceled by the bank", expired: "Expired",
+  canceled: "Canceled by the bank", expired: "Expired",
 };
+const gap = 2000;  // milliseconds from which on a pause is drawn
 
 export const isRefused = (moment) => moment.kind.endsWith("Refused");
 
-export const reasonOf = ({ entry }) => entry && reasonOfEntry(entry);
+export const reasonOf = (moment) => plainly(moment.finding ?? moment.reason);
 
-export const timeline = (moments) => listed(moments.map((moment) => {
-  const said = words[moment.kind];
-  const about = [
-    moment.entry?.code && `signed with ${moment.entry.code.factors.replaceAll("_", " and ")}`,
-    moment.count > 1 && `${moment.count} times`,
-  ].filter(Boolean).join("; ");
+const tried = ({ attempt, attempts }) => `Callback ${attempt}${attempts > 1 && attempt <= attempts ? ` of ${attempts}` : ""}`;
+
+/** The same refusal again and again is one moment, which leads to the last. */
+const joinedOf = (moments) => moments.reduce((all, one) => {
+  const last = all.at(-1);
+  const isSame = last && isRefused(one) && last.kind === one.kind && last.activationId === one.activationId && reasonOf(last) === reasonOf(one);
+  return isSame ? [...all.slice(0, -1), { ...one, time: last.time, count: last.count + 1 }] : [...all, one];
+}, []);
+
+export const timeline = (moments) => listed(joinedOf(moments).map((moment, index, all) => {
+  const { kind, activationId, count, deliveryId } = moment;
+  const said = deliveryId ? tried(moment) : activationId ? words[kind] : words[kind].replace(/ by$/, "");
+  const isBad = isRefused(moment) || kind === "callbackFailed";
+  const before = all[index - 1];
+  const pause = before ? Date.parse(moment.time) - Date.parse(isRefused(before) ? before.last : before.time) : 0;
   return [momentOf(moment.time), [
-    moment.requestId ? detailsLink("journal", moment.requestId, said) : said,
-    moment.activationId && [" ", detailsLink("activations", moment.activationId, activationName(moment.activationId))],
-    moment.count > 1 && make("span.muted", ", last ", ago(moment.last)),
-    isRefused(moment) && make("p", reasonOf(moment)),
-    about && make("p.hint", about),
-  ], { "data-kind": moment.kind, class: isRefused(moment) && "bad" }];
+    moment.requestId ? detailsLink("journal", moment.requestId, said) : moment.pushId ? detailsLink("pushes", moment.pushId, said) : said,
+    count > 1 && isRefused(moment) && make("b", ` × ${count}`),
+    activationId && [" ", detailsLink("activations", activationId, activationName(activationId))],
+    deliveryId && [" ", receiverOf(deliveries.find(String(deliveryId))), kind === "callbackDelivered" ? ": taken" : ""],
+    count > 1 && make("span.muted", ", last ", ago(moment.last)),
+    isBad && make("p", reasonOf(moment), moment.next && [", next ", ago(moment.next)]),
+    (moment.factors || count > 1 && !isBad) && make("p.hint", [moment.factors && `signed with ${moment.factors.replaceAll("_", " and ")}`, count > 1 && !isBad && `${count} times`].filter(Boolean).join("; ")),
+  ], { "data-kind": kind, class: isBad && "bad", "data-gap": pause >= gap && `${span(pause)} later` }];
 }));
 
 /** What is told of one operation beside what the list knows. */
 export class Story {
-  constructor(id) { Object.assign(this, { id, entries: [], language: "", asked: 0 }); }
+  constructor(id) { Object.assign(this, { id, told: [], language: "", asked: 0 }); }
 
-  /** Answers may overtake each other: that to the latest question counts. */
-  async load() {
+  load() { return Promise.all([this.follow(), this.translate()]); }
+
+  /** Asks what happened; what is heard of meanwhile is asked for once afterwards. */
+  async follow() {
+    this.hasNews = true;
+    if (this.isAsking) return;
+    this.isAsking = true;
+    try {
+      while (this.hasNews) {
+        this.hasNews = false;
+        this.told = (await ask(at`operations/${this.id}/history`)).moments;
+      }
+    } finally {
+      this.isAsking = false;
+    }
+  }
+
+  /** Asks for the phone's language. Answers may overtake each other: that to the latest question counts. */
+  async translate() {
     const number = ++this.asked;
-    const language = this.language || ownLanguage;
-    const [{ entries }, preview] = await Promise.all([
-      ask(at`journal?since=0&limit=1000&operation=${this.id}`),
-      // There is none of an operation whose template is gone.
-      askExact(at`operations/${this.id}/preview?language=${language}`).catch(() => undefined),
-    ]);
+    // There is none of an operation whose template is gone.
+    const preview = await askExact(at`operations/${this.id}/preview?language=${this.language || ownLanguage}`).catch(() => undefined);
     if (number !== this.asked) return false;
-    Object.assign(this, { entries, preview });
+    this.preview = preview;
     return true;
   }
 
-  /** With what the journal has heard of since. */
   moments(item) {
-    const last = this.entries.at(-1)?.id ?? 0;
-    const newer = journal.entries.filter((entry) => entry.id > last && entry.operationIds?.includes(this.id)).reverse();
-    return momentsOf(item, [...this.entries, ...newer]);
+    if (this.told.length) return this.told;
+    const time = new Date(item.timestampCreated).toISOString();
+    return [{ kind: "created", time, last: time, count: 1 }];
   }
 
   get deliveries() {
     return [...deliveries.items.values()].filter((one) => one.operationId === this.id).reverse()
-      .map((one) => ({ ...one, last: journal.entries.find((entry) => String(entry.deliveryId) === one.id)?.time ?? one.created }));
+      .map((one) => ({ ...one, last: this.told.findLast((moment) => String(moment.deliveryId) === one.id)?.time ?? one.created }));
   }
 
   shown(item) { return this.preview ?? { language: "en", languages: ["en"], operation: { formData: item.formData } }; }

@@ -8,8 +8,8 @@ const lists = {
     row: "operation", columns: ["Status", "What for", "User", "Note", "#When"], hasGuide: true,
   },
   activations: {
-    filter: "user, device, identifier", choices: ["All statuses", "CREATED", "PENDING_COMMIT", "ACTIVE", "BLOCKED", "REMOVED"], canCreate: true,
-    row: "activation", columns: ["Status", "User", "Device", "#Counter", "#Failed attempts", "#Created"],
+    filter: "user, device, application", choices: ["All statuses", "CREATED", "PENDING_COMMIT", "ACTIVE", "BLOCKED", "REMOVED"], canCreate: true,
+    row: "activation", columns: ["Status", "User", "Device", "Application", "#Counter", "#Failed attempts", "#Created"],
   },
   messages: {
     filter: "subject, user, text", choices: ["Read and unread", "UNREAD", "READ"], canCreate: true,
@@ -20,8 +20,8 @@ const lists = {
     row: "push", columns: ["Kind", "Text", "User", "Platform", "#Created"],
   },
   deliveries: {
-    filter: "address, body, outcome", choices: ["All states", "waiting", "underWay", "delivered", "failed"],
-    label: "What was sent", row: "delivery", columns: ["State", "Address", "Outcome", "#Attempts", "#Created"],
+    filter: "operation, user, address, outcome", choices: ["All states", "waiting", "underWay", "delivered", "failed"],
+    label: "What was sent", row: "delivery", columns: ["State", "News", "User → callback", "Outcome", "#Created"],
   },
   templates: { filter: "name, title, parameter", canCreate: true, row: "template", columns: ["Title", "Name", "Parameters", "#Lifetime"] },
 };

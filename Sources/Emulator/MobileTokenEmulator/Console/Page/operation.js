@@ -2,11 +2,11 @@
 
 import { choice, facts, joined, make } from "./dom.js";
 import { ago, dateOf, serverNow, until } from "./time.js";
-import { ask, at, quietly } from "./server.js";
+import { api, ask, at, quietly } from "./server.js";
 import { attempt, dangerousAction, defineDetails, detailsLink, folded, refreshDetails, section, showDetails, shownKey } from "./details.js";
-import { addressOfFiltered, split } from "./address.js";
+import { address, addressOfFiltered, split } from "./address.js";
 import { onOperations, operations } from "./operations.js";
-import { onDelivery } from "./callbacks.js";
+import { onDelivery } from "./deliveries.js";
 import { deciders } from "./devices.js";
 import { headline } from "./what.js";
 import { isRefused, reasonOf, Story, timeline } from "./life.js";
@@ -31,11 +31,14 @@ function approvalOf(id) {
 
 export function refreshOpenOperation() { if (story) refreshDetails(`operations/${story.id}`); }
 
-const reload = (told) => quietly(told.load().then((isNew) => { if (isNew) refreshDetails(`operations/${told.id}`); }));
+/** Asks what has happened since, if it is the open one that was heard of. */
+function follow(id) {
+  const told = story;
+  if (told?.id === id && address.open === `operations/${id}`) quietly(told.follow().then(() => refreshDetails(`operations/${id}`)));
+}
 
-// The journal has heard of what was asked: only another language needs an answer of its own.
-onOperations((ids) => ids.forEach((id) => refreshDetails(`operations/${id}`)));
-onDelivery((one) => refreshDetails(`operations/${one?.operationId}`));
+onOperations((ids) => ids.forEach(follow));
+onDelivery((one) => follow(one?.operationId));
 narrow.onchange = refreshOpenOperation;
 
 function summary(item, moments) {
@@ -56,7 +59,7 @@ function phoneColumn(item, told) {
   return make("div.phone-column",
     phone({ ...shown, status: item.status, owner: device?.name ?? item.userId ?? "Anybody’s phone", controls: device && isPending ? controls(device) : undefined }),
     choice(languages(shown.languages), shown.language, {
-      "aria-label": "Language of the phone", "data-action": "language", oninput: ({ target }) => { told.language = target.value; return reload(told); },
+      "aria-label": "Language of the phone", "data-action": "language", oninput: ({ target }) => { told.language = target.value; return quietly(told.translate().then((isNew) => { if (isNew) refreshDetails(`operations/${told.id}`); })); },
     }),
     isPending && section("Other phones", others.slice(0, 9).map((one) => make("div.card", make("p", one.name), controls(one)))),
     isPending && !device && make("p.hint", item.userId ? `A client of ${item.userId}’s decides: there is no virtual phone.` : "Whoever claims it decides."));
@@ -93,6 +96,7 @@ defineDetails("operations", (id) => ({
 
 const links = (item, told) => make("p.links", joined([
   make("a", { href: addressOfFiltered("journal", item.id) }, "All its requests"),
+  make("a", { href: new URL(at`operations/${item.id}/history`, api).href }, "As JSON"),
   ...[...pushes.items.values()].filter((one) => one.operationId === item.id).map((one) => detailsLink("pushes", one.id, `Push ${one.id}`)),
   ...told.deliveries.map((one) => detailsLink("deliveries", one.id, `Callback ${one.id}`)),
 ], " · "));

@@ -5,7 +5,7 @@ const isPoll = (entry) => entry.isAccepted && !entry.fault && !entry.warnings?.l
   || entry.method === "GET" && entry.isAccepted && /\/v2\/operations\/[^/]+$/.test(entry.path);
 
 /**
- * Rows for entries, newest first: `{key, entry, count}`. What the same device asks for between two other requests is
+ * Rows for entries, newest first: `{key, entry, count, first}`. What the same device asks for between two other requests is
  * one, named after its oldest, so that it stays the same row while it grows. The tries of a callback are one wherever they are.
  */
 export function groupPolls(entries, isGrouping) {
@@ -24,6 +24,7 @@ export function groupPolls(entries, isGrouping) {
     if (row) {
       row.count += 1;
       row.key = entry.id;
+      row.first = entry.time;
     } else {
       const made = { key: entry.id, entry, count: 1 };
       if (isTry) run = new Map();

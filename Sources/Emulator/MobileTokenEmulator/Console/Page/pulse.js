@@ -1,9 +1,10 @@
-// Requests a second as a line, and the last request that was refused, in the head of the journal. Callbacks that failed have a view.
+// Requests a second as a line, the last request that was refused, and how many callbacks fail, in the head of the journal.
 
 import { $, draw, make } from "./dom.js";
 import { detailsLink } from "./details.js";
 import { serverNow } from "./time.js";
 import { reasonOf } from "./journal.js";
+import { failingCallbacks } from "./callbacks.js";
 
 const seconds = 60;
 const [width, height] = [120, 22];
@@ -25,7 +26,9 @@ export function showPulse(entries = known) {
     draw("svg.spark", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${total} requests in the last minute, at most ${total ? most : 0} a second` }, draw("polyline", { points })),
     make("span", total ? `${total}/min` : "quiet"));
   const refused = entries.slice(0, 200).find((entry) => !entry.isAccepted && entry.deliveryId === undefined);
-  $("pulse-refused").replaceChildren(...(refused ? [make("span", "Last refused:"), detailsLink("journal", refused.id, reasonOf(refused) ?? String(refused.status))] : []));
+  const failing = failingCallbacks();
+  $("pulse-refused").replaceChildren(...(refused ? [make("span", "Last refused:"), detailsLink("journal", refused.id, reasonOf(refused) ?? String(refused.status))] : []),
+    ...(failing ? [make("a.failing", { href: "#callbacks" }, `Callbacks failing: ${failing}`)] : []));
 }
 
 setInterval(() => { if (!document.hidden) showPulse(); }, 2000);

@@ -1,7 +1,7 @@
 import { $, confirmButton, make, showTotal, tried } from "./dom.js";
 import { ago } from "./time.js";
 import { api, ask, root } from "./server.js";
-import { onView } from "./address.js";
+import { onAddress, onView } from "./address.js";
 
 // A space has none of its own: it is marked among its server's.
 const [, above, own] = /^(.*?\/)spaces\/([^/]+)\//.exec(api.pathname) ?? [];
@@ -16,26 +16,54 @@ function show(name, kind) {
   place.onName?.();
 }
 show(own ?? root.host, own ? "Space " : "");
+if (own) {
+  $("above").hidden = false;
+  $("above").href = `${above}console/#spaces`;
+}
+
+const most = 200;  // so many are shown
+let [known, count] = [[], 0];
 
 export async function loadSpaces() {
-  const { items, total } = await ask(`${spacesURL}?limit=100`);
+  const { items, total } = await ask(`${spacesURL}?limit=1000`);
+  [known, count] = [items, total];
   const mine = own && (items.find((one) => one.id === own) ?? await ask(`${spacesURL}/${own}`).catch(() => undefined));
   if (mine?.name) show(mine.name, "Space ");
-  // Those of failed tests first.
-  $("spaces-list").replaceChildren(...items.toSorted((one, other) => Boolean(other.failure) - Boolean(one.failure)).map(row));
-  $("spaces-count").textContent = total > items.length ? `The newest ${items.length} of ${total}.` : total ? "" : "No spaces yet. Tests that run side by side each make one.";
   showTotal("spaces", total);
+  showList();
 }
+
+/** As a report of tests: the server lists those that have failed first. */
+function showList() {
+  const wanted = $("spaces-filter").value.trim().toLowerCase();
+  const found = known.filter(({ id, name = "", failure = "" }) => `${id}\n${name}\n${failure}`.toLowerCase().includes(wanted));
+  const failed = found.filter((one) => one.failure).length;
+  $("spaces-list").replaceChildren(...found.slice(0, most).map(row));
+  $("spaces-count").textContent = count === 0 ? "No spaces yet. Tests that run side by side each make one."
+    : [failed && `${failed} failed`, found.length > most || wanted || count > known.length ? `${Math.min(most, found.length)} of ${count} shown` : ""].filter(Boolean).join(", ");
+}
+onAddress(showList);
+
+/** The line of a failure that says what was expected: pytest marks it. */
+function gist(failure) {
+  const lines = failure.split("\n").map((one) => one.trim()).filter(Boolean);
+  return (lines.find((one) => /^E\s/.test(one)) ?? lines[0] ?? "").replace(/^E\s+/, "");
+}
+
+const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 function row(space) {
   const isOwn = space.id === own;
   const name = space.name ?? space.id;
+  const said = space.failure && gist(space.failure);
   return make("li",
     make("div",
       space.failure && make("span.bad", "✗ "),
       isOwn ? make("b", name) : make("a", { href: `${new URL(space.url).pathname}/console/` }, name),
+      make("span.muted", ` · ${counted(space.operations, "operation")}`), space.refused > 0 && make("span.bad", ` · ${space.refused} refused`),
+      said && make("p.bad", `“${said}”`),
       make("p.hint", isOwn && "this one, ", "made ", ago(space.created)),
-      space.failure && make("p.bad", space.failure)),
+      said && said !== space.failure && make("details", make("summary", "All of it"), make("pre", { tabindex: "0" }, space.failure))),
     !isOwn && confirmButton("Remove", "With all that is in it?", () => change("Removed", `${spacesURL}/${encodeURIComponent(space.id)}`, undefined, "DELETE")));
 }
 

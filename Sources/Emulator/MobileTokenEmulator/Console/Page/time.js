@@ -47,6 +47,7 @@ function left(date) {
 }
 
 const show = {
+  within: (element, date) => left(date).replace(" left", ""),
   ago: (element, date) => relative(date),
   until: (element, date) => {
     element.classList.toggle("warn", date - serverNow() < 30000);
@@ -68,5 +69,7 @@ function timed(kind, date, attributes) {
 export const ago = (date, attributes = {}) => timed("ago", date, attributes);
 
 export const until = (date, attributes = {}) => timed("until", date, attributes);
+
+export const within = (date) => timed("within", date);
 
 export function tick() { document.querySelectorAll("[data-time]").forEach(refresh); }

@@ -41,7 +41,7 @@ rail.onkeydown = (event) => {
   link.focus();
   go({ view: viewOf(link) });
 };
-for (const link of document.querySelectorAll("#rail a")) {
+for (const link of document.querySelectorAll("#rail a:not(#above)")) {
   link.onclick = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();

@@ -11,7 +11,7 @@ function stations(item, moments, deliveries) {
   const first = (...kinds) => moments.find((one) => kinds.includes(one.kind));
   const created = first("created");
   const shown = first("shown", "opened", "claimed", "offlineCodeMade") ?? moments.find(isRefused);
-  const signed = first("approved", "approvedOffline", "rejected");
+  const signed = first("approved", "rejected");
   const ended = item.status !== "PENDING";
   const delivery = ended ? deliveries[0] : undefined;
   return [
