@@ -277,7 +277,7 @@ let package = Package(
         ),
         .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
         // Runs the program.
-        .testTarget(name: "SimulationTests", dependencies: ["TestSupport"], exclude: ["Cases"]),
+        .testTarget(name: "SimulationTests", dependencies: ["TestSupport"], exclude: ["Cases", "Rates.json"]),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "TestClock", "TestSupport"]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "TestSupport"]),
         .testTarget(

@@ -231,6 +231,37 @@ import Testing
         #expect(state.takeDue(at: .zero, limits: limits) == keys)
     }
 
+    @Test func aCallbackDoesNotShortenTheServersRetryAfter() throws {
+        var (state, limits) = (DeskState(), ApprovalDesk.Configuration.Limits())
+        limits.shortestPoll = .seconds(5)
+        var record = QuestionRecord(try Bench.request().terms(audience: "test"), at: 0)
+        let operation = CloudClient.Operation(
+            .init(id: "op-1", status: "PENDING", operationType: "x", failures: (0, 1), created: 0, expires: 300_000)
+        )
+        _ = record.adopt(operation, for: 0, date: nil, evidence: .answer, at: 0)
+        func plan(at seconds: Int64, retryAfter: Duration?) {
+            state.plan(
+                record,
+                at: .seconds(seconds),
+                date: seconds * 1_000,
+                patience: 0,
+                timeout: 10_000,
+                limits: limits,
+                failed: retryAfter != nil,
+                retryAfter: retryAfter,
+                isNew: false
+            )
+        }
+        plan(at: 10, retryAfter: .seconds(60))
+        #expect(state.due(record.key) == .seconds(70))
+        let wake = state.wake("op-1", at: .seconds(20))
+        #expect(wake == .known(record.key))
+        #expect(state.due(record.key) == .seconds(70))
+        plan(at: 70, retryAfter: nil)
+        _ = state.wake("op-1", at: .seconds(72))
+        #expect(state.due(record.key) == .seconds(72))
+    }
+
     /// The claims of many wait for their turns, and none of them is too late because of it.
     @Test func whoWaitsForATurnIsNotTooLate() async throws {
         let bench = try await Bench { configuration in

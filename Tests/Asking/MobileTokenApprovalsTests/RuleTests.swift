@@ -408,6 +408,10 @@ import Testing
         #expect(try await bench.state() == .expired)
     }
 
+    private static func approved(_ id: String) -> CloudClient.Operation {
+        .init(.init(id: id, status: "APPROVED", operationType: "x", failures: (0, 1), created: 0, expires: 300_000))
+    }
+
     /// Whatever an answer says: nothing leads out of an end, nor to the action but an approval.
     @Test func rule9NoArrowLeavesAnEnd() throws {
         func after(_ record: QuestionRecord, _ change: (inout QuestionRecord) -> Void) -> QuestionRecord {
@@ -415,9 +419,7 @@ import Testing
             change(&changed)
             return changed
         }
-        let operation = CloudClient.Operation(
-            .init(id: "op-1", status: "APPROVED", operationType: "x", failures: (0, 1), created: 0, expires: 300_000)
-        )
+        let operation = Self.approved("op-1")
         let open = after(QuestionRecord(try Bench.request().terms(audience: "test"), at: 0)) {
             _ = $0.adopt(operation, for: 0, date: nil, evidence: .answer, at: 0)
         }
@@ -447,6 +449,24 @@ import Testing
             }
             #expect(changed == record, "\(record.state)")
         }
+    }
+
+    /// Two of three approved, and one of them is struck out before the action: the third could make it two again, but what was
+    /// approved is not open again.
+    @Test(arguments: [Approvers.RejectionRule.ends, .untilImpossible])
+    func rule9AQuorumThatLosesAnApprovalIsOver(_ onRejection: Approvers.RejectionRule) throws {
+        let approvers = Approvers.any(2, of: ["alice", "bob", "carol"], onRejection: onRejection)
+        var record = QuestionRecord(try Bench.request(from: approvers).terms(audience: "test"), at: 0)
+        let operations = (0..<3).map { Self.approved("op-\($0)") }
+        for (index, operation) in operations.enumerated() {
+            _ = record.adopt(operation, for: index, date: nil, evidence: .answer, at: 0)
+        }
+        for index in 0..<2 { record.answer(index, .approved, operations[index], at: 0) }
+        #expect(record.state == .approved)
+        record.discount(0, .failed, "alice may no longer approve", at: 0)
+        #expect(record.state == .failed)
+        let isClaimed = record.claim(token: 1, at: 0)
+        #expect(!isClaimed)
     }
 
     /// A look that takes longer than its answer is good for is repeated, and burns nothing.

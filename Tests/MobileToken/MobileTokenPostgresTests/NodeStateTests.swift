@@ -89,6 +89,18 @@ struct NodeStateTests {
         #expect(self.node.recordRight(of: "a", under: Self.lease(1)) == false)
     }
 
+    @Test mutating func aLateHeartbeatRevivesNoLeaseThatIsOver() {
+        let late = Self.lease(1, for: .seconds(60))
+        _ = self.node.begin(Self.lease(1))
+        self.node.recordLoss(of: Self.lease(1))
+        self.node.recordRenewal(late)
+        #expect(self.node.lease == nil)
+        _ = self.node.begin(Self.lease(1))
+        _ = self.node.close()
+        self.node.recordRenewal(late)
+        #expect(self.node.lease == nil)
+    }
+
     // MARK: Rights
 
     @Test mutating func identifiersThatLookAlikeAreTwo() {

@@ -47,6 +47,21 @@ struct ShiftedClockTests {
         }
     }
 
+    /// It may have been taken for dead by who looked before.
+    @Test func aHeartbeatRevivesNoLeaseThatIsOver() async throws {
+        try await withNodes { nodes in
+            let store = nodes.node()
+            try await store.insert(ActivationStoreConformance.record("a"))
+            let (node, database) = (try store.postgres.node.database, try nodes.connect())
+            let former = try #require(await node.takeLease(in: node.quarantine().epoch))
+            try database.run("UPDATE node SET expires_at = clock_timestamp() - interval '1 second'")
+            #expect(try await node.renew(former).lease == nil)
+            let later = try #require(await node.takeLease(in: node.quarantine().epoch))
+            #expect(try await node.renew(former).lease == nil)
+            #expect(try await node.renew(later).lease?.number == later.number)
+        }
+    }
+
     @Test func aFenceBeginsAboveEveryFenceThatIsStored() async throws {
         try await withNodes { nodes in
             let store = nodes.node()

@@ -5,7 +5,9 @@ import MobileTokenApprovals
 final class Asker: @unchecked Sendable {  // used in the thread of its simulator alone
     struct Question: Sendable {
         let id: String
-        let device: Int
+        /// The people who are asked, and how many of them must approve.
+        let users: [String]
+        let needed: Int
     }
 
     var process: Simulator.Process?

@@ -263,6 +263,13 @@ struct Database {
 
     // MARK: Receipts
 
+    /// The signatures with a receipt.
+    var intents: [Judge.Signature] {
+        self.entries.filter { $0.intent == nil }.map {
+            Judge.Signature(activationID: $0.sealed.activationID, move: $0.sealed.moves)
+        }
+    }
+
     mutating func append(_ outcome: SealedOutcome) -> AppendAnswer {
         let intents = self.entries.indices.filter { index in
             let entry = self.entries[index]

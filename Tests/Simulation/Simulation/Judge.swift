@@ -1,4 +1,5 @@
 import Basics
+import CloudCalls
 import EmulatorBackend
 import ExactJSON
 import Foundation
@@ -7,11 +8,30 @@ import MobileToken
 import PowerAuth
 
 /// Knows the bank's truth and all statements and views of others, and finds violations.
+///
+/// Each statement is a claim, which is compared with the bank's books or with the trace of requests: nothing is excused without a proof
+/// in the same world. The claims of agents and receipts are in `Judge+Claims`, the last ones in `Judge+Audit`, and the pace of requests
+/// in `Judge+Trace`.
 struct Judge {
     /// A device's decision.
     struct Decision: Hashable {
         let operationID: String
         let isApproval: Bool
+    }
+
+    /// One operation in one process.
+    struct Case: Hashable {
+        let process: Int
+        let operationID: String
+    }
+
+    /// The bank's own view of an operation.
+    struct Book {
+        /// Expired also if the bank has not looked at it since its time was over.
+        let status: ServerOperation.Status
+        let data: String
+
+        var isOver: Bool { self.status != .pending }
     }
 
     /// A signature, identified by its counter value: client and server count alike.
@@ -22,7 +42,7 @@ struct Judge {
 
     struct Operation {
         let name: String
-        let kind: Plan.Kind
+        var kind: Plan.Kind
         let device: Int
         let made: Int64
         var isPending = true
@@ -40,40 +60,66 @@ struct Judge {
     /// set under a node with a commit.
     private var sentByAnybody: Set<Signature> = []
     /// The decisions that the bank carried out. Operation and counter may occur twice if the database lost one.
-    private var carriedOutIntents: Set<DecisionReceipt.Intent> = []
+    private(set) var carriedOutIntents: Set<DecisionReceipt.Intent> = []
     /// The number of times that an activation's row went back.
     private var returns: [String: Int] = [:]
+    /// The lowest number of moves that an activation's row went back to: later moves may have been made twice.
+    var floors: [String: UInt64] = [:]
+    /// The receipts that the database lost.
+    var lostReceipts: Set<Signature> = []
     /// The last step of a node and an activation: its marks outlive the database's losses.
     private var sentByNode: [String: UInt64] = [:]
     private(set) var operations: [String: Operation] = [:]
     /// The decisions carried out by the server, by signature.
     private(set) var decisions: [Signature: Decision] = [:]
     /// The same by operation.
-    private var carriedOut: [String: Decision] = [:]
-    /// The operations excused from being decided.
-    private(set) var excused: Set<String> = []
+    private(set) var carriedOut: [String: Decision] = [:]
+    /// The processes whose requests the bank carried out, by operation.
+    private(set) var deciders: [String: Int] = [:]
+    /// When the bank carried out the decision, by operation.
+    private var decided: [String: Int64] = [:]
+    /// The operations excused from being decided: it is proven that they cannot be.
+    var excused: Set<String> = []
     /// The reason that stops an agent, by activation.
-    private(set) var stopped: [String: String] = [:]
+    var stopped: [String: String] = [:]
+    /// The activations that an agent has called blocked, and rightly.
+    var saidBlocked: Set<String> = []
+    /// The times until which the bank has blocked activations.
+    private(set) var blockedUntil: [String: Int64] = [:]
+    /// The activations whose keys of version 4 the database lost.
+    var lostKeys: Set<String> = []
     /// The numbers of events, for statistics.
     private(set) var counts: [String: Int] = [:]
     /// The number of an activation's failed attempts explained by changes of the world.
     private var allowances: [String: Int] = [:]
     private var failures: [String: Int] = [:]
-    private var counters: [String: UInt64] = [:]
+    /// The activations with a signature that the bank refused.
+    private(set) var refusedActivations: Set<String> = []
+    private(set) var counters: [String: UInt64] = [:]
     private var bodies: [String: [UInt8]] = [:]
-    private var approved: Set<String> = []
+    /// The verdicts of policies, by operation and signed data.
+    private var verdicts: [String: [String: Bool]] = [:]
     private var inHand: Set<String> = []
     private var flights: [Int: Flight] = [:]
-    /// `true` if no receipt may be missing.
-    private var isWhole = true
     /// Failed attempts explained only by earlier changes.
     private var earlyAllowances: [String: [Int64]] = [:]
-    private var requestTimes: [Int: ArraySlice<Int64>] = [:]
     /// The signatures that the bank has accepted.
-    private var followed: Set<Signature> = []
+    private(set) var followed: Set<Signature> = []
+    /// The signatures whose first byte was sent, and those that the bank refused in its own words.
+    private(set) var sent: Set<Signature> = []
+    private(set) var refused: Set<Signature> = []
+    /// The operations of the decisions that were sent, and of those that the bank refused in its own words.
+    private(set) var sentOperations: Set<String> = []
+    private(set) var refusedOperations: Set<String> = []
+    /// The number of an activation's signatures since the last one that the bank accepted.
+    private(set) var unfollowed: [String: Int] = [:]
     /// The receipts as they are now: their outcomes, and the decisions that they are of.
-    private var outcomes: [Signature: DecisionOutcome.Result] = [:]
-    private var intents: [Signature: DecisionReceipt.Intent] = [:]
+    var outcomes: [Signature: DecisionOutcome.Result] = [:]
+    private(set) var intents: [Signature: DecisionReceipt.Intent] = [:]
+    /// The statements of processes about operations.
+    var statements: [Case: Statements] = [:]
+    /// The pace of requests.
+    var trace = Trace()
 
     mutating func fail(_ text: String) { if self.violation == nil { self.violation = text } }
 
@@ -102,10 +148,15 @@ struct Judge {
         if let activationID { self.allowances[activationID, default: 0] += 1 }
     }
 
+    /// Allows one more failed attempt of a signature that was committed by then.
+    mutating func allowFailure(of activationID: String, committedBy time: Int64) {
+        self.earlyAllowances[activationID, default: []].append(time)
+    }
+
     /// Notes that the database lost its last commits, including receipts.
-    mutating func wentBack() {
+    mutating func wentBack(losing receipts: Set<Signature>) {
         self.count("times that the database went back")
-        self.isWhole = false
+        self.lostReceipts.formUnion(receipts)
     }
 
     /// Notes that an activation's row went back.
@@ -114,16 +165,36 @@ struct Judge {
     mutating func wentBack(_ activationID: String, to moves: UInt64, failsUntil limit: Int64?) {
         self.count("times that a row went back")
         self.returns[activationID, default: 0] += 1
+        self.floors[activationID] = min(moves, self.floors[activationID] ?? moves)
         self.sentByAnybody = self.sentByAnybody.filter { $0.activationID != activationID || $0.move <= moves }
         if let limit {
-            self.earlyAllowances[activationID, default: []].append(limit)
+            self.allowFailure(of: activationID, committedBy: limit)
         } else {
             self.allowFailure(of: activationID)
         }
     }
 
-    /// Returns whether no step of an activation can have been taken twice.
-    private func isWhole(_ activationID: String) -> Bool { self.isWhole && self.returns[activationID] == nil }
+    /// A node has found a row behind its mark.
+    mutating func beganEpoch() {
+        self.count("epochs begun by nodes")
+        if self.floors.isEmpty { self.fail("a node begins an epoch, and no row went back") }
+    }
+
+    /// Returns whether a signature's step was taken once, and its receipt not lost.
+    func isWhole(_ signature: Signature) -> Bool {
+        self.floors[signature.activationID].map { signature.move <= $0 } ?? true
+            && !self.lostReceipts.contains(signature)
+    }
+
+    /// Notes that the bank blocks an activation for some time.
+    mutating func blocked(_ activationID: String, until time: Int64) { self.blockedUntil[activationID] = time }
+
+    /// Notes that the bank changed an operation that waits.
+    mutating func changed(_ id: String, to kind: Plan.Kind, _ data: String, at now: Int64) {
+        self.count("operations changed")
+        self.operations[id]?.kind = kind
+        self.trace.changed(id, to: data, at: now)
+    }
 
     /// Returns a device's pending operations: all that were pending recently, and those pending only since.
     func pending(of device: Int, since time: Int64) -> (all: Set<String>, fresh: Set<String>) {
@@ -135,12 +206,17 @@ struct Judge {
     }
 
     /// Notes the start of a question's action.
-    mutating func acted(_ question: String, by operationIDs: [String]) {
+    mutating func acted(_ question: String, by operationIDs: [String], at now: Int64) {
         self.count("actions")
         self.actions[question, default: 0] += 1
         if self.actions[question, default: 0] > 1 { self.fail("the action of \(question) ran twice") }
-        let isApproved = operationIDs.contains { self.carriedOut[$0]?.isApproval == true }
-        if !isApproved { self.fail("the action of \(question) ran, and nobody approved") }
+        for id in operationIDs {
+            if self.carriedOut[id]?.isApproval != true {
+                self.fail("the action of \(question) ran, and nobody approved \(self.name(of: id))")
+            } else if now - (self.decided[id] ?? now) > World.approvalIsGoodFor.nanoseconds {
+                self.fail("the action of \(question) ran by an approval that is too old")
+            }
+        }
     }
 
     /// Notes that the bank unblocked an activation, and reset its failed attempts.
@@ -154,19 +230,29 @@ struct Judge {
         let process: Int
         /// Indicates whether an agent sent it, as opposed to a person.
         let isAutomatic: Bool
+        /// When its sender gave it to the network.
+        let called: Int64
+        let path: Substring
+        var isPoll: Bool { self.path.hasSuffix("/operation/list") }
         let decision: Decision?
         let signature: String?
         let activationID: String?
         let body: [UInt8]
         /// Indicates whether it is held back, so that others may overtake it.
         var isLate = false
+        /// Indicates whether the network brings it later than its receipt says that it can.
+        var isOverdue = false
+        /// The signed data of an approval.
+        let data: String?
         /// The change that took its counter value.
         var commit: Commit?
 
-        init(_ request: HTTPRequest, id: Int, process: Int, isAutomatic: Bool) {
+        init(_ request: HTTPRequest, id: Int, process: Int, isAutomatic: Bool, at now: Int64) {
             self.id = id
             self.process = process
             self.isAutomatic = isAutomatic
+            self.called = now
+            self.path = request.url.dropFirst(Setting.baseURL.count)
             self.signature = request.headers["X-PowerAuth-Authorization"]
             self.activationID = self.signature.flatMap { header in
                 header.firstRange(of: "activation_id=\"").map { range in
@@ -176,8 +262,9 @@ struct Judge {
             self.body = request.body ?? []
             let isApproval = request.url.hasSuffix("/operation/authorize")
             let isDecision = isApproval || request.url.hasSuffix("/operation/cancel")
-            let operationID = isDecision ? (try? JSONValue(parsing: self.body))?["requestObject"]?["id"]?.string : nil
-            self.decision = operationID.map { Decision(operationID: $0, isApproval: isApproval) }
+            let object = isDecision ? (try? JSONValue(parsing: self.body))?["requestObject"] : nil
+            self.data = object?["data"]?.string
+            self.decision = (object?["id"]?.string).map { Decision(operationID: $0, isApproval: isApproval) }
         }
     }
 
@@ -199,7 +286,7 @@ struct Judge {
     func lastCommit(of process: Int, _ activationID: String) -> Commit? { self.lastCommits[process]?[activationID] }
 
     /// Notes that a request's first byte was sent.
-    mutating func left(_ flight: Flight, limit: Int, at now: Int64) {
+    mutating func left(_ flight: Flight) {
         self.count("requests")
         if let signature = flight.signature {
             self.count("signatures")
@@ -213,28 +300,31 @@ struct Judge {
                     self.fail("a counter value of \(id) is used twice")
                 }
                 self.sentByNode[key] = commit.moves
+                self.sent.insert(Signature(activationID: id, move: commit.moves))
+                self.unfollowed[id, default: 0] += 1
             }
             if let before = self.bodies.updateValue(flight.body, forKey: signature), before != flight.body {
                 self.fail("one signature was sent twice with other content")
             }
         }
+        if let decision = flight.decision { self.sentOperations.insert(decision.operationID) }
         if let decision = flight.decision, flight.isAutomatic {
             // If the database lost one's intent, the winner is unknown; the bank carries out one of them.
             let other = self.flights.values.first {
                 $0.decision?.operationID == decision.operationID && $0.isAutomatic && $0.signature != flight.signature
-                    && $0.commit?.returns == flight.commit?.returns
+                    && $0.commit?.returns == flight.commit?.returns && self.mayBeAccepted($0)
             }
             if other != nil {
                 self.fail("\(self.name(of: decision.operationID)) is decided again while a decision may still arrive")
             }
         }
         self.flights[flight.id] = flight
-        guard flight.isAutomatic else { return }
-        var times = self.requestTimes[flight.process] ?? []
-        times.append(now)
-        while let first = times.first, now - first >= 1_000_000_000 { times.removeFirst() }
-        self.requestTimes[flight.process] = times
-        if times.count > limit + 1 { self.fail("a process sent \(times.count) requests within a second") }
+    }
+
+    /// Returns whether the bank may still accept a signature: it has accepted no later one, as that of a fence.
+    private func mayBeAccepted(_ flight: Flight) -> Bool {
+        guard let id = flight.activationID, let moves = flight.commit?.moves else { return true }
+        return self.counters[id] ?? 0 < moves
     }
 
     /// Notes that a request can no longer arrive.
@@ -243,18 +333,30 @@ struct Judge {
     /// A request has arrived; it may be judged later.
     mutating func arrived(_ flight: Flight, at now: Int64) {
         self.landed(flight.id)
-        if let end = flight.commit?.arrivesBy, flight.decision != nil, now > end {
+        if let end = flight.commit?.arrivesBy, flight.decision != nil, !flight.isOverdue, now > end {
             self.fail("a decision arrives later than its receipt says that it can")
         }
     }
 
     /// A policy was asked.
-    mutating func reviewed(_ review: OperationReview, _ verdict: ApprovalAgent.Verdict) {
+    mutating func reviewed(
+        _ review: OperationReview,
+        _ verdict: ApprovalAgent.Verdict,
+        by process: Int,
+        at now: Int64
+    ) {
         self.count("policy asked")
         if case .approve = verdict {
             if !review.isComplete { self.fail("the policy approved what is not complete") }
-            self.approved.insert(review.operation.id)
         }
+        let isApproval: Bool? =
+            switch verdict {
+            case .approve: true
+            case .reject: false
+            case .deferToPeople, .askAgain: nil
+            }
+        self.verdicts[review.operation.id, default: [:]][review.operation.data] = isApproval
+        if let fault = self.trace.reviewed(review.operation, by: process, at: now) { self.fail(fault) }
     }
 
     /// Notes that a person looked at an operation, and decides it.
@@ -288,35 +390,15 @@ struct Judge {
         if isPaused, change.heedsPause { self.fail("an automatic decision was committed while decisions were paused") }
     }
 
-    /// Notes a recorded outcome.
-    mutating func appended(_ result: DecisionOutcome.Result, ofMove moves: UInt64, of activationID: String) {
-        self.count("outcomes")
-        let signature = Signature(activationID: activationID, move: moves)
-        self.outcomes[signature] = result
-        let isDone = self.decisions[signature] != nil
-        switch result {
-        case .accepted:
-            if !isDone { self.fail("an outcome says accepted before the bank did it") }
-        case .refused, .notFollowed:
-            if isDone, self.isWhole(activationID) { self.fail("an outcome says \(result.name), and the bank did it") }
-        case .followed, .inferred:
-            guard self.isWhole(activationID) else { return }
-            if !self.followed.contains(signature) {
-                self.fail("an outcome says \(result.name), and the bank did not follow")
-            }
-            guard result == .inferred, let intent = self.intents[signature] else { return }
-            let decision = intent.personalData.flatMap { self.carriedOut[$0.operationID] }
-            if decision?.isApproval != (intent.verdict == .approve) {
-                self.fail("an outcome says inferred, and the operation did not end so")
-            }
-        default: break
-        }
-    }
-
     // MARK: The bank's responses
 
     mutating func answered(_ flight: Flight, _ reply: Reply, isCopy: Bool, at now: Int64) {
         guard flight.signature != nil, let id = reply.activationID else { return }
+        if case .refused = reply.verdict {
+            if let move = flight.commit?.moves { self.refused.insert(Signature(activationID: id, move: move)) }
+            if let decision = flight.decision { self.refusedOperations.insert(decision.operationID) }
+            if reply.status == 401 { self.refusedActivations.insert(id) }
+        }
         guard let before = reply.counterBefore, let after = reply.counterAfter, after > before else {
             if !isCopy, !flight.isLate { self.failed(flight, reply, id) }
             return
@@ -325,28 +407,35 @@ struct Judge {
         self.counters[id] = after
         let signature = Signature(activationID: id, move: after)
         self.followed.insert(signature)
+        self.unfollowed[id] = 0
         guard case .accepted = reply.verdict, let decision = flight.decision else { return }
         self.decisions[signature] = decision
-        if let said = self.outcomes[signature], self.isWhole(id), said.name == "refused" || said == .notFollowed {
+        if let said = self.outcomes[signature], self.isWhole(signature), said.name == "refused" || said == .notFollowed
+        {
             self.fail(
                 "the bank carries out \(self.name(of: decision.operationID)), of which a receipt says \(said.name)"
             )
         }
         if let intent = flight.commit?.intent { self.carriedOutIntents.insert(intent) }
-        self.check(decision, flight)
+        self.check(decision, flight, at: now)
     }
 
-    private mutating func check(_ decision: Decision, _ flight: Flight) {
+    private mutating func check(_ decision: Decision, _ flight: Flight, at now: Int64) {
         self.count("decisions")
         let (id, name) = (decision.operationID, self.name(of: decision.operationID))
         if self.carriedOut.updateValue(decision, forKey: id) != nil { self.fail("\(name) was decided twice") }
         self.operations[id]?.isPending = false
+        self.deciders[id] = flight.process
+        self.decided[id] = now
         guard flight.isAutomatic else {
             if !self.inHand.contains(id) { self.fail("\(name) was decided by hand, and nobody did") }
             return
         }
         guard let kind = self.operations[id]?.kind else { return self.fail("\(name) is not the bank's") }
-        if decision.isApproval, !self.approved.contains(id) { self.fail("\(name) was approved, and no policy said so") }
+        let verdicts = self.verdicts[id] ?? [:]
+        let isSo =
+            flight.data.map { verdicts[$0] == decision.isApproval } ?? verdicts.values.contains(decision.isApproval)
+        if !isSo { self.fail("\(name) was decided, and no policy said so of what was signed") }
         if kind.isApproved != decision.isApproval { self.fail("\(name) was decided otherwise than the policy says") }
     }
 
@@ -364,132 +453,5 @@ struct Judge {
         if self.failures[id, default: 0] > self.allowances[id, default: 0] {
             self.fail("a signature of \(id) is wrong, and nothing explains it: \(reply.verdict)")
         }
-    }
-
-    // MARK: The agents' statements
-
-    mutating func heard(_ event: ApprovalAgent.Event) {
-        self.count("event \(event.kind.name)")
-        guard let id = event.operation?.id else {
-            switch event.kind {
-            case .stopped(let error): self.stopped[event.activationID] = "\(error)"
-            case .resumed: self.stopped[event.activationID] = nil
-            case .stateChanged(let state) where state.phase == .rolledBack:
-                // At least twenty signatures are lost: it signs no more.
-                self.count("activations rolled back")
-                if self.isWhole(event.activationID) {
-                    self.fail("an agent says that the store was restored, and it was not")
-                }
-                self.stopped[event.activationID] = "rolled back"
-            default: break
-            }
-            return
-        }
-        let carriedOut = self.carriedOut[id]
-        switch event.kind {
-        case .decided(let verdict, let isInferred):
-            let isApproval = if case .approve = verdict { true } else { false }
-            if carriedOut?.isApproval != isApproval, !isInferred || carriedOut == nil {
-                self.fail("\(self.name(of: id)) was \(verdict)d, says an agent, and the bank knows nothing of it")
-            }
-        case .finishedElsewhere(let error):
-            // By its own time an operation may be over before the bank has looked at it.
-            let isOver =
-                self.operations[id]?.isPending == false || error.code == .authorizeExpired
-                || error.code == .invalidOperation
-            if !isOver { self.fail("\(self.name(of: id)) is over elsewhere, says an agent, and it is pending") }
-            self.excused.insert(id)
-        case .unknown, .refused, .gone: self.excused.insert(id)
-        default: break
-        }
-    }
-
-    // MARK: The end
-
-    /// Compares the receipts with the bank's actions.
-    ///
-    /// If the database went back unnoticed, two nodes may have had one value: then one of the receipts matches the bank.
-    mutating func audit(_ receipts: [DecisionReceipt], lost: Set<String>, _ note: (String) -> Void) {
-        var seen: Set<Signature> = []
-        let accounted = Set(
-            receipts.filter { [.accepted, .inferred].contains($0.outcome?.result) }.map {
-                Signature(activationID: $0.intent.activationID, move: $0.intent.moves)
-            }
-        )
-        let ofOneOperation = Dictionary(grouping: receipts) { $0.intent.personalData?.operationID }
-        for receipt in receipts {
-            let signature = Signature(activationID: receipt.intent.activationID, move: receipt.intent.moves)
-            let isWhole = self.isWhole(signature.activationID)
-            if !seen.insert(signature).inserted, isWhole {
-                self.fail("two receipts are of move \(signature.move)")
-            }
-            let result = receipt.outcome?.result
-            self.count("receipt \(result?.name ?? "open")")
-            let isApproval = receipt.intent.verdict == .approve
-            let isOf = self.decisions[signature].map {
-                $0.operationID == receipt.intent.personalData?.operationID && $0.isApproval == isApproval
-            }
-            let name = self.name(of: receipt.intent.personalData?.operationID)
-            note("receipt \(receipt.number) of \(name), move \(receipt.intent.moves): \(result?.description ?? "open")")
-            switch result {
-            case .accepted, .inferred:
-                if isOf != true, result == .accepted || !self.hasLostReceipt(of: receipt, accounted) {
-                    self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank knows nothing")
-                }
-                if isOf == true, isWhole, !self.carriedOutIntents.contains(receipt.intent) {
-                    self.fail("the receipt of \(name) is of another decision than the bank carried out")
-                }
-            case .refused, .notFollowed:
-                // The bank's decision by this value may be another node's, whose receipt the database lost.
-                if isOf == true, isWhole || !accounted.contains(signature),
-                    self.carriedOutIntents.contains(receipt.intent)
-                {
-                    self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank did it")
-                }
-            case .unanswered, .doubtful, .followed, nil:
-                if receipt.intent.isAutomatic, !lost.contains(signature.activationID) {
-                    self.fail("nobody found out what became of \(name): receipt \(receipt.number) is open")
-                }
-            case .unknown:
-                // Until a later signature destroys the evidence, the bank's counter shows it.
-                let isWiped = self.counters[signature.activationID] ?? 0 > signature.move
-                // Two signatures may decide one operation: neither the bank's counter nor a report that the operation is finished
-                // shows which one did.
-                let isContested = ofOneOperation[receipt.intent.personalData?.operationID, default: []].contains {
-                    other in
-                    switch other.outcome?.result {
-                    case .accepted, .inferred: true
-                    case .refused, .notFollowed: false
-                    case .unanswered, .doubtful, .followed, .unknown, nil: other.number != receipt.number
-                    }
-                }
-                if receipt.intent.isAutomatic, isWhole, !isWiped, !isContested, !lost.contains(signature.activationID) {
-                    self.fail("what became of \(name) could have been found out")
-                }
-            }
-            if receipt.intent.isAutomatic, isApproval, receipt.intent.isComplete != true {
-                self.fail("the receipt of \(name) says that it was approved, and not complete")
-            }
-        }
-        for (signature, decision) in self.decisions where self.isWhole && !seen.contains(signature) {
-            self.fail("no receipt of the decision on \(self.name(of: decision.operationID))")
-        }
-    }
-}
-
-extension Judge {
-    /// Returns whether another decision, whose receipt the database lost, explains a receipt's inferred claim: nothing
-    /// contradicts.
-    private func hasLostReceipt(of receipt: DecisionReceipt, _ accounted: Set<Signature>) -> Bool {
-        guard !self.isWhole, let id = receipt.intent.personalData?.operationID else { return false }
-        return self.decisions.contains { $0.value.operationID == id && !accounted.contains($0.key) }
-    }
-}
-
-extension ApprovalAgent.Event.Kind {
-    /// The case's name.
-    fileprivate var name: String {
-        if case .retrying = self { return "again" }
-        return String("\(self)".prefix { $0 != ":" && $0 != "," })
     }
 }

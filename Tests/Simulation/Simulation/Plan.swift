@@ -23,6 +23,8 @@ struct Plan: Codable, Sendable {
         case make(Kind, device: Int)
         /// The bank cancels a pending operation.
         case cancel
+        /// The bank changes the amount of a payment that waits.
+        case change
         /// The bank blocks a device for some seconds.
         case block(device: Int, seconds: Int)
         /// A person decides a device's oldest operation by hand.
@@ -49,6 +51,10 @@ struct Plan: Codable, Sendable {
         case makeToken(device: Int, isStrong: Bool)
         /// The requester asks a device's person for an approval, and acts on it.
         case ask(device: Int)
+        /// A device's person may approve no question any more.
+        case strikeOut(device: Int)
+        /// The requester withdraws its last question.
+        case withdraw
         /// The requester is killed, and restarted after some seconds.
         case killAsker(at: AskerMoment, seconds: Int)
         /// A node is scheduled less often than others for some seconds.
@@ -98,6 +104,9 @@ struct Plan: Codable, Sendable {
             }
         }
 
+        /// The payment that a payment becomes when its amount changes.
+        var other: Self { self == .smallPayment ? .largePayment : .smallPayment }
+
         /// `true` if an agent approves it, `false` if it rejects it, `nil` if it leaves it to people.
         var isApproved: Bool? {
             switch self {
@@ -132,12 +141,19 @@ struct Plan: Codable, Sendable {
         var callOfDatabaseLate = 0.0
         /// That the bank judges a signed request later than it arrives; `nil` in plans that were kept earlier.
         var judgedLate: Double?
+        /// That a late decision comes when its right to arrive is over; `nil` in plans that were kept earlier.
+        var overdue: Double?
     }
 
     let seed: UInt64
     var nodes = 1
     var devices = 3
     var seconds = 80
+    /// The fleet's limit, and the time for which a proxy may hold a request; `nil` in plans that were kept earlier.
+    var requestsPerSecond: Int?
+    var proxySeconds: Int?
+    /// Indicates whether questions go to several people.
+    var asksSeveral: Bool?
     var chances = Chances()
     var entries: [Entry] = []
 }
@@ -185,6 +201,19 @@ extension Plan {
         }
         self.entries.sort { $0.milliseconds < $1.milliseconds }
         self.chances.judgedLate = chance(2)
+        self.chances.overdue = draw.element(of: [0, 0, 0.3])
+        self.requestsPerSecond = draw.element(of: [40, 40, 12])
+        self.proxySeconds = draw.element(of: [0, 0, 8])
+        if draw.happens(0.5) { for _ in 0...draw.below(16) { self.add(.change, &draw) } }
+        self.asksSeveral = draw.happens(0.5)
+        if draw.happens(0.3) {
+            for _ in 0...draw.below(3) {
+                self.add(.ask(device: draw.below(self.devices)), &draw)
+                if draw.happens(0.5) { self.add(.strikeOut(device: draw.below(self.devices)), &draw) }
+                if draw.happens(0.5) { self.add(.withdraw, &draw) }
+            }
+        }
+        self.entries.sort { $0.milliseconds < $1.milliseconds }
     }
 
     private mutating func add(_ act: Act, _ draw: inout Draw) {
@@ -245,6 +274,7 @@ extension Plan.Act: CustomStringConvertible {
         switch self {
         case .make(let kind, let device): "the bank makes a \(kind.rawValue) for device \(device)"
         case .cancel: "the bank cancels an operation"
+        case .change: "the bank changes a payment"
         case .block(let device, let seconds): "the bank blocks device \(device) for \(seconds) s"
         case .decideByHand(let device): "a person takes device \(device) in hand"
         case .pause(let seconds): "decisions are paused for \(seconds) s"
@@ -262,6 +292,8 @@ extension Plan.Act: CustomStringConvertible {
         case .makeToken(let device, let isStrong):
             "a person makes a token of \(isStrong ? "two factors" : "one factor") for device \(device)"
         case .ask(let device): "somebody asks the person of device \(device)"
+        case .strikeOut(let device): "the person of device \(device) may approve nothing any more"
+        case .withdraw: "the last question is withdrawn"
         case .killAsker(let moment, let seconds):
             "who asks dies \(moment == .action ? "in the next action" : "soon"), for \(seconds) s"
         case .starve(let node, let seconds): "node \(node) is starved for \(seconds) s"

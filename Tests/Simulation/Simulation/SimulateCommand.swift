@@ -14,6 +14,8 @@ package struct SimulateCommand {
         simulate --defects [--seeds N]        looks for each defect that can be put in
           --defect NAME                       puts a defect in
           --threads N                         lives through so many at a time: 2
+          --rates FILE                        compares how often each kind of event comes with what was kept
+          --keep-rates FILE                   keeps that
           --keep-going                        goes on after a world that must not be, and names all of them
         """
 
@@ -21,6 +23,8 @@ package struct SimulateCommand {
     private var first: UInt64 = 1
     private var seed: UInt64?
     private var plan: String?
+    private var rates: String?
+    private var keptRates: String?
     private var defect = Defect.none
     private var threads = 2
     private var flags: Set<String> = []
@@ -60,6 +64,8 @@ package struct SimulateCommand {
             case "--from": self.first = rest.popFirst().flatMap { UInt64($0) } ?? 1
             case "--seed": self.seed = rest.popFirst().flatMap { UInt64($0) }
             case "--plan": self.plan = rest.popFirst()
+            case "--rates": self.rates = rest.popFirst()
+            case "--keep-rates": self.keptRates = rest.popFirst()
             case "--threads": self.threads = rest.popFirst().flatMap { Int($0) } ?? 2
             case "--defect":
                 guard let defect = rest.popFirst().flatMap(Defect.init(rawValue:)) else { return nil }
@@ -155,8 +161,20 @@ package struct SimulateCommand {
         for (seed, violation) in found.violations.sorted(by: { $0.key < $1.key }) {
             print("FAILED: seed \(seed): \(violation)")
         }
-        if found.violations.isEmpty { print("ok") }
-        return found.violations.isEmpty
+        let differences = try self.compareRates(of: found)
+        let isFine = found.violations.isEmpty && differences.isEmpty
+        if isFine { print("ok") }
+        return isFine
+    }
+
+    /// Compares the rates of events with those that were kept, or keeps them.
+    private func compareRates(of found: Found) throws -> [String] {
+        let rates = found.sums.rates
+        if let keptRates = self.keptRates, found.violations.isEmpty { try rates.write(to: keptRates) }
+        guard let path = self.rates, found.violations.isEmpty else { return [] }
+        let differences = rates.differences(from: try Rates(contentsOf: path))
+        for difference in differences { print("FAILED: \(difference)") }
+        return differences
     }
 
     private static var processorSeconds: Double {
@@ -207,6 +225,7 @@ private struct Found: Codable {
     var steps = 0
     var seconds = 0
     var counts: [String: Int] = [:]
+    var sums = Rates.Sums()
     var violations: [UInt64: String] = [:]
 
     mutating func add(_ other: Self) {
@@ -214,6 +233,7 @@ private struct Found: Codable {
         self.steps += other.steps
         self.seconds += other.seconds
         self.counts.merge(other.counts, uniquingKeysWith: +)
+        self.sums.add(other.sums)
         self.violations.merge(other.violations) { $1 }
     }
 }
@@ -264,6 +284,7 @@ private struct Search {
                 steps: result.steps,
                 seconds: result.seconds,
                 counts: result.counts,
+                sums: Rates.Sums(result.counts),
                 violations: result.violation.map { [seed: $0] } ?? [:]
             )
         } catch {

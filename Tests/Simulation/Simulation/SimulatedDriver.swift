@@ -110,7 +110,11 @@ final class SimulatedDriver: JournalDriver {
     func checkReaders(of format: RecordFormat) async throws {}
 
     func beginEpoch(after epoch: Int64) async throws -> Bool {
-        try await self.ask("begin epoch") { database, now in database.beginEpoch(after: epoch, at: now) }
+        try await self.ask("begin epoch") { [world] database, now in
+            let before = database.epoch.number
+            database.beginEpoch(after: epoch, at: now)
+            if database.epoch.number != before { world.judge.beganEpoch() }
+        }
         return true
     }
 

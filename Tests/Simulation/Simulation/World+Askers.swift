@@ -4,7 +4,14 @@ import MobileTokenApprovals
 // The requester's process.
 extension World {
     func ask(_ device: Int) {
-        let question = Asker.Question(id: "question-\(self.asker.questions.count + 1)", device: device)
+        let others = self.setting.devices.prefix(self.plan.devices).map(\.user)
+        let count = self.plan.asksSeveral == true ? 1 + self.draw.below(self.plan.devices) : 1
+        let users = (0..<count).map { others[(device + $0) % others.count] }
+        let question = Asker.Question(
+            id: "question-\(self.asker.questions.count + 1)",
+            users: users,
+            needed: count == 1 ? 1 : 1 + self.draw.below(count)
+        )
         self.asker.questions.append(question)
         guard let process = self.asker.process, let desk = self.asker.desk else { return }
         self.simulator.spawn(in: process) { await self.perform(question, at: desk) }
@@ -37,6 +44,7 @@ extension World {
         var configuration = ApprovalDesk.Configuration()
         configuration.clock = self.clock
         configuration.limits.openQuestions = 100
+        configuration.isEligible = { person in self.struckOut[person.user] == nil }
         return try await ApprovalDesk(
             audience: "simulation",
             cloud: CloudClient(
@@ -55,7 +63,11 @@ extension World {
     func perform(_ question: Asker.Question, at desk: ApprovalDesk) async {
         var request = ApprovalRequest(
             id: question.id,
-            from: .user(self.setting.devices[question.device].user),
+            from: .any(
+                question.needed,
+                of: question.users.map { .init($0) },
+                onRejection: .untilImpossible
+            ),
             template: ApprovalTemplate("deploy", signs: "A9*R${binding}"),
             action: .bytes(Array(question.id.utf8)),
             expires: Self.questionExpires
@@ -65,7 +77,7 @@ extension World {
             do {
                 try await desk.perform(request) { [question] approval in
                     self.simulator.note("begins the action of \(question.id)")
-                    self.judge.acted(question.id, by: approval.approvals.compactMap(\.operationID))
+                    self.judgeAction(question, approval.approvals)
                     if self.asker.diesInAction {
                         self.asker.diesInAction = false
                         self.asker.stepsToDeath = 1
@@ -83,6 +95,45 @@ extension World {
             }
         }
         self.asker.ended.insert(question.id)
+    }
+
+    /// The action begins: those who approved it are as many as it takes, may still do so, and did it a short while ago.
+    private func judgeAction(_ question: Asker.Question, _ approvals: [PersonalApproval]) {
+        let now = self.simulator.now
+        self.judge.acted(question.id, by: approvals.map(\.operationID), at: now)
+        if Set(approvals.map(\.userID)).count < question.needed {
+            self.judge.fail("the action of \(question.id) ran by \(approvals.count) approvals of \(question.needed)")
+        }
+        // The last look is a few seconds old at most.
+        let last = now - Self.lookIsGoodFor.nanoseconds
+        if approvals.contains(where: { self.struckOut[$0.userID].map { $0 < last } ?? false }) {
+            self.judge.fail("the action of \(question.id) ran by the approval of somebody who was struck out")
+        }
+        if self.withdrawn.contains(question.id) {
+            self.judge.fail("the action of \(question.id) ran, and it was withdrawn")
+        }
+    }
+
+    func strikeOut(_ device: Int) {
+        let user = self.setting.devices[device].user
+        self.struckOut[user] = self.struckOut[user] ?? self.simulator.now
+    }
+
+    /// Withdraws the last question.
+    func withdraw() {
+        guard let process = self.asker.process, let desk = self.asker.desk, let id = self.asker.questions.last?.id
+        else { return }
+        self.simulator.spawn(in: process) {
+            do {
+                guard let ticket = try await desk.tickets(id: id).first else { return }
+                try await ticket.withdraw()
+                self.withdrawn.insert(id)
+                self.judge.count("questions withdrawn")
+                self.simulator.note("has withdrawn \(id)")
+            } catch {
+                self.simulator.note("cannot withdraw \(id): \(error)")
+            }
+        }
     }
 
     func killAsker() {

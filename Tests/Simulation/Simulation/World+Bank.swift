@@ -2,6 +2,7 @@ import CloudCalls
 import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
+import Foundation
 
 // The bank, with its own backend.
 extension World {
@@ -26,6 +27,33 @@ extension World {
         self.simulator.note("the bank made \(name)")
     }
 
+    /// Returns the bank's own view of an operation.
+    func book(of id: String) -> Judge.Book? {
+        guard let operation = self.backend.state.operations[id] else { return nil }
+        // The time that its server tells in seconds is known to half a second.
+        let now = Int64(self.date.timeIntervalSince1970 * 1_000) + 500
+        let isExpired = operation.status == .pending && operation.expires <= now
+        return Judge.Book(status: isExpired ? .expired : operation.status, data: operation.data)
+    }
+
+    /// Changes the amount of a payment that waits, so that a policy says something else of it.
+    func change() {
+        let pending = self.judge.operations.filter { $0.value.isPending && $0.value.kind.amount != nil }.keys.sorted()
+        // One whose decision has an unknown fate, if there is one.
+        let sent = pending.filter { self.judge.sentOperations.contains($0) }
+        guard let id = self.draw.element(of: sent.isEmpty ? pending : sent), let kind = self.judge.operations[id]?.kind,
+            let operation = self.backend.state.operations[id], let before = kind.amount, let after = kind.other.amount,
+            let text = try? String(decoding: JSONEncoder().encode(operation), as: UTF8.self),
+            let changed = try? JSONDecoder().decode(
+                ServerOperation.self,
+                from: Data(text.replacing(before, with: after).utf8)
+            )
+        else { return }
+        self.backend.state.operations.update(id) { $0 = changed }
+        self.judge.changed(id, to: kind.other, changed.data, at: self.simulator.now)
+        self.simulator.note("\(self.judge.name(of: id)) is of \(after) now")
+    }
+
     func cancel() {
         let pending = self.judge.operations.filter(\.value.isPending).keys.sorted()
         guard let id = self.draw.element(of: pending) else { return }
@@ -34,8 +62,8 @@ extension World {
 
     func block(_ index: Int, _ seconds: Int) {
         let id = self.setting.devices[index].activationID
-        self.blockedDevices.insert(index)
         self.blockedNow.insert(id)
+        self.judge.blocked(id, until: self.simulator.now + Int64(seconds) * 1_000_000_000)
         _ = try? self.backend.administer(.block(activationID: id), at: self.date)
         self.after(seconds) { self.unblock(id) }
     }

@@ -127,7 +127,9 @@ extension World {
         guard let outcome = try? self.sealing.openOutcome(sealed.sealed) else {
             return self.judge.fail("an outcome cannot be read")
         }
-        self.judge.appended(outcome.result, ofMove: sealed.sealed.moves, of: sealed.sealed.activationID)
+        self.judge.appended(outcome.result, ofMove: sealed.sealed.moves, of: sealed.sealed.activationID) {
+            self.book(of: $0)
+        }
     }
 
     /// Applies a defect to a written row.

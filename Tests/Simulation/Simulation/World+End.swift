@@ -24,7 +24,7 @@ extension World {
 
     /// Waits until all work has ended, and checks the result.
     func settle() {
-        let end = self.simulator.now + Self.patience.nanoseconds
+        let end = self.simulator.now + (Self.patience + self.proxyTimeout * 4).nanoseconds
         // Lists may lag behind the bank this long.
         self.pass(.nanoseconds(Self.lag))
         while self.judge.violation == nil, self.simulator.now < end, !self.isSettled { self.pass(.seconds(2)) }
@@ -89,8 +89,7 @@ extension World {
     }
 
     func isDifferent(_ id: String) -> Bool {
-        self.lostDevices.contains(id) || self.judge.stopped[id] != nil
-            || self.blockedDevices.contains { self.setting.devices[$0].activationID == id }
+        self.judge.lostKeys.contains(id) || self.judge.stopped[id] != nil || self.judge.saidBlocked.contains(id)
     }
 
     /// The operations that a policy decides and that are neither decided nor excused.
@@ -138,7 +137,7 @@ extension World {
             do {
                 let (_, store) = try self.client(SimulatedDriver(node, in: self), isAutomatic: false)
                 let receipts = try await store.receipts(of: nil, after: 0, limit: 10_000)
-                self.judge.audit(receipts, lost: self.lostDevices) { self.simulator.note($0) }
+                self.judge.audit(receipts, self.book(of:)) { self.simulator.note($0) }
                 await store.close()
             } catch {
                 self.judge.fail("the receipts cannot be read: \(error)")

@@ -11,11 +11,27 @@ extension World {
         isAutomatic: Bool,
         _ wake: @escaping (Swift.Result<HTTPResponse, any Error>) -> Void
     ) {
-        let process = self.simulator.currentProcess
+        let (process, begun) = (self.simulator.currentProcess, self.simulator.now)
         self.lastFlight += 1
-        let flight = Judge.Flight(request, id: self.lastFlight, process: process.index, isAutomatic: isAutomatic)
+        let flight = Judge.Flight(
+            request,
+            id: self.lastFlight,
+            process: process.index,
+            isAutomatic: isAutomatic,
+            at: begun
+        )
         let timeout = request.timeout ?? Self.timeout
-        let begun = self.simulator.now
+        if let fault = self.judge.trace.called(flight, limit: self.requestsPerSecond) { self.judge.fail(fault) }
+        var isEnded = false
+        let wake = { (result: Swift.Result<HTTPResponse, any Error>) in
+            // A sender that has given up hears nothing.
+            if !isEnded {
+                self.judge.trace.ended(flight, at: self.simulator.now)
+                if case .success(let response) = result { self.told(flight, response) }
+            }
+            isEnded = true
+            wake(result)
+        }
         if self.defect == .permitAfterCounter, flight.signature != nil {
             var later = request
             later.notAfter = nil
@@ -60,6 +76,22 @@ extension World {
         }
     }
 
+    /// Notes that a process gets an answer.
+    func told(_ flight: Judge.Flight, _ response: HTTPResponse) {
+        self.judge.trace.told(flight, response, at: self.simulator.now)
+        guard flight.isPoll, flight.isAutomatic, response.status == 200,
+            let listed = (try? JSONValue(parsing: response.body))?["responseObject"]?.array
+        else { return }
+        for operation in listed {
+            guard let id = operation["id"]?.string, let data = operation["data"]?.string else { continue }
+            self.judge.trace.listed(
+                data,
+                Judge.Case(process: flight.process, operationID: id),
+                at: self.simulator.now
+            )
+        }
+    }
+
     func isCut(_ process: Simulator.Process) -> Bool {
         self.nodes.contains { $0.process == process && $0.isCut }
     }
@@ -77,7 +109,7 @@ extension World {
             flight.commit = self.judge.lastCommit(of: process.index, activationID)
             self.checkRight(flight, activationID)
         }
-        self.judge.left(flight, limit: Self.requestsPerSecond, at: self.simulator.now)
+        self.judge.left(flight)
         let chances = self.chances
         if flight.decision != nil { self.reached(.sending, process) }
         if let decision = flight.decision {
@@ -113,6 +145,17 @@ extension World {
             }
         }
         travel = min(travel, limit)
+        if let end = flight.commit?.arrivesBy, flight.decision != nil {
+            let left = Duration.nanoseconds(end - self.simulator.now)
+            if limit > left { self.judge.fail("a decision may arrive later than its receipt says that it can") }
+            // For as long as its right allows, and a little longer.
+            if flight.isLate, let chance = chances.overdue, self.draw.happens(chance) {
+                self.judge.count("decisions at the end of their right, or after it")
+                travel = self.draw.happens(0.5) ? left : left + self.draw.duration(.zero ... .seconds(10))
+                flight.isOverdue = travel > left
+                self.simulator.post(to: self.simulator.world, after: left) { [id = flight.id] in self.judge.landed(id) }
+            }
+        }
         let isDoubled = self.draw.happens(chances.doubled)
         if self.defect == .answersBeforeServer, flight.decision != nil {
             wake(.success(HTTPResponse(status: 200, headers: [:], body: Array(#"{"status":"OK"}"#.utf8))))
@@ -176,8 +219,8 @@ extension World {
     }
 
     func tell(_ what: String, _ flight: Judge.Flight) {
-        let subject = flight.decision.map { " (of \(self.judge.name(of: $0.operationID)))" } ?? ""
-        self.simulator.note(what + subject)
+        let subject = flight.decision.map { "of \(self.judge.name(of: $0.operationID))" } ?? flight.path
+        self.simulator.note("\(what) (\(subject))")
     }
 
     func arrive(_ request: HTTPRequest, _ flight: Judge.Flight, isCopy: Bool) -> Reply {
@@ -187,6 +230,10 @@ extension World {
             ? self.backend.reply(to: ReceivedRequest(request), from: .process, at: self.date)
             : self.backend.reply(to: ReceivedRequest(request), at: self.date)
         if isCloud { self.noteQuestion(request, reply) }
+        if flight.isPoll, !isCopy {
+            self.judge.count("polls")
+            if self.judge.trace.polled(flight, reply) { self.judge.count("polls soon after another") }
+        }
         self.judge.answered(flight, reply, isCopy: isCopy, at: self.simulator.now)
         if let id = reply.activationID, flight.signature != nil { self.checkBlocked(id) }
         self.note(reply.events)
@@ -239,9 +286,11 @@ extension World {
 
     func proxyPage() -> HTTPResponse {
         self.judge.count("pages of proxies")
-        let status = self.draw.element(of: [502, 503, 401, 403, 200, 500]) ?? 502
+        let status = self.draw.element(of: [502, 503, 503, 503, 401, 403, 200, 500]) ?? 502
         var headers: HTTPHeaders = ["Content-Type": "text/html"]
-        if status == 503 { headers.add(name: "Retry-After", value: "3") }
+        if status == 503 {
+            headers.add(name: "Retry-After", value: self.draw.element(of: ["3", "20", "40"]) ?? "3")
+        }
         return HTTPResponse(
             status: status,
             headers: headers,

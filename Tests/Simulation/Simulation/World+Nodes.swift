@@ -23,7 +23,7 @@ extension World {
             let (client, store) = try self.client(driver, isAutomatic: true)
             var configuration = OperationsFleet.Configuration()
             configuration.pollInterval = .seconds(5)
-            configuration.limits.requestsPerSecond = Double(Self.requestsPerSecond)
+            configuration.limits.requestsPerSecond = Double(self.requestsPerSecond)
             configuration.membership = PostgresFleetMembership(
                 store,
                 node: driver.rights,
@@ -36,12 +36,12 @@ extension World {
                 factors: { activation in try await self.factor(of: activation) },
                 policy: { review in
                     let verdict = self.defect == .approvesAll ? .approve : Self.verdict(review)
-                    self.judge.reviewed(review, verdict)
+                    self.judge.reviewed(review, verdict, by: process.index, at: self.simulator.now)
                     return verdict
                 }
             )
             let events = agent.events()
-            let reading = Task { for await event in events { self.heard(event) } }
+            let reading = Task { for await event in events { self.heard(event, by: process) } }
             let listEvents = fleet.events()
             let watching = Task { for await event in listEvents { node.show(event) } }
             node.shown = [:]
@@ -117,6 +117,7 @@ extension World {
         configuration.store = store
         configuration.transport = SimulatedTransport(world: self, isAutomatic: isAutomatic)
         configuration.timeout = Self.timeout
+        configuration.proxyTimeout = self.proxyTimeout
         configuration.clock = self.clock
         // Nothing is shared with other processes, which may die during their turn.
         configuration.derivations = DerivationQueue(limit: 2)
@@ -128,10 +129,11 @@ extension World {
         return (client, store)
     }
 
-    func heard(_ event: ApprovalAgent.Event) {
+    func heard(_ event: ApprovalAgent.Event, by process: Simulator.Process) {
         let subject = event.operation.map { self.judge.name(of: $0.id) } ?? self.deviceNames[event.activationID] ?? ""
         self.simulator.note("\(subject): \(event.kind)")
-        self.judge.heard(event)
+        let book = event.operation.flatMap { self.book(of: $0.id) }
+        self.judge.heard(event, by: process.index, at: self.simulator.now, book)
     }
 
     func kill(_ node: Node, _ moment: Plan.Act.Moment, _ seconds: Int) {

@@ -45,12 +45,17 @@ final class World: @unchecked Sendable {
         weak var agent: ApprovalAgent?
     }
 
-    static let requestsPerSecond = 40
+    var requestsPerSecond: Int { self.plan.requestsPerSecond ?? 40 }
+    /// The time for which a proxy may hold a request.
+    var proxyTimeout: Duration { .seconds(self.plan.proxySeconds ?? 0) }
     static let timeout = Duration.seconds(10)
     /// The time after the trouble in which all work must end.
     static let patience = Duration.seconds(90)
     static let questionExpires = Duration.seconds(30)
     static let questionIsValid = Duration.seconds(20)
+    /// The time from a desk's last look to the action.
+    static let lookIsGoodFor = Duration.seconds(6)
+    static let approvalIsGoodFor = questionIsValid + lookIsGoodFor
 
     let simulator: Simulator
     let clock: SimulatedClock
@@ -61,6 +66,9 @@ final class World: @unchecked Sendable {
     var database: Database
     var questions = QuestionLedger()
     let asker = Asker()
+    /// When people were struck out of those who may approve.
+    var struckOut: [String: Int64] = [:]
+    var withdrawn: Set<String> = []
     let sealing: Sealing
     /// The acts due at the end of the step.
     var dueFates: [() -> Void] = []
@@ -72,8 +80,6 @@ final class World: @unchecked Sendable {
     var heartbeatServer = Database.Server()
     /// The starts of the database's epochs, in correct time.
     var epochStarts: [DatabaseEpoch.Identity: Int64] = [:]
-    /// The devices with keys lost by the database.
-    var lostDevices: Set<String> = []
     /// The devices with a started upgrade.
     var upgraded: Set<String> = []
     var backend: Backend
@@ -103,8 +109,6 @@ final class World: @unchecked Sendable {
 
     /// Indicates whether the world is ending.
     var isEnding = false
-    /// The devices that the bank has ever blocked.
-    var blockedDevices: Set<Int> = []
     /// The activations that it currently blocks.
     var blockedNow: Set<String> = []
 
@@ -291,6 +295,8 @@ final class World: @unchecked Sendable {
         case .upgrade(let device): self.upgrade(device)
         case .makeToken(let device, let isStrong): self.makeToken(device, isStrong)
         case .ask(let device): self.ask(device)
+        case .strikeOut(let device): self.strikeOut(device)
+        case .withdraw: self.withdraw()
         case .killAsker(let moment, let seconds):
             self.asker.restartsAfter = seconds
             switch moment {
@@ -326,6 +332,7 @@ final class World: @unchecked Sendable {
                     }
                 )
             )
+        case .change: self.change()
         case .putBackRow(let device, let seconds): self.putBackRow(self.setting.devices[device].activationID, seconds)
         }
     }
@@ -348,7 +355,8 @@ final class World: @unchecked Sendable {
         // The next heartbeat notices another server: until then it is an unnoticed backup.
         let isNoticed = self.database.server.identifier != now.server.identifier
         let limit = isNoticed ? self.simulator.now + 2 * Database.lifetime : nil
-        self.judge.wentBack()
+        let kept = Set(backup.intents)
+        self.judge.wentBack(losing: Set(now.intents.filter { !kept.contains($0) }))
         // A process that signs from an older state may fail once.
         for (id, row) in backup.rows { self.rowWentBack(from: now.rows[id], to: row, failsUntil: limit) }
     }
@@ -380,7 +388,7 @@ final class World: @unchecked Sendable {
         guard old.version4 == nil, let now, (try? self.sealing.open(now.sealed))?.version4 != nil else { return }
         self.judge.count("activations lost with the database")
         self.simulator.note("the database lost the keys of \(self.deviceNames[id] ?? "")")
-        self.lostDevices.insert(id)
+        self.judge.lostKeys.insert(id)
     }
 
     func leasesTellNothing() { self.leasesTellFrom = self.simulator.now + 2 * Database.lifetime }
@@ -388,7 +396,8 @@ final class World: @unchecked Sendable {
     /// Notes a takeover of an activation that was not released, which may cost it one failed attempt.
     func tookOver(_ activationID: String) {
         self.judge.count("unclean takeovers")
-        self.judge.allowFailure(of: activationID)
+        // Of a signature of the one before, which the new one's overtakes.
+        self.judge.allowFailure(of: activationID, committedBy: self.simulator.now)
     }
 }
 

@@ -12,18 +12,41 @@ import TestSupport
     private static let seedCount = ProcessInfo.processInfo.environment["SIMULATED_SEEDS"] ?? "100"
 
     @Test func nothingGoesWrongInAHundredWorlds() async throws {
-        let outcome = try await Self.simulate(["--seeds", Self.seedCount])
+        let outcome = try await Self.simulate(["--seeds", Self.seedCount, "--rates", Self.rates])
         #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.errors)")
         // Otherwise these were no bad days.
         let names = [
             "decisions", "unclean takeovers", "responses lost", "late requests", "requests judged late",
             "database answers lost", "upgrades",
+            "operations changed", "questions withdrawn",
             "actions",
             "askers killed", "tokens asked for", "times that the database went back",
         ]
         for name in names {
             #expect(outcome.lines.contains { $0.hasPrefix("\(name): ") }, "no \(name)")
         }
+    }
+
+    /// A kind that is kept ten times as often as it comes is named, and so is one that never comes.
+    @Test func aRateThatDiffersIsNamed() async throws {
+        struct Rate: Codable { var value, error: Double }
+        struct Rates: Codable {
+            var worlds: Int
+            var kinds: [String: Rate]
+        }
+        let kept = try Data(contentsOf: URL(filePath: Self.rates))
+        var rates = try JSONDecoder().decode(Rates.self, from: kept)
+        rates.kinds["intents"]?.value *= 10
+        rates.kinds["miracles"] = Rate(value: 100, error: 1)
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/rates.json"
+        try JSONEncoder().encode(rates).write(to: URL(filePath: path))
+        let outcome = try await Self.simulate(["--seeds", "10", "--rates", path])
+        #expect(outcome.exitCode == 1)
+        let named = outcome.lines.filter { $0.hasPrefix("FAILED: ") }.compactMap {
+            $0.dropFirst("FAILED: ".count).split(separator: ":").first
+        }
+        #expect(named == ["intents", "miracles"], "\(outcome.output)")
     }
 
     @Test func oneSeedIsOneStory() async throws {
@@ -88,6 +111,7 @@ import TestSupport
     private static let cases = try? FileManager.default
         .contentsOfDirectory(atPath: Self.folder).filter { $0.hasSuffix(".json") }.sorted()
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Cases").path
+    private static let rates = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Rates.json").path
 
     @Test(arguments: Self.cases ?? [])
     func whatFailedOnceDoesSoNoMore(_ name: String) async throws {

@@ -15,6 +15,8 @@ struct DeskState {
         var ends: Int64
         /// The time of the next poll.
         var due = Duration.zero
+        /// The end of the wait that the server asked for.
+        var notBefore = Duration.zero
     }
 
     private static let growth = 1.25
@@ -90,7 +92,11 @@ struct DeskState {
         var wait = max(limits.shortestPoll, entry.interval)
         func until(_ moment: Int64) -> Duration { max(.seconds(1), .milliseconds(moment.subtractingSaturated(date))) }
         if let moment = record.nextCreation(after: date, patience: patience) { wait = min(wait, until(moment)) }
-        if let retryAfter { wait = max(wait, min(retryAfter, .seconds(3_600))) }
+        if let retryAfter {
+            let asked = min(retryAfter, .seconds(3_600))
+            wait = max(wait, asked)
+            entry.notBefore = now + asked
+        }
         if record.state.isPending {
             // Whatever the server requests, the question ends in time: the response to a later poll might come after that.
             let isLast = date >= record.lastLook
@@ -212,8 +218,8 @@ struct DeskState {
     mutating func wake(_ operation: String, at now: Duration) -> Wake {
         let id = ExactString(operation)
         if let key = self.keysByOperation[id], let entry = self.schedule[key] {
-            // An operation is fetched at most once per second.
-            let due = max(now, (entry.looked ?? now - Self.callbackInterval) + Self.callbackInterval)
+            // An operation is fetched at most once per second. Anyone may have sent the callback, which ends no `Retry-After`.
+            let due = max(now, entry.notBefore, (entry.looked ?? now - Self.callbackInterval) + Self.callbackInterval)
             if due < entry.due { self.put(entry, for: key, at: due) }
             return .known(key)
         }

@@ -76,7 +76,7 @@ package struct OperationLedger: Sendable, Codable, Equatable {
     }
 
     /// Changes an operation; its identifier and user stay.
-    mutating func update(_ id: String, _ change: (inout ServerOperation) -> Void) {
+    package mutating func update(_ id: String, _ change: (inout ServerOperation) -> Void) {
         self.operations.update(id, change)
         if self.operations[id]?.status != .pending { self.pending.remove(id) }
     }

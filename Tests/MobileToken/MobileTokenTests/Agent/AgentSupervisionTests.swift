@@ -390,6 +390,30 @@ import WireFacts
         #expect(desk.work == ["approve 1 2"])
     }
 
+    /// Changed during the request, or while the next one waits.
+    @Test(arguments: [true, false]) func theVerdictOnWhatHasChangedIsNotSentAgain(isDuring: Bool) {
+        var desk = self.approved("1")
+        if isDuring { desk.list(self.operation("1", data: "A3")) }
+        desk.sent(.failed(self.error(.noConnection)), by: "approve 1 1")
+        if !isDuring { desk.list(self.operation("1", data: "A3")) }
+        #expect(desk.work == ["review 1"])
+        desk.returned(.deferToPeople, from: "review 1")
+        desk.pass(.seconds(1_000))
+        #expect(desk.work == [])
+    }
+
+    @Test(arguments: [true, false]) func aReviewMeanwhileDoesNotShortenTheServersRetryAfter(isDuring: Bool) {
+        var desk = self.approved("1")
+        if isDuring { desk.list(self.operation("1", data: "A3")) }
+        desk.sent(.failed(self.error(.serverError, 503, retryAfter: .seconds(120))), by: "approve 1 1")
+        if !isDuring { desk.list(self.operation("1", data: "A3")) }
+        desk.returned(.approve, from: "review 1")
+        desk.pass(.seconds(119))
+        #expect(desk.work == [])
+        desk.pass(.seconds(1))
+        #expect(desk.work == ["approve 1 2"])
+    }
+
     @Test func whatLeftTheListIsNotTriedAgain() {
         var desk = self.approved("1")
         desk.sent(.failed(self.error(.noConnection)), by: "approve 1 1")

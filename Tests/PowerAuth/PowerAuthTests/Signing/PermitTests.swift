@@ -1,5 +1,6 @@
 import StoreTesting
 import Foundation
+import HTTPClientTransport
 @testable import PowerAuth
 import PowerAuthProtocol
 import Testing
@@ -80,12 +81,34 @@ import TestSupport
         #expect(fixture.server.state.value.accepted == ["a"])
     }
 
+    private final class Observer: MobileTokenObserver {
+        let intend = Shared<@Sendable () -> Void>({})
+        let sign = Shared<@Sendable () -> Void>({})
+        func receiptWritten(_ receipt: MobileTokenObservation.Receipt) {
+            if receipt.kind == .intentWritten { self.intend.value() }
+        }
+        func signatureMade(_ signature: MobileTokenObservation.Signature) { self.sign.value() }
+    }
+
+    /// The right is read before the value is taken: what renews it later is the right of later values.
+    @Test func aRightThatIsRenewedMeanwhileKeepsNoValueFresh() async throws {
+        let observer = Observer()
+        let fixture = try Fixture(store: self.store) { $0.observer = observer }
+        let activation = try await fixture.activate()
+        let sent = Shared<[ContinuousClock.Instant?]>([])
+        fixture.server.setFate { request in
+            if request.url.hasSuffix("/api/signed") { sent.update { $0.append(request.notAfter) } }
+            return .delivered
+        }
+        let end = ContinuousClock.now + .seconds(60)
+        self.turns.end = end
+        observer.intend.value = { [turns] in turns.end = end + .seconds(60) }
+        try await self.decide("a", with: activation)
+        #expect(sent.value == [end])
+    }
+
     /// A value that is spent must not wait: nothing limited requests when its permit was asked for.
     @Test func aLimiterThatIsSetWhileARequestIsSignedDelaysOnlyLaterOnes() async throws {
-        final class Observer: MobileTokenObserver {
-            let sign = Shared<@Sendable () -> Void>({})
-            func signatureMade(_ signature: MobileTokenObservation.Signature) { self.sign.value() }
-        }
         let observer = Observer()
         let fixture = try Fixture(store: self.store) { $0.observer = observer }
         let activation = try await fixture.activate()

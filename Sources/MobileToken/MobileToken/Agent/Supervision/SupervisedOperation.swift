@@ -40,8 +40,9 @@ struct SupervisedOperation: Sendable {
     private var isUnreadable = false
     /// Indicates whether it changed since the work under way began.
     private var hasChanged = false
-    private var attempts = 0
-    private var failures = 0
+    private var (attempts, failures) = (0, 0)
+    /// The end of the wait that the server asked for, even if another review comes first.
+    private var notBefore = Duration.zero
     /// The position in the server's list, newest first.
     private var position: Int
 
@@ -228,7 +229,9 @@ struct SupervisedOperation: Sendable {
 
     private mutating func follow(_ verdict: ApprovalAgent.Verdict, at now: Duration) -> ApprovalAgent.Event.Kind {
         switch verdict {
-        case .approve, .reject: (self.step, self.phase) = (.send(verdict), .ready)
+        case .approve, .reject:
+            self.step = .send(verdict)
+            self.phase = self.notBefore <= now ? .ready : .waiting(until: self.notBefore)
         case .deferToPeople(let reason):
             self.phase = .left
             return .left(.policy(reason))
@@ -309,7 +312,8 @@ struct SupervisedOperation: Sendable {
     private mutating func retry(_ error: MobileTokenError, at now: Duration, random: Double) -> ApprovalAgent.Event.Kind
     {
         self.failures += 1
-        let wait = max(PollSchedule.backoff(after: self.failures), (error.retryAfter ?? .zero).believed)
+        self.notBefore = now + (error.retryAfter ?? .zero).believed
+        let wait = max(PollSchedule.backoff(after: self.failures), self.notBefore - now)
         let spread = wait + wait / 10 * random
         self.phase = .waiting(until: now + spread)
         return .retrying(after: spread, error)
@@ -386,8 +390,7 @@ struct SupervisedOperation: Sendable {
 extension UserOperation {
     /// The time to wait for a decision, from its creation, limited to one minute through one day.
     fileprivate var lifetime: Duration {
-        let lifetime = Duration(boundedSeconds: self.expires.timeIntervalSince(self.created))
-        return min(max(lifetime, .seconds(60)), .seconds(24 * 60 * 60))
+        min(max(Duration(boundedSeconds: self.expires.timeIntervalSince(self.created)), .seconds(60)), .seconds(86_400))
     }
 }
 

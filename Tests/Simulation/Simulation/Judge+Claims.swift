@@ -1,0 +1,180 @@
+import CloudCalls
+import EmulatorBackend
+import MobileToken
+import PowerAuth
+
+// The claims of agents and receipts, which the bank's books or the trace must prove.
+extension Judge {
+    /// An agent's statements about an operation.
+    struct Statements {
+        /// Indicates whether it has said that it decided.
+        var hasDecided = false
+    }
+
+    // MARK: Agents
+
+    mutating func heard(_ event: ApprovalAgent.Event, by process: Int, at now: Int64, _ book: Book?) {
+        self.count("event \(event.kind.name)")
+        guard let id = event.operation?.id else { return self.heard(event.kind, of: event.activationID, at: now) }
+        let (name, own) = (self.name(of: id), Case(process: process, operationID: id))
+        switch event.kind {
+        case .decided(let verdict, let isInferred):
+            let isApproval = if case .approve = verdict { true } else { false }
+            if self.carriedOut[id]?.isApproval != isApproval {
+                self.fail("\(name) was \(verdict)d, says an agent, and the bank knows nothing of it")
+            } else if !isInferred, self.deciders[id] != process {
+                self.fail("\(name) was decided by an agent, says that, and it was not its request")
+            }
+            self.statements[own, default: Statements()].hasDecided = true
+        case .finishedElsewhere(let error): self.heardOfEnd(error, own, book)
+        case .refused(let error):
+            if !self.refusedOperations.contains(id) {
+                self.fail("\(name) was refused, says an agent, and the bank refused nothing: \(error)")
+            }
+            self.excused.insert(id)
+        case .unknown:
+            if !self.sentOperations.contains(id) {
+                self.fail("nobody knows what became of \(name), says an agent, and nothing was sent")
+            } else if book?.isOver == false, !self.lostKeys.contains(event.activationID) {
+                self.fail("nobody knows what became of \(name), says an agent, and it is pending")
+            }
+            self.excused.insert(id)
+        case .unanswered:
+            if !self.trace.called.contains(own) {
+                self.fail("\(name) got no answer, says an agent, and nothing was sent")
+            }
+        case .retrying: self.trace.retried(own, at: now)
+        // Gone from the list, or another process's now: whoever has it must decide it, unless it is over.
+        case .gone: break
+        default: break
+        }
+    }
+
+    /// An operation is over, and not by the agent that says so.
+    private mutating func heardOfEnd(_ error: MobileTokenError, _ own: Case, _ book: Book?) {
+        let name = self.name(of: own.operationID)
+        guard let book, book.isOver else {
+            return self.fail("\(name) is over elsewhere, says an agent, and it is pending: \(error)")
+        }
+        if let status = Self.status(of: error), status != book.status {
+            self.fail("\(name) is \(status.rawValue), says an agent, and it is \(book.status.rawValue)")
+        }
+        if self.deciders[own.operationID] == own.process, self.statements[own]?.hasDecided != true {
+            self.fail("\(name) was decided elsewhere, says the agent that decided it")
+        }
+        self.excused.insert(own.operationID)
+    }
+
+    /// Returns the end of an operation that an error tells; `nil` if it tells none.
+    private static func status(of error: MobileTokenError) -> ServerOperation.Status? {
+        switch error.code {
+        case .operationAlreadyCanceled: .canceled
+        case .operationAlreadyFailed: .failed
+        case .operationAlreadyRejected: .rejected
+        case _ where error.kinds.contains(.expired): .expired
+        default: nil
+        }
+    }
+
+    private mutating func heard(_ kind: ApprovalAgent.Event.Kind, of id: String, at now: Int64) {
+        switch kind {
+        case .stopped(let error):
+            if !self.proves(error, of: id) { self.fail("an agent stops with \(id), and nothing explains it: \(error)") }
+            self.stopped[id] = "\(error)"
+        case .resumed: self.stopped[id] = nil
+        case .stateChanged(let state): self.heard(state, of: id, at: now)
+        default: break
+        }
+    }
+
+    /// The time in which a frozen node may still report what it heard.
+    private static let memory: Int64 = 60_000_000_000
+
+    private mutating func heard(_ state: OperationsFleet.ActivationState, of id: String, at now: Int64) {
+        switch state.phase {
+        case .starting, .active: break
+        case .blocked:
+            self.saidBlocked.insert(id)
+            if now > (self.blockedUntil[id] ?? .min / 2) + Self.memory {
+                self.fail("an agent says that \(id) is blocked, and it is not")
+            }
+        case .rolledBack:
+            // At least twenty signatures are lost: it signs no more.
+            self.count("activations rolled back")
+            if !self.hasLost(20, of: id) { self.fail("an agent says that the store was restored, and it was not") }
+            self.stopped[id] = "rolled back"
+        case .deadlocked where self.floors[id] != nil || self.lostKeys.contains(id): self.stopped[id] = "deadlocked"
+        default: self.fail("an agent says that \(id) is \(state.phase), and nothing explains it")
+        }
+    }
+
+    /// Returns whether the database has lost so many of an activation's signatures at once.
+    private func hasLost(_ count: UInt64, of id: String) -> Bool {
+        self.floors[id].map { $0 + count <= self.counters[id] ?? 0 } ?? false
+    }
+
+    /// Returns whether the world gave a reason to stop.
+    private func proves(_ error: MobileTokenError, of id: String) -> Bool {
+        switch error.code {
+        case .authenticationFailed, .invalidAuthentication: self.refusedActivations.contains(id)
+        case .signaturesAreLost: self.unfollowed[id] ?? 0 >= 10
+        case .stateRolledBack: self.hasLost(20, of: id)
+        case .deadlock: self.floors[id] != nil || self.lostKeys.contains(id)
+        default: self.lostKeys.contains(id)
+        }
+    }
+
+    // MARK: Receipts
+
+    /// Notes a recorded outcome.
+    mutating func appended(
+        _ result: DecisionOutcome.Result,
+        ofMove moves: UInt64,
+        of activationID: String,
+        _ book: (String) -> Book?
+    ) {
+        self.count("outcomes")
+        let signature = Signature(activationID: activationID, move: moves)
+        self.outcomes[signature] = result
+        let (isDone, isWhole) = (self.decisions[signature] != nil, self.isWhole(signature))
+        if result == .accepted, !isDone { self.fail("an outcome says accepted before the bank did it") }
+        guard isWhole, let intent = self.intents[signature], let id = intent.personalData?.operationID else { return }
+        let isOver = book(id)?.isOver ?? true
+        let isAsDecided = self.carriedOut[id].map { $0.isApproval == (intent.verdict == .approve) } ?? false
+        let name = self.name(of: id)
+        switch result {
+        case .refused, .notFollowed:
+            if isDone { self.fail("an outcome says \(result.name), and the bank did it: \(name)") }
+            if result == .notFollowed {
+                // No clock ends it: only a later signature, or the end of the operation.
+                if !isOver, self.counters[activationID] ?? 0 <= moves {
+                    self.fail("an outcome says notFollowed, and the bank may still do it: \(name)")
+                }
+            } else if self.sent.contains(signature), !self.refused.contains(signature) {
+                self.fail("an outcome says refused, and the bank refused nothing: \(name)")
+            }
+        case .followed, .inferred:
+            if !self.followed.contains(signature) {
+                self.fail("an outcome says \(result.name), and the bank did not follow: \(name)")
+            }
+            if result == .inferred, !isAsDecided {
+                self.fail("an outcome says inferred, and the operation did not end so: \(name)")
+            }
+        case .unknown:
+            if !self.sent.contains(signature) {
+                self.fail("an outcome says unknown, and nothing was sent: \(name)")
+            } else if !isAsDecided, !self.lostKeys.contains(activationID) {
+                self.fail("an outcome says unknown, and \(name) \(isOver ? "ended otherwise" : "is pending")")
+            }
+        case .accepted, .unanswered, .doubtful: break
+        }
+    }
+}
+
+extension ApprovalAgent.Event.Kind {
+    /// The case's name.
+    fileprivate var name: String {
+        if case .retrying = self { return "again" }
+        return String("\(self)".prefix { $0 != ":" && $0 != "," })
+    }
+}
