@@ -58,6 +58,11 @@ struct Database {
     var rows: [String: LoadedRow] = [:]
     var entries: [Entry] = []
     var chargeSums = ChargeSums()
+    /// Indicates whether another epoch closes the limits, and whether open outcomes take charges back: defects.
+    var (closesLimits, releasesOpen) = (true, false)
+    /// The charges of each lease, and those of some seconds ago, which defects look at.
+    private var chargesOfLease: [Int64: ChargeSums] = [:]
+    private var oldCharges: (sums: ChargeSums, taken: Int64) = (ChargeSums(), .min / 2)
     var pause: DecisionPause? {
         didSet { self.pausedAt = self.pause == nil ? nil : self.pausedAt ?? self.lastTime }
     }
@@ -89,7 +94,7 @@ struct Database {
     }
 
     private mutating func beginEpoch(at now: Int64) {
-        self.chargeSums.closure = ChargeSums.undatedClosure
+        if self.closesLimits { self.chargeSums.closure = ChargeSums.undatedClosure }
         self.epoch = Epoch(number: self.epoch.number + 1, server: self.server, begun: now)
         for number in self.nodes.keys.sorted() { self.remove(number) }
     }
@@ -242,7 +247,11 @@ struct Database {
         var readsOldPause = false
         var epochs = true
         var tags = true
+        var limits = Limits.held
     }
+
+    /// The charges that a swap is compared with.
+    enum Limits { case held, ignored, ofOneLease, old }
 
     mutating func swap(_ change: RowChange, at now: Int64, _ rules: Rules = Rules()) -> SwapAnswer {
         if self.epoch.server.timeline != self.server.timeline { self.checkServer(at: now) }
@@ -255,10 +264,32 @@ struct Database {
         self.lastTime = now
         let isSeen = !rules.readsOldPause || now - (self.pausedAt ?? now) > 3_000_000_000
         if change.heedsPause, rules.pauses, isSeen, let pause { return .paused(pause) }
-        if let limit = change.charges.flatMap({ self.chargeSums.limit(passedBy: $0) }) { return .limited(limit) }
+        if let charges = change.charges {
+            if let limit = self.limit(passedBy: charges, change.fence ?? 0, at: now, rules.limits) {
+                return .limited(limit)
+            }
+            self.chargesOfLease[change.fence ?? 0, default: ChargeSums()].charge(charges.entries)
+        }
         self.rows[change.activationID] = row.after(change)
         if let intent = change.intent { self.append(intent, nil, change.newTag, change.key) }
         return .written
+    }
+
+    private mutating func limit(
+        passedBy charges: LimitCharges,
+        _ lease: Int64,
+        at now: Int64,
+        _ rule: Limits
+    ) -> String? {
+        if now - self.oldCharges.taken > 3_000_000_000 { self.oldCharges = (self.chargeSums, now) }
+        let sums =
+            switch rule {
+            case .held: self.chargeSums
+            case .ignored: ChargeSums()
+            case .ofOneLease: self.chargesOfLease[lease] ?? ChargeSums()
+            case .old: self.oldCharges.sums
+            }
+        return rule == .ignored ? nil : sums.limit(passedBy: charges)
     }
 
     // MARK: Receipts
@@ -290,9 +321,10 @@ struct Database {
         guard let index else { return .notBetter }
         self.entries[index].outcome = outcome
         let intent = self.entries[index]
-        if let charges = intent.sealed.charges, intent.isReleased != outcome.releasesCharges {
+        let isReleased = outcome.releasesCharges || self.releasesOpen && isOpen
+        if let charges = intent.sealed.charges, intent.isReleased != isReleased {
             self.chargeSums.release(LimitCharges.entries(stored: charges), isUndone: intent.isReleased)
-            self.entries[index].isReleased = outcome.releasesCharges
+            self.entries[index].isReleased = isReleased
         }
         self.append(outcome.sealed, self.entries[index].number, self.entries[index].tag, outcome.key)
         return .written

@@ -48,6 +48,16 @@ enum Defect: String, CaseIterable {
     case claimsAfterAction
     /// The policy approves unread operations.
     case approvesAll
+    /// A swap ignores the limits.
+    case noLimit
+    /// A swap counts the charges of its own lease alone.
+    case countsOneLease
+    /// A swap counts charges as they were some seconds ago.
+    case countsOldCharges
+    /// A restored database leaves the limits open.
+    case opensAfterRestore
+    /// An outcome that is open gives its charges back.
+    case unansweredIsReleased
 
     /// Indicates whether agents would hide it by resolving decisions again: its driver claims to lose no outcomes.
     var isHealed: Bool { [.losesOutcomes, .unknownIsRefused].contains(self) }
@@ -58,7 +68,9 @@ enum Defect: String, CaseIterable {
             pauses: self != .noPause,
             readsOldPause: self == .readsOldPause,
             epochs: self != .noEpoch,
-            tags: self != .noTag
+            tags: self != .noTag,
+            limits: self == .noLimit
+                ? .ignored : self == .countsOneLease ? .ofOneLease : self == .countsOldCharges ? .old : .held
         )
     }
 }

@@ -44,6 +44,7 @@ extension Judge {
                 self.fail("\(name) got no answer, says an agent, and nothing was sent")
             }
         case .retrying: self.trace.retried(own, at: now)
+        case .left(.limitReached): self.heardOfLimit(event, at: now)
         // Gone from the list, or another process's now: whoever has it must decide it, unless it is over.
         case .gone: break
         default: break

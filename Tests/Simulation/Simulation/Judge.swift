@@ -50,6 +50,8 @@ struct Judge {
         var ended: Int64 = 0
     }
 
+    /// The limit of agents' approvals.
+    var limit = JudgedLimit()
     /// The first violation.
     private(set) var violation: String?
     /// The number of runs of a question's action.
@@ -386,7 +388,11 @@ struct Judge {
         }
         guard change.intent != nil else { return }
         self.count("intents")
-        if let intent = commit.intent { self.intents[Signature(activationID: id, move: new.counterMoves)] = intent }
+        if let intent = commit.intent {
+            let signature = Signature(activationID: id, move: new.counterMoves)
+            self.intents[signature] = intent
+            if intent.isAutomatic, intent.verdict == .approve { self.limit.committed(signature, at: commit.time) }
+        }
         if isPaused, change.heedsPause { self.fail("an automatic decision was committed while decisions were paused") }
     }
 
@@ -432,6 +438,11 @@ struct Judge {
             return
         }
         guard let kind = self.operations[id]?.kind else { return self.fail("\(name) is not the bank's") }
+        if decision.isApproval, let device = flight.activationID, let commit = flight.commit,
+            !self.limit.approved(device, committedAt: commit.time)
+        {
+            self.fail("\(name) was approved, and passes the limit of its activation")
+        }
         let verdicts = self.verdicts[id] ?? [:]
         let isSo =
             flight.data.map { verdicts[$0] == decision.isApproval } ?? verdicts.values.contains(decision.isApproval)

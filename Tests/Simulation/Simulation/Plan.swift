@@ -154,6 +154,8 @@ struct Plan: Codable, Sendable {
     var proxySeconds: Int?
     /// Indicates whether questions go to several people.
     var asksSeveral: Bool?
+    /// The number of approvals of an activation that agents may make in a minute; `nil` for any.
+    var approvalsAllowed: Int?
     var chances = Chances()
     var entries: [Entry] = []
 }
@@ -206,6 +208,8 @@ extension Plan {
         self.proxySeconds = draw.element(of: [0, 0, 8])
         if draw.happens(0.5) { for _ in 0...draw.below(16) { self.add(.change, &draw) } }
         self.asksSeveral = draw.happens(0.5)
+        // Lists hold a hundred operations, and what a limit leaves stays in them.
+        if self.entries.count < 60, draw.happens(0.4) { self.approvalsAllowed = 1 + draw.below(4) }
         if draw.happens(0.3) {
             for _ in 0...draw.below(3) {
                 self.add(.ask(device: draw.below(self.devices)), &draw)

@@ -31,9 +31,16 @@ extension World {
                 clock: ServiceClock(self.clock)
             )
             let fleet = client.makeFleet(configuration: configuration)
+            var agentConfiguration = ApprovalAgent.Configuration()
+            if let count = self.plan.approvalsAllowed {
+                agentConfiguration.limits = [
+                    .init("a minute", of: .activation, within: .rolling(.minutes(1)), count: count)
+                ]
+            }
             let agent = ApprovalAgent(
                 fleet: fleet,
                 factors: { activation in try await self.factor(of: activation) },
+                configuration: agentConfiguration,
                 policy: { review in
                     let verdict = self.defect == .approvesAll ? .approve : Self.verdict(review)
                     self.judge.reviewed(review, verdict, by: process.index, at: self.simulator.now)
@@ -133,6 +140,7 @@ extension World {
         let subject = event.operation.map { self.judge.name(of: $0.id) } ?? self.deviceNames[event.activationID] ?? ""
         self.simulator.note("\(subject): \(event.kind)")
         let book = event.operation.flatMap { self.book(of: $0.id) }
+        self.judge.limit.wasClosed = self.database.epoch.begun != nil
         self.judge.heard(event, by: process.index, at: self.simulator.now, book)
     }
 

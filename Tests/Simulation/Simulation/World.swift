@@ -125,8 +125,11 @@ final class World: @unchecked Sendable {
         var database = Database()
         database.keys = setting.keys
         database.boundsLeases = defect != .endlessLease
+        database.closesLimits = defect != .opensAfterRestore
+        database.releasesOpen = defect == .unansweredIsReleased
         for row in setting.rows.prefix(plan.devices) { database.rows[row.sealed.activationID] = row }
         self.database = database
+        self.judge.limit.allowed = plan.approvalsAllowed
         for index in 0..<plan.nodes {
             self.nodes.append(Node("node \(index)", index, try marks.emptied(index)))
         }

@@ -387,13 +387,6 @@ struct SupervisedOperation: Sendable {
     }
 }
 
-extension UserOperation {
-    /// The time to wait for a decision, from its creation, limited to one minute through one day.
-    fileprivate var lifetime: Duration {
-        min(max(Duration(boundedSeconds: self.expires.timeIntervalSince(self.created)), .seconds(60)), .seconds(86_400))
-    }
-}
-
 extension ApprovalAgent.Verdict {
     /// Converts the recorded verdict of a policy.
     fileprivate init(_ intent: DecisionIntent) {
