@@ -30,8 +30,8 @@ extension World {
     /// Returns the bank's own view of an operation.
     func book(of id: String) -> Judge.Book? {
         guard let operation = self.backend.state.operations[id] else { return nil }
-        // The time that its server tells in seconds is known to half a second.
-        let now = Int64(self.date.timeIntervalSince1970 * 1_000) + 500
+        // The time that its server tells in seconds is known to a second.
+        let now = Int64(self.date.timeIntervalSince1970 * 1_000) + 1_000
         let isExpired = operation.status == .pending && operation.expires <= now
         return Judge.Book(status: isExpired ? .expired : operation.status, data: operation.data)
     }
