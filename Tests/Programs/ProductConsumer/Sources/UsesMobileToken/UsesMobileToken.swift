@@ -55,6 +55,7 @@ let receiptTypes: [Any.Type] = [
     DecisionOutcome.self, DecisionOutcome.Result.self, OpenDecision.self, DecisionReceipt.self,
     ActivationStore.Receipts.self,
     ActivationStore.Receipts.Iterator.self, DecisionReceipt.Intent.self, DecisionIntent.Facts.self,
+    DecisionIntent.Charge.self,
     DecisionIntent.PersonalData.self,
     DecisionReceipt.Entry.self, DecisionReceipt.Entry.Content.self, ReceiptSelection.self, ReceiptReconciliation.self,
     ReceiptReconciliation.Difference.self, ReceiptReconciliation.Difference.Kind.self,
@@ -81,7 +82,8 @@ let operationTypes: [Any.Type] = [
 let agentTypes: [Any.Type] = [
     ApprovalAgent.self, ApprovalAgent.Configuration.self, ApprovalAgent.Verdict.self, ApprovalAgent.Policy.self,
     ApprovalAgent.Event.self, ApprovalAgent.Event.Kind.self, ApprovalAgent.LeaveReason.self, ApprovalAgent.Health.self,
-    ApprovalAgent.DryRun.self, ApprovalAgent.DryRun.Line.self,
+    ApprovalAgent.DryRun.self, ApprovalAgent.DryRun.Line.self, ApprovalAgent.Limit.self, ApprovalAgent.Limit.Scope.self,
+    ApprovalAgent.Limit.Window.self, ApprovalAgent.Limit.Span.self, ApprovalAgent.LimitUse.self,
     OperationReview.self, OperationReview.Doubt.self, OperationReview.Doubt.Kind.self,
 ]
 
