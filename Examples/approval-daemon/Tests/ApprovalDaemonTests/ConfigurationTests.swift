@@ -57,7 +57,7 @@ import Testing
         #expect(configuration.polling.limits.requestsPerSecond == 20)
         #expect(configuration.policy.rules.map(\.limit) == [Decimal(string: "49.90"), 2])
         let prague = try #require(TimeZone(identifier: "Europe/Prague"))
-        let sum = ["CZK": try #require(Decimal(string: "500.50")), "EUR": 20]
+        let sum: [String: Decimal] = ["CZK": try #require(Decimal(string: "500.50")), "EUR": 20]
         #expect(
             configuration.policy.limits == [
                 .init("a day", of: .activation, within: .day(in: prague), count: 10),

@@ -30,7 +30,7 @@ struct PaymentPolicy: Sendable {
     var version: String
     var rules: [Rule]
     /// The bounds on what the rules approve together.
-    var limits: [ApprovalAgent.Limit]
+    var limits: [ApprovalAgent.Limit] = []
 
     /// Judges an operation by each rule for its name. The first rule that approves counts; otherwise the reason of the last.
     func judge(_ review: OperationReview) -> ApprovalAgent.Verdict {
