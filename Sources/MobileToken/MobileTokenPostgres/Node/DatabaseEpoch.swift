@@ -77,12 +77,15 @@ package enum DatabaseEpoch {
     }
 
     private static func begin(_ insertion: String, _ values: [PostgresValue], _ connection: PostgresConnection) throws {
+        // A connection is checked before its tables are migrated: those of before there were limits lack no charges.
+        let hasLimits = try connection.run("SELECT to_regclass('charge') IS NOT NULL", [], .none).first?.boolean(0)
+        let closing = hasLimits == true ? ", " + StoredLimits.closing : ""
         // Two statements, so that the second one sees the changes of the lock's former holder.
         try connection.run([
             self.lock,
             PostgresStatement(
                 """
-                \(self.comparison), begun AS (\(insertion) RETURNING 1), \(StoredLimits.closing)
+                \(self.comparison), begun AS (\(insertion) RETURNING 1)\(closing)
                 DELETE FROM node WHERE EXISTS (SELECT FROM begun)
                 """,
                 values
