@@ -82,7 +82,10 @@ struct Rates: Codable {
         Set(self.kinds.keys).union(kept.kinds.keys).sorted().compactMap { kind in
             let none = Rate(value: 0, error: 0)
             let (now, before) = (self.kinds[kind] ?? none, kept.kinds[kind] ?? none)
-            let error = (now.error * now.error + before.error * before.error).squareRoot()
+            // Few worlds may lack a rare kind, and show no error: that of more worlds says how much theirs is.
+            let scale = (Double(kept.worlds) / Double(max(1, self.worlds))).squareRoot()
+            let own = max(now.error, before.error * scale)
+            let error = (own * own + before.error * before.error).squareRoot()
             guard abs(now.value - before.value) > Self.limit * error else { return nil }
             func text(_ rate: Rate) -> String { String(format: "%.2f ± %.2f", rate.value, rate.error) }
             return "\(kind): \(text(now)) for a thousand decisions, and \(text(before)) before"

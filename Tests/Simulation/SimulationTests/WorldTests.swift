@@ -84,7 +84,7 @@ import TestSupport
             ("sendsTooLate", ["its node's lease is over", "may sign by now"]),
             (
                 "permitAfterCounter",
-                ["its node's lease is over", "may sign by now", "arrives later than its receipt says that it can"]
+                ["its node's lease is over", "may sign by now", "arrive later than its receipt says that it can"]
             ),
             ("keepsWeakToken", ["gave way to one of fewer factors"]),
             ("claimsAfterAction", ["ran twice"]),
