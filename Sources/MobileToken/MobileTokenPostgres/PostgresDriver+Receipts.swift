@@ -14,17 +14,19 @@ extension PostgresDriver {
     }
 
     private func write(_ outcome: SealedOutcome) async throws -> AppendAnswer {
-        let opening = outcome.releasesCharges ? [StoredLimits.lock] : []
-        if try await self.add(StoredReceipts.insertion(outcome), opening) { return .written }
+        if !outcome.releasesCharges, try await self.add(outcome, changesCharges: false) { return .written }
+        if try await self.add(outcome, changesCharges: true) { return .written }
         // Rare: an outcome is known already, or the intent is missing.
         guard let intent = outcome.intent, let tag = outcome.tag else { return .notBetter }
         let restoration = StoredReceipts.insertion(intent: intent, tag: tag, key: outcome.key)
         _ = try await self.run([restoration], .relaxed)
-        return try await self.add(StoredReceipts.insertion(outcome), opening) ? .written : .notBetter
+        return try await self.add(outcome, changesCharges: true) ? .written : .notBetter
     }
 
-    private func add(_ statement: PostgresStatement, _ opening: [PostgresStatement]) async throws -> Bool {
-        try await self.run([statement], .relaxed, opening: opening).first?.isEmpty == false
+    private func add(_ outcome: SealedOutcome, changesCharges: Bool) async throws -> Bool {
+        let statement = StoredReceipts.insertion(outcome, changesCharges: changesCharges)
+        let opening = changesCharges ? [StoredLimits.lock] : []
+        return try await self.run([statement], .relaxed, opening: opening).first?.isEmpty == false
     }
 
     func receipts(_ query: ReceiptQuery) async throws -> ReceiptPage {

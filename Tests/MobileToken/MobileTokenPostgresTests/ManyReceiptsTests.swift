@@ -119,8 +119,8 @@ struct ManyReceiptsTests {
                 (StoredReceipts.receipts(of: "a1", after: 9, limit: 9), ["receipt_of_activation"]),
                 (StoredReceipts.open(of: "a1"), ["receipt_open"]),
                 (StoredReceipts.open(of: nil), ["receipt_open"]),
-                (StoredReceipts.insertion(outcome(tag: nil)), ["receipt_open"]),
-                (StoredReceipts.insertion(outcome(tag: WriteTag(rawValue: 1))), ["receipt_open"]),
+                (StoredReceipts.insertion(outcome(tag: nil), changesCharges: false), ["receipt_open"]),
+                (StoredReceipts.insertion(outcome(tag: WriteTag(rawValue: 1)), changesCharges: true), ["receipt_open"]),
                 (
                     StoredReceipts.insertion(intent: sealed, tag: WriteTag(rawValue: 1), key: 1),
                     ["receipt_of_activation"]

@@ -49,7 +49,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     private(set) var platform: String?
     private(set) var deviceInfo: String?
     private(set) var extras: String?
-    /// Indicates that it was removed because nobody used or committed it in time; `nil` otherwise.
+    /// `true` if it was removed because nobody used or committed it in time; `nil` of any other.
     package private(set) var hasExpired: Bool?
     /// The last use of its keys, successful or not; `nil` for never.
     private var used: Milliseconds?

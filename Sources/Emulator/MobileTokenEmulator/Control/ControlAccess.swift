@@ -53,7 +53,7 @@ struct ControlAccess: Sendable {
     /// Following a link from another page is allowed: that page cannot read the result.
     private func isFromElsewhere(_ request: ReceivedRequest, host: String) -> Bool {
         if let origin = request.header("Origin"), origin != "http://\(host)", origin != "https://\(host)",
-            self.publicURL != origin, self.publicURL?.hasPrefix(origin + "/") != true
+            self.publicURL.map({ "\($0)/".utf8.starts(with: "\(origin)/".utf8) }) != true
         {
             return true
         }

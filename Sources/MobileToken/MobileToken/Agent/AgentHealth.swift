@@ -28,12 +28,11 @@ extension ApprovalAgent {
         /// Creates the health of an agent that does not run, for tests.
         public init() {}
 
-        /// Indicates whether all is well: the agent runs, decides within open limits, reads every operation, knows every decision's outcome, and its
-        /// clocks agree.
+        /// Indicates whether all is well: the agent runs, decides within open limits, reads every operation, knows every
+        /// decision's outcome, and its clocks agree.
         public var isWell: Bool {
             self.isRunning && !self.isDecidingPaused && !self.areLimitsClosed && self.stoppedActivationCount == 0
-                && self.fleet.unreadable == 0
-                && self.fleet.decisionsUnknown == 0 && !self.fleet.isClockSkewed
+                && self.fleet.unreadable == 0 && self.fleet.decisionsUnknown == 0 && !self.fleet.isClockSkewed
         }
     }
 }

@@ -101,7 +101,7 @@ public actor ApprovalAgent {
         self.policy = policy
         self.supervision = Mutex(AgentSupervision(configuration.limits(requestTimeout: fleet.requestTimeout)))
         self.factors = UnlockedFactors(lifetime: configuration.factorLifetime)
-        fleet.apply(LimitRules(configuration.limits, userID: configuration.userID))
+        fleet.apply(configuration.limits.isEmpty ? nil : LimitRules(configuration.limits, userID: configuration.userID))
     }
 
     deinit { self.broadcast.finish() }

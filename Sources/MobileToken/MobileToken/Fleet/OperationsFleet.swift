@@ -174,8 +174,8 @@ public actor OperationsFleet {
     /// The interval between searches of the stores; `nil` without stores.
     nonisolated var searchInterval: Duration? { self.only == nil ? self.configuration.storeInterval : nil }
 
-    /// Applies limits to the decisions of all services, those that are open included.
-    nonisolated func apply(_ rules: LimitRules) {
+    /// Applies limits, or none, to the decisions of all services, those that are open included.
+    nonisolated func apply(_ rules: LimitRules?) {
         self.limitRules.withLock { $0 = rules }
         for member in self.members.all.values { member.service?.limitRules.withLock { $0 = rules } }
     }

@@ -18,8 +18,8 @@ extension OperationsService {
     ///   - operation: An operation of the list, or one built by hand.
     ///   - authentication: The factors to sign with.
     /// - Returns: `accepted`, or `inferred` if the response was lost and the operation ended as decided.
-    /// - Throws: `MobileTokenError`. Before signing: `notAuthorizable`, `factorsNotAllowed`, `authorizeExpired`, `limitReached`. From the server:
-    ///   `authenticationFailed`, `operationAlreadyFinished` and similar codes, `authorizeExpired`. `outcomeUnknown` if it may
+    /// - Throws: `MobileTokenError`. Before signing: `notAuthorizable`, `factorsNotAllowed`, `authorizeExpired`, `limitReached`.
+    ///   From the server: `authenticationFailed`, `operationAlreadyFinished` and similar codes, `authorizeExpired`. `outcomeUnknown` if it may
     ///   have been carried out.
     @discardableResult
     public func authorize(

@@ -154,19 +154,22 @@ enum StoredReceipts {
     // MARK: Writing
 
     /// Adds an outcome to its intent if it weighs more than the latest one, or the same and is open. Returns a row if added.
-    static func insertion(_ outcome: SealedOutcome) -> PostgresStatement {
+    ///
+    /// - Parameter changesCharges: `true` if it may take the charges back, or make them again; needs ``StoredLimits/lock``. Otherwise
+    ///   it adds nothing to an intent whose charges are taken back.
+    static func insertion(_ outcome: SealedOutcome, changesCharges: Bool) -> PostgresStatement {
         let isOfTag = outcome.tag == nil ? "$7::int8 IS NULL" : "tag = $7"
         return PostgresStatement(
             """
             WITH intent AS (
                 SELECT id, tag, charges, is_released FROM receipt
                 WHERE activation_id = $1 AND moves = $2 AND intent IS NULL AND weight < \(self.finalWeight) AND \(isOfTag)
-                    AND (weight < $6 OR weight = $6 AND $6 < \(self.decidedWeight))
+                    AND (weight < $6 OR weight = $6 AND $6 < \(self.decidedWeight))\(changesCharges ? "" : " AND NOT is_released")
                 ORDER BY id DESC LIMIT 1 FOR UPDATE
             ), new AS (
                 INSERT INTO receipt (activation_id, moves, tag, date, intent, weight, sealing_key, body)
                 SELECT $1, $2, tag, $3, id, $6, $4, $5 FROM intent RETURNING id
-            ), \(StoredLimits.releasing("$8"))
+            )\(changesCharges ? ", " + StoredLimits.releasing("$8") : "")
             UPDATE receipt SET outcome = new.id, weight = $6, is_released = $8 FROM new, intent WHERE receipt.id = intent.id
             RETURNING receipt.id
             """,

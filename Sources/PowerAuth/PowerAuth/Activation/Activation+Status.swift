@@ -128,17 +128,17 @@ extension Activation {
         var ledger = stored
         let comparison = try MobileTokenError.mapCryptoErrors { try ledger.compare(with: server) }
         guard ledger != stored else { return (comparison, ledger) }
-        // A signature may have moved the counter since the read, so the transaction compares again.
-        let compared = try await self.updateRecord { record in
-            guard record.version == dialect.version else { throw OutdatedDialect() }
-            let comparison = try MobileTokenError.mapCryptoErrors { try record.ledger.compare(with: server) }
-            return (comparison: comparison, ledger: record.ledger)
-        }
-        // Only a restore puts a counter behind the server's. What was charged to limits since is lost as well.
-        if case .movedForward = compared.comparison.result {
+        // Only a restore puts a counter behind the server's: charges to limits are lost as well. Closed first, because the change
+        // removes what shows it.
+        if case .movedForward = comparison.result {
             try await MobileTokenError.mapStoreErrors { try await self.server.store.closeLimits() }
         }
-        return compared
+        // A signature may have moved the counter since the read, so the transaction compares again.
+        return try await self.updateRecord { record in
+            guard record.version == dialect.version else { throw OutdatedDialect() }
+            let comparison = try MobileTokenError.mapCryptoErrors { try record.ledger.compare(with: server) }
+            return (comparison, record.ledger)
+        }
     }
 }
 

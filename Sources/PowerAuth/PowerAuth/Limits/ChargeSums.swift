@@ -11,8 +11,8 @@ package struct ChargeSums: Sendable, Equatable {
         package var agents: Int64
         package var people: Int64
 
-        fileprivate mutating func add(_ entry: LimitCharges.Entry, isUndone: Bool = true) {
-            let (agents, people) = isUndone ? (entry.agents, entry.people) : (-entry.agents, -entry.people)
+        fileprivate mutating func add(_ entry: LimitCharges.Entry, isTakenBack: Bool = false) {
+            let (agents, people) = isTakenBack ? (-entry.agents, -entry.people) : (entry.agents, entry.people)
             self.agents = self.agents.addingSaturated(agents)
             self.people = self.people.addingSaturated(people)
         }
@@ -65,7 +65,7 @@ package struct ChargeSums: Sendable, Equatable {
         for entry in entries {
             for index in (self.sums[entry.key] ?? []).indices
             where self.sums[entry.key]?[index].minute ?? 0 >= entry.minute {
-                self.sums[entry.key]?[index].add(entry, isUndone: isUndone)
+                self.sums[entry.key]?[index].add(entry, isTakenBack: !isUndone)
             }
         }
     }

@@ -113,10 +113,10 @@ extension LimitCharges {
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 
-    /// The width of an entry, and the SQL of its columns for the entry with a number, in both databases' dialect.
+    /// The width of an entry.
     package static let width = 82
 
-    /// SQL that reads the columns `key`, `minute`, `agents` and `people` of an entry.
+    /// Returns SQL, for both databases, that reads the columns `key`, `minute`, `agents` and `people` of an entry.
     ///
     /// - Parameters:
     ///   - text: The stored form as SQL.

@@ -28,7 +28,7 @@ const unknown = new Map();  // by operation: deliveries whose news came before t
 onOperations((ids) => {
   const found = ids.filter((id) => unknown.has(id) && operations.find(id));
   for (const id of found.flatMap((one) => unknown.get(one))) {
-    if (deliveries.items.has(id)) deliveries.items.set(id, { ...deliveries.items.get(id) });  // another item is drawn anew
+    if (deliveries.items.has(id)) deliveries.items.set(id, { ...deliveries.items.get(id) });  // a copy: only another object is drawn anew
   }
   for (const id of found) unknown.delete(id);
   if (found.length) deliveries.show();
