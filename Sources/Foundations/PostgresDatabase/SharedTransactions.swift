@@ -12,6 +12,8 @@ import Synchronization
 /// small on an idle machine and large on a busy one. If the server refuses one statement, or a row is locked for longer than a
 /// moment, the transaction is rolled back and each statement is run separately. Statements that lock rows name their place. A
 /// transaction runs them in the order of places, so that transactions, even of other processes, do not deadlock.
+///
+/// Where transactions would wait for each other's end anyway, let one run at a time: what arrives meanwhile shares the next.
 package final class SharedTransactions: Sendable {
     fileprivate enum Turn: Sendable {
         /// The statement is the first one of the transaction with this number, and runs it.
@@ -48,11 +50,14 @@ package final class SharedTransactions: Sendable {
 
     private let pool: PostgresPool
     private let effect: PostgresConnection.Effect
+    private let turns: KeyedSemaphore?
     private let state = Mutex(State())
 
-    package init(in pool: PostgresPool, _ effect: PostgresConnection.Effect) {
+    /// - Parameter runsOneAtATime: `true` if a shared transaction begins when the one before has ended.
+    package init(in pool: PostgresPool, _ effect: PostgresConnection.Effect, runsOneAtATime: Bool = false) {
         self.pool = pool
         self.effect = effect
+        self.turns = runsOneAtATime ? KeyedSemaphore() : nil
     }
 
     /// The number of statements that joined another one's transaction, for tests.
@@ -106,8 +111,8 @@ package final class SharedTransactions: Sendable {
 
     private func lead(_ number: UInt64, _ work: Work) async throws -> [PostgresRows] {
         do {
-            let rows = try await self.pool.withConnection { connection in
-                try self.run(work, with: self.begin(number), connection)
+            let rows = try await self.withTurn {
+                try await self.pool.withConnection { try self.run(work, with: self.begin(number), $0) }
             }
             return if let rows { rows } else { try await self.runAlone(work) }
         } catch {
@@ -116,6 +121,13 @@ package final class SharedTransactions: Sendable {
             for other in self.begin(number) { other.waiter.resume(with: turn) }
             throw error
         }
+    }
+
+    private func withTurn<Result>(_ body: () async throws -> Result) async throws -> Result {
+        guard let turns else { return try await body() }
+        try await turns.enter("")
+        defer { turns.leave("") }
+        return try await body()
     }
 
     /// Closes a transaction to further statements, and returns the joined ones.

@@ -19,14 +19,14 @@ extension PostgresDriver {
         // Rare: an outcome is known already, or the intent is missing.
         guard let intent = outcome.intent, let tag = outcome.tag else { return .notBetter }
         let restoration = StoredReceipts.insertion(intent: intent, tag: tag, key: outcome.key)
-        _ = try await self.run([restoration], .relaxed)
+        _ = try await self.run([restoration], in: self.relaxed)
         return try await self.add(outcome, changesCharges: true) ? .written : .notBetter
     }
 
     private func add(_ outcome: SealedOutcome, changesCharges: Bool) async throws -> Bool {
         let statement = StoredReceipts.insertion(outcome, changesCharges: changesCharges)
         let opening = changesCharges ? [StoredLimits.lock] : []
-        return try await self.run([statement], .relaxed, opening: opening).first?.isEmpty == false
+        return try await self.run([statement], in: self.relaxed, opening: opening).first?.isEmpty == false
     }
 
     func receipts(_ query: ReceiptQuery) async throws -> ReceiptPage {
@@ -107,7 +107,7 @@ extension PostgresDriver {
 
     func limitUse(_ checks: [LimitCharges.Check]) async throws -> [Int64] {
         try await self.withConnection { connection in
-            try connection.run(checks.map(StoredLimits.query), .none).map { try $0.first?.integer(0) ?? 0 }
+            try connection.run([StoredLimits.query(checks)], .none).first?.map { try $0.integer(0) } ?? []
         }
     }
 

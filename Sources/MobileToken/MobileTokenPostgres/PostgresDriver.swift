@@ -14,6 +14,8 @@ package final class PostgresDriver: JournalDriver {
     let clock: ServiceClock
     /// Concurrent changes of different activations share one durable commit.
     let durable: SharedTransactions
+    /// The same for changes that charge limits: each waits for the commit of the one before, so they had better share it.
+    let charging: SharedTransactions
     /// The same for changes that a server crash may undo.
     let relaxed: SharedTransactions
     private let marks = Mutex<HighWaterMarks?>(nil)
@@ -59,6 +61,7 @@ package final class PostgresDriver: JournalDriver {
         self.keeperPool = keeperPool
         self.clock = clock
         self.durable = SharedTransactions(in: pool, .durable)
+        self.charging = SharedTransactions(in: pool, .durable, runsOneAtATime: true)
         self.relaxed = SharedTransactions(in: pool, .relaxed)
     }
 
@@ -154,13 +157,12 @@ package final class PostgresDriver: JournalDriver {
     ///   - slot: The activation whose row they lock: all nodes lock rows in the order of slots.
     func run(
         _ statements: [PostgresStatement],
-        _ effect: PostgresConnection.Effect,
+        in transactions: SharedTransactions,
         opening: [PostgresStatement] = [],
         closing: [PostgresStatement] = [],
         slot: Int64 = 0
     ) async throws -> [PostgresRows] {
-        let transactions = effect == .relaxed ? self.relaxed : self.durable
-        return try await self.mappingErrors {
+        try await self.mappingErrors {
             try await transactions.run(statements, opening: opening, closing: closing, place: slot)
         }
     }
@@ -182,13 +184,12 @@ package final class PostgresDriver: JournalDriver {
 
     func swap(_ change: RowChange) async throws -> SwapAnswer {
         do {
-            let opening = change.charges == nil ? [] : [StoredLimits.opening]
-            let closing = change.heedsPause && change.charges == nil ? StoredPause.confirmation : []
+            let isCharging = change.charges != nil
             let rows = try await self.run(
                 [change.statement],
-                .durable,
-                opening: opening,
-                closing: closing,
+                in: isCharging ? self.charging : self.durable,
+                opening: isCharging ? [StoredLimits.opening] : [],
+                closing: change.heedsPause && !isCharging ? StoredPause.confirmation : [],
                 slot: change.slot
             )
             if try rows.first?.first?.boolean(0) == true { return .written }

@@ -25,6 +25,32 @@ struct SharedTransactionsTests {
         }
     }
 
+    /// There is a free connection all the time.
+    @Test func whatArrivesDuringTheOnlyTransactionSharesTheNext() async throws {
+        try await withStage(runsOneAtATime: true) { stage in
+            let other = try PostgresConnection(to: .of(stage.server))
+            try other.run("BEGIN")
+            try other.run("LOCK TABLE number")
+            let first = Task { try await stage.run("SELECT count(*)::text FROM number") }
+            await until {
+                (try? other.run("SELECT FROM pg_locks WHERE NOT granted").first) != nil
+            }
+            let arrived = Shared(0)
+            let others = (0..<4).map { _ in
+                Task {
+                    defer { arrived.update { $0 += 1 } }
+                    return try await stage.run("SELECT pg_current_xact_id()::text")
+                }
+            }
+            await until { stage.transactions.gatheredCount + arrived.value >= 3 }
+            try other.run("COMMIT")
+            #expect(try await first.value == "7")
+            var ids: Set<String> = []
+            for task in others { ids.insert(try await task.value) }
+            #expect(ids.count == 1)
+        }
+    }
+
     /// Two transactions that lock the same rows do not wait for each other: they begin with the same one.
     @Test func rowsAreLockedInTheOrderOfTheirPlaces() async throws {
         try await withStage { stage in
@@ -213,7 +239,7 @@ private struct Stage: Sendable {
     }
 }
 
-private func withStage(_ body: (Stage) async throws -> Void) async throws {
+private func withStage(runsOneAtATime: Bool = false, _ body: (Stage) async throws -> Void) async throws {
     let server = try await PostgresTestServer.start()
     // Nothing here is to end because a slow machine took its time.
     var options = PostgresConnection.Options()
@@ -223,6 +249,7 @@ private func withStage(_ body: (Stage) async throws -> Void) async throws {
         try connection.run("CREATE TABLE number (value int8 PRIMARY KEY)")
         try connection.run("INSERT INTO number SELECT * FROM generate_series(0, 6)")
     }
-    try await body(Stage(server: server, pool: pool, transactions: SharedTransactions(in: pool, .durable)))
+    let transactions = SharedTransactions(in: pool, .durable, runsOneAtATime: runsOneAtATime)
+    try await body(Stage(server: server, pool: pool, transactions: transactions))
     await pool.closeIdleConnections()
 }

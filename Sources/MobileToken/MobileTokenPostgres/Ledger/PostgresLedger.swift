@@ -273,7 +273,7 @@ package final class PostgresLedger: LedgerDriver {
             ),
             PostgresStatement("SELECT \(Self.isCurrent(1))", Self.values(life)),
         ]
-        let results = try await self.database.run(statements, .durable, slot: Self.place(change.key))
+        let results = try await self.database.run(statements, in: self.database.durable, slot: Self.place(change.key))
         guard results.count == 2, let isCurrent = results[1].first else { throw PostgresError(.unexpectedResult) }
         if !results[0].isEmpty { return .written }
         return try isCurrent.boolean(0) ? .otherRow : .otherIncarnation

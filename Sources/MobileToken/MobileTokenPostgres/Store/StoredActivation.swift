@@ -83,7 +83,7 @@ extension RowChange {
             let number = parameter(.integer(fence))
             conditions += " AND holder = \(number) AND EXISTS (SELECT FROM node WHERE number = \(number))"
         }
-        for check in self.charges?.checks ?? [] { conditions += " AND " + StoredLimits.isWithin(check, parameter) }
+        if let charges { conditions += " AND " + StoredLimits.areWithin(charges.checks, parameter) }
         if self.heedsPause { conditions += " AND \(StoredPause.isAbsent)" }
         if let format {
             let number = parameter(.integer(format.rawValue))

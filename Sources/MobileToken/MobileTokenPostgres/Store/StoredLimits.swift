@@ -1,3 +1,4 @@
+import Basics
 import PostgresDatabase
 import PowerAuth
 
@@ -15,43 +16,54 @@ enum StoredLimits {
         "SELECT pg_advisory_xact_lock_shared(\(StoredPause.lock)), \(Self.exclusion)"
     )
 
-    /// Returns the condition that a decision stays within a check's limit.
+    /// Returns the condition that a decision stays within the limits of all checks.
     ///
     /// - Parameter parameter: Adds a value, and returns its place as SQL.
-    static func isWithin(_ check: LimitCharges.Check, _ parameter: (PostgresValue) -> String) -> String {
-        let first = parameter(.integer(check.first))
-        let use = self.use(check, first, parameter)
-        let (amount, allowed) = (parameter(.integer(check.demand.amount)), parameter(.integer(check.demand.allowed)))
+    static func areWithin(_ checks: [LimitCharges.Check], _ parameter: (PostgresValue) -> String) -> String {
+        let rooms = parameter(.integers(checks.map { $0.demand.allowed.subtractingSaturated($0.demand.amount) }))
         return """
-            NOT EXISTS (SELECT FROM charge WHERE key = '' AND minute >= \(first)) AND \(use) + \(amount) <= \(allowed)
+            NOT EXISTS (
+                SELECT FROM unnest(\(Self.windows(of: checks, parameter)), \(rooms)::int8[]) AS demand (key, first, has_people, room)
+                WHERE \(Self.use) > room OR EXISTS (SELECT FROM charge WHERE charge.key = '' AND minute >= first)
+            )
             """
     }
 
-    /// Returns the content of a window as SQL: the difference of two sums.
-    private static func use(
-        _ check: LimitCharges.Check,
-        _ first: String,
-        _ parameter: (PostgresValue) -> String
-    ) -> String {
-        let key = parameter(.text(check.demand.key))
-        let value = check.demand.includesPeople ? "agents + people" : "agents"
-        func sum(_ condition: String) -> String {
-            "coalesce((SELECT \(value) FROM charge WHERE key = \(key)\(condition) ORDER BY minute DESC LIMIT 1), 0)"
-        }
-        return "\(sum("")) - \(sum(" AND minute < \(first)"))"
+    /// One statement however many checks there are: what the server prepares for a subquery costs it more than a look at a key.
+    private static func windows(of checks: [LimitCharges.Check], _ parameter: (PostgresValue) -> String) -> String {
+        let columns = [
+            parameter(.texts(checks.map(\.demand.key))) + "::text[]",
+            parameter(.integers(checks.map(\.first))) + "::int8[]",
+            parameter(.booleans(checks.map(\.demand.includesPeople))) + "::bool[]",
+        ]
+        return columns.joined(separator: ", ")
     }
 
-    static func query(_ check: LimitCharges.Check) -> PostgresStatement {
+    /// The content of a window as SQL: the difference of two sums.
+    private static let use = "\(Self.sum()) - \(Self.sum(" AND minute < first"))"
+
+    private static func sum(_ condition: String = "") -> String {
+        """
+        coalesce((
+            SELECT CASE WHEN has_people THEN agents + people ELSE agents END FROM charge
+            WHERE charge.key = demand.key\(condition) ORDER BY minute DESC LIMIT 1
+        ), 0)
+        """
+    }
+
+    /// Reads the content of each window, in order.
+    static func query(_ checks: [LimitCharges.Check]) -> PostgresStatement {
         var values: [PostgresValue] = []
-        func parameter(_ value: PostgresValue) -> String {
+        let windows = Self.windows(of: checks) { value in
             values.append(value)
             return "$\(values.count)"
         }
-        let sql = "SELECT " + self.use(check, parameter(.integer(check.first)), parameter)
-        return PostgresStatement(sql, values)
+        let demands = "unnest(\(windows)) WITH ORDINALITY AS demand (key, first, has_people, number)"
+        return PostgresStatement("SELECT \(Self.use) FROM \(demands) ORDER BY number", values)
     }
 
-    /// Returns the expressions that add a decision's charges, if the row in `moved` was written, and forget old sums.
+    /// Returns the expressions that add a decision's charges, if the row in `moved` was written, and forget old sums when a minute
+    /// begins.
     static func charging(_ entries: [LimitCharges.Entry], _ parameter: (PostgresValue) -> String) -> String {
         let columns = [
             parameter(.texts(entries.map(\.key))) + "::text[]",
@@ -59,18 +71,18 @@ enum StoredLimits {
             parameter(.integers(entries.map(\.agents))) + "::int8[]",
             parameter(.integers(entries.map(\.people))) + "::int8[]",
         ]
-        let entry = "unnest(\(columns.joined(separator: ", "))) AS entry (key, minute, agents, people)"
         return """
-            , charged AS (
-                INSERT INTO charge (key, minute, agents, people)
-                SELECT entry.key, greatest(entry.minute, last.minute), entry.agents + coalesce(last.agents, 0),
-                    entry.people + coalesce(last.people, 0)
-                FROM moved, \(entry) LEFT JOIN LATERAL (
-                    SELECT * FROM charge WHERE charge.key = entry.key ORDER BY minute DESC LIMIT 1
+            , entry AS (
+                SELECT new.*, last.minute AS last, last.agents AS old_agents, last.people AS old_people
+                FROM moved, unnest(\(columns.joined(separator: ", "))) AS new (key, minute, agents, people) LEFT JOIN LATERAL (
+                    SELECT * FROM charge WHERE charge.key = new.key ORDER BY minute DESC LIMIT 1
                 ) AS last ON true
+            ), charged AS (
+                INSERT INTO charge (key, minute, agents, people)
+                SELECT key, greatest(minute, last), agents + coalesce(old_agents, 0), people + coalesce(old_people, 0) FROM entry
                 ON CONFLICT (key, minute) DO UPDATE SET agents = excluded.agents, people = excluded.people
             ), forgotten AS (
-                DELETE FROM charge USING moved, \(entry) WHERE charge.key = entry.key AND charge.minute < (
+                DELETE FROM charge USING entry WHERE entry.minute > entry.last AND charge.key = entry.key AND charge.minute < (
                     SELECT max(minute) FROM charge AS old
                     WHERE old.key = entry.key AND old.minute < entry.minute - \(ChargeSums.lifetime)
                 )

@@ -39,6 +39,19 @@ package struct LimitDemand: Sendable, Hashable {
         self.includesPeople = includesPeople
     }
 
+    /// Returns units as a number. No division: that of decimal numbers took a tenth of an approval's processor time.
+    package static func number(ofUnits units: Int64) -> Decimal {
+        var (significand, exponent) = (units, -4)
+        while exponent < 0, significand.isMultiple(of: 10) {
+            (significand, exponent) = (significand / 10, exponent + 1)
+        }
+        return Decimal(
+            sign: significand < 0 ? .minus : .plus,
+            exponent: exponent,
+            significand: Decimal(significand.magnitude)
+        )
+    }
+
     /// Returns the key of a scope's value and a currency: a digest, because the store shows it, and an account number is personal.
     package static func key(of scope: String, _ value: [UInt8], currency: String?) -> String {
         let parts = [Array(scope.utf8), Array((currency ?? "").utf8), value]
@@ -103,14 +116,16 @@ extension LimitCharges {
 extension LimitCharges {
     /// The entries in digits of fixed widths, which a database reads without functions of its own: key, minute, agents, people.
     package var stored: String {
-        self.entries.map { entry in
-            entry.key + Self.padded(entry.minute, 12) + Self.padded(entry.agents, 19) + Self.padded(entry.people, 19)
-        }.joined()
-    }
-
-    private static func padded(_ number: Int64, _ width: Int) -> String {
-        let digits = String(max(0, number))
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        var bytes: [UInt8] = []
+        for entry in self.entries {
+            bytes += entry.key.utf8
+            for (number, width) in [(entry.minute, 12), (entry.agents, 19), (entry.people, 19)] {
+                let digits = String(max(0, number)).utf8
+                bytes += repeatElement(UInt8(ascii: "0"), count: max(0, width - digits.count))
+                bytes += digits
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// The width of an entry.

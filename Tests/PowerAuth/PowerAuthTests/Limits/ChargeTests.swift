@@ -51,6 +51,16 @@ import Testing
 
     // MARK: The stored form
 
+    @Test func unitsAreShownWithoutFinalZeros() {
+        for (units, text) in [
+            (0, "0"), (10_000, "1"), (15_000, "1.5"), (1, "0.0001"), (-12_340, "-1.234"), (1_000_000, "100"),
+            (Int64.max, "922337203685477.5807"), (.min, "-922337203685477.5808"),
+        ] {
+            #expect("\(LimitDemand.number(ofUnits: units))" == text)
+            #expect(LimitDemand.number(ofUnits: units) == Decimal(units) / Decimal(LimitDemand.scale))
+        }
+    }
+
     @Test func theStoredFormIsReadAsItWasWritten() {
         let demands = [
             ActivationStoreConformance.demand(1, 1, key: "a"), ActivationStoreConformance.demand(1, .max, key: "b"),

@@ -35,8 +35,8 @@ extension ApprovalAgent {
             LimitUse(
                 limit: check.demand.limit,
                 currency: check.demand.currency,
-                used: Decimal(used) / Decimal(LimitDemand.scale),
-                allowed: Decimal(check.demand.allowed) / Decimal(LimitDemand.scale),
+                used: LimitDemand.number(ofUnits: used),
+                allowed: LimitDemand.number(ofUnits: check.demand.allowed),
                 isClosed: reading.closure.map { $0 >= check.first } ?? false
             )
         }

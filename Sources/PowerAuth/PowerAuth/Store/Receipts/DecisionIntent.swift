@@ -168,9 +168,8 @@ public struct DecisionIntent: Sendable, Hashable {
         intent.facts.arrivesBefore = arrivesBefore
         guard !self.demands.isEmpty else { return intent }
         intent.charges = LimitCharges(self.demands, at: serverDate ?? localDate, isAutomatic: self.isAutomatic)
-        intent.facts.charges = self.demands.map { demand in
-            let amount = Decimal(demand.amount) / Decimal(LimitDemand.scale)
-            return Charge(limit: demand.limit, currency: demand.currency, amount: amount)
+        intent.facts.charges = self.demands.map {
+            Charge(limit: $0.limit, currency: $0.currency, amount: LimitDemand.number(ofUnits: $0.amount))
         }
         return intent
     }
