@@ -7,7 +7,7 @@ import PowerAuthProtocol
 
 /// A request in progress, with its data for the journal.
 struct RequestContext {
-    var request: ReceivedRequest
+    let request: ReceivedRequest
     let caller: Backend.Caller
     let now: Milliseconds
     /// The endpoint, once it is found.
@@ -25,6 +25,8 @@ struct RequestContext {
     var inspection = RequestInspection()
     /// The reason of a negative verdict on another request, which is no refusal.
     var refusal: String?
+    /// The body is read for the journal, and again by its endpoint.
+    private let reading = BodyReading()
 
     init(_ request: ReceivedRequest, from caller: Backend.Caller = .network, at now: Milliseconds) {
         self.request = request
@@ -60,10 +62,16 @@ struct RequestContext {
 
     /// Returns the body of a request that is opened before its endpoint sees it: a JSON object of any declared type.
     func envelope() throws(Refusal) -> JSONObject {
-        guard let object = try JSONValue(reading: self.request.body).object else {
-            throw .unreadable("The body is not a JSON object")
-        }
-        return object
+        let content =
+            self.reading.content
+            ?? Result { () throws(Refusal) in
+                guard let object = try JSONValue(reading: self.request.body).object else {
+                    throw .unreadable("The body is not a JSON object")
+                }
+                return object
+            }
+        self.reading.content = content
+        return try content.get()
     }
 
     /// Returns the body's `requestObject`; `nil` if it is missing or null.
@@ -90,6 +98,11 @@ struct RequestContext {
         }
         return object
     }
+}
+
+/// The content of a request's body, once somebody has asked for it.
+private final class BodyReading {
+    var content: Result<JSONObject, Refusal>?
 }
 
 extension JSONValue {

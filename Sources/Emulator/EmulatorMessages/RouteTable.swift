@@ -81,16 +81,14 @@ package struct RouteTable<Route: Routable>: Sendable {
         return .route(self.nodes[place].routes[index], arguments: arguments)
     }
 
-    /// Returns the segments between the slashes, by bytes, because the path is external input.
-    private static func segments(of path: String) -> AnyIterator<Substring> {
-        var rest: Substring.UTF8View? = path.utf8[...]
-        let next = { () -> Substring.UTF8View? in
+    /// Returns the segments after the first slash, by bytes, because the path is external input.
+    private static func segments(of path: String) -> some Sequence<Substring> {
+        let slash = UInt8(ascii: "/")
+        return sequence(state: path.utf8.firstIndex(of: slash).map { path.utf8[$0...].dropFirst() }) { rest in
             guard let bytes = rest else { return nil }
-            let end = bytes.firstIndex(of: UInt8(ascii: "/"))
-            rest = end.map { bytes[bytes.index(after: $0)...] }
-            return bytes[..<(end ?? bytes.endIndex)]
+            let end = bytes.firstIndex(of: slash)
+            rest = end.map { bytes[$0...].dropFirst() }
+            return Substring(bytes[..<(end ?? bytes.endIndex)])
         }
-        _ = next()  // before the first slash
-        return AnyIterator { next().map { Substring($0) } }
     }
 }

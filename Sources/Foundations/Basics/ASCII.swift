@@ -51,7 +51,8 @@ extension Int {
 extension StringProtocol {
     /// Returns whether both strings are equal except for the case of ASCII letters, like names of header fields.
     @inlinable public func equalsIgnoringASCIICase(_ other: some StringProtocol) -> Bool {
-        self.utf8.elementsEqual(other.utf8) { $0 == $1 || $0.asciiLowercased == $1.asciiLowercased }
+        self.utf8.count == other.utf8.count
+            && self.utf8.elementsEqual(other.utf8) { $0 == $1 || $0.asciiLowercased == $1.asciiLowercased }
     }
 }
 

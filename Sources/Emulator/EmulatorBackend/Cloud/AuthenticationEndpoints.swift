@@ -63,8 +63,8 @@ enum AuthenticationEndpoints {
         _ header: String,
         _ context: inout RequestContext
     ) throws(Refusal) -> CloudAPI.Verdict {
-        var received = RequestContext(ReceivedRequest(method: "POST", path: ""), at: context.now)
-        received.request.headers = [(RequestToken.headerName, header)]
+        let request = ReceivedRequest(method: "POST", path: "", headers: [(RequestToken.headerName, header)])
+        var received = RequestContext(request, at: context.now)
         received.inspection = context.inspection
         defer { context.takeOver(received) }
         do {

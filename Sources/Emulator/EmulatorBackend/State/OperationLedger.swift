@@ -77,14 +77,21 @@ package struct OperationLedger: Sendable, Codable, Equatable {
 
     /// Changes an operation; its identifier and user stay.
     package mutating func update(_ id: String, _ change: (inout ServerOperation) -> Void) {
-        self.operations.update(id, change)
-        if self.operations[id]?.status != .pending { self.pending.remove(id) }
+        var isPending = false
+        self.operations.update(id) {
+            change(&$0)
+            isPending = $0.status == .pending
+        }
+        if !isPending { self.pending.remove(id) }
     }
 
     mutating func claim(_ id: String, for userID: String) {
-        guard let operation = self.operations[id], operation.userID == nil else { return }
-        self.operations.update(id) { $0.userID = userID }
-        self.note(id, of: userID)
+        var isClaimed = false
+        self.operations.update(id) {
+            isClaimed = $0.userID == nil
+            if isClaimed { $0.userID = userID }
+        }
+        if isClaimed { self.note(id, of: userID) }
     }
 
     /// Expires overdue operations, and returns them in the order of expiration.

@@ -7,8 +7,8 @@ enum Version3: ServedVersion {
         + Recovery.routes + Upgrade.routes
 
     /// Reads every header that belongs to no newer version, so that it reports unknown versions.
-    static func requestCode(inHeader value: String) throws(HeaderError) -> RequestCode? {
-        let header = try SignatureHeader(parsing: value)
+    static func requestCode(_ fields: HeaderFields) throws(HeaderError) -> RequestCode? {
+        let header = try SignatureHeader(fields)
         return RequestCode(
             version: .version3,
             versionName: header.version.rawValue,
@@ -20,8 +20,8 @@ enum Version3: ServedVersion {
         )
     }
 
-    static func requestToken(inHeader value: String) throws(HeaderError) -> RequestToken? {
-        let header = try TokenHeader(parsing: value)
+    static func requestToken(_ fields: HeaderFields) throws(HeaderError) -> RequestToken? {
+        let header = try TokenHeader(fields)
         return RequestToken(
             version: .version3,
             versionName: header.version.rawValue,

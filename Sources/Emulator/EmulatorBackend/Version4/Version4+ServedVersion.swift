@@ -6,9 +6,9 @@ extension Version4: ServedVersion {
         ServerEndpoints.routes + ActivationCreation.routes + ActivationEndpoints.routes + TokenEndpoints.routes
         + FactorEndpoints.routes + UpgradeEndpoints.routes
 
-    static func requestCode(inHeader value: String) throws(HeaderError) -> RequestCode? {
-        guard Self.isNamed(in: value, "pa_version") else { return nil }
-        let header = try AuthenticationHeader(parsing: value)
+    static func requestCode(_ fields: HeaderFields) throws(HeaderError) -> RequestCode? {
+        guard Self.isNamed(fields["pa_version"]) else { return nil }
+        let header = try AuthenticationHeader(fields)
         guard let type = SignatureType(rawValue: header.type.rawValue) else {
             throw HeaderError("pa_auth_code_type", .invalid)
         }
@@ -23,9 +23,9 @@ extension Version4: ServedVersion {
         )
     }
 
-    static func requestToken(inHeader value: String) throws(HeaderError) -> RequestToken? {
-        guard Self.isNamed(in: value, "version") else { return nil }
-        let header = try TokenHeader(parsing: value, inVersion4: true)
+    static func requestToken(_ fields: HeaderFields) throws(HeaderError) -> RequestToken? {
+        guard Self.isNamed(fields["version"]) else { return nil }
+        let header = try TokenHeader(fields, inVersion4: true)
         return RequestToken(
             version: .version4,
             versionName: Self.name,
@@ -36,8 +36,5 @@ extension Version4: ServedVersion {
         )
     }
 
-    /// Indicates whether a header's field names this version.
-    private static func isNamed(in header: String, _ field: String) -> Bool {
-        HeaderFields(parsing: header)[field].map { $0.isExactly(Self.name) } ?? false
-    }
+    private static func isNamed(_ version: String?) -> Bool { version.map { $0.isExactly(Self.name) } ?? false }
 }

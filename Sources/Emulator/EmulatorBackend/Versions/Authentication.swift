@@ -71,8 +71,8 @@ extension Backend {
     }
 
     static func code(inHeaderOf context: RequestContext) throws(AuthenticationFailure) -> RequestCode {
-        try Self.read(RequestCode.headerName, of: context) { (version, value) throws(HeaderError) in
-            try version.requestCode(inHeader: value)
+        try Self.read(RequestCode.headerName, of: context) { (version, fields) throws(HeaderError) in
+            try version.requestCode(fields)
         }
     }
 
@@ -80,14 +80,15 @@ extension Backend {
     private static func read<Value>(
         _ name: String,
         of context: RequestContext,
-        _ read: (any ServedVersion.Type, String) throws(HeaderError) -> Value?
+        _ read: (any ServedVersion.Type, HeaderFields) throws(HeaderError) -> Value?
     ) throws(AuthenticationFailure) -> Value {
         guard let header = context.request.header(name) else {
             throw AuthenticationFailure("the header \(name) is missing", isOfHeader: true)
         }
+        let fields = HeaderFields(parsing: header)
         do {
             for version in MajorVersion.allCases.reversed() {
-                if let value = try read(version.rules, header) { return value }
+                if let value = try read(version.rules, fields) { return value }
             }
         } catch {
             throw AuthenticationFailure(error.description, isOfHeader: true)
@@ -261,8 +262,8 @@ extension Backend {
 
     /// Verifies a request's token. Its nonce is consumed, even if the digest is invalid.
     mutating func verifyToken(_ context: inout RequestContext) throws(AuthenticationFailure) -> TokenUse {
-        let shown = try Self.read(RequestToken.headerName, of: context) { (version, value) throws(HeaderError) in
-            try version.requestToken(inHeader: value)
+        let shown = try Self.read(RequestToken.headerName, of: context) { (version, fields) throws(HeaderError) in
+            try version.requestToken(fields)
         }
         guard let token = self.state.tokens[shown.tokenID] else {
             throw AuthenticationFailure("there is no such token")

@@ -1,7 +1,7 @@
 import PowerAuthProtocol
 
-/// The server's half of an activation's keys, in its protocol version.
-enum DeviceBinding: Sendable {
+/// The server's half of an activation's keys, in its protocol version. Indirect, because each request copies its activation.
+indirect enum DeviceBinding: Sendable {
     case version3(Version3.Keys)
     /// Version 3 keys, with version 4 keys that wait for the device to confirm its upgrade.
     case upgrading(Version3.Keys, to: Version4.Keys)

@@ -38,11 +38,11 @@ protocol ServedVersion {
     ///
     /// - Returns: `nil` for the header of another version.
     /// - Throws: The first field that is missing or invalid.
-    static func requestCode(inHeader value: String) throws(HeaderError) -> RequestCode?
+    static func requestCode(_ fields: HeaderFields) throws(HeaderError) -> RequestCode?
 
     /// Reads the header of a token's proof.
     ///
     /// - Returns: `nil` for the header of another version.
     /// - Throws: The first field that is missing or invalid.
-    static func requestToken(inHeader value: String) throws(HeaderError) -> RequestToken?
+    static func requestToken(_ fields: HeaderFields) throws(HeaderError) -> RequestToken?
 }

@@ -29,7 +29,9 @@ struct PastCounters<Counter: ForwardCounter>: Sendable {
         for index in self.marks.indices {
             self.marks[index].distance = self.marks[index].distance.addingSaturated(steps)
         }
-        self.marks = self.marks.suffix(2).filter { $0.distance <= Self.reach }
+        while let oldest = self.marks.first, self.marks.count > 2 || oldest.distance > Self.reach {
+            self.marks.removeFirst()
+        }
     }
 
     /// The earlier counters, oldest first, with their distance in steps.

@@ -38,11 +38,15 @@ package struct TokenHeader: Sendable, Equatable {
         self.version = .v4_0
     }
 
-    /// Parses a header of version 3 or 4.
+    /// Parses a header; see ``init(_:inVersion4:)``.
+    package init(parsing value: String?, inVersion4: Bool = false) throws(HeaderError) {
+        try self.init(HeaderFields(parsing: value), inVersion4: inVersion4)
+    }
+
+    /// Reads a header of version 3 or 4.
     ///
     /// - Throws: The first missing or malformed field.
-    package init(parsing value: String?, inVersion4: Bool = false) throws(HeaderError) {
-        let fields = HeaderFields(parsing: value)
+    package init(_ fields: HeaderFields, inVersion4: Bool = false) throws(HeaderError) {
         let version4 = inVersion4 ? try fields.required("version", HeaderValue.version4) : nil
         self.tokenID = try fields.required("token_id", HeaderValue.identifier)
         self.digest = try fields.required("token_digest", HeaderValue.bytes(32))

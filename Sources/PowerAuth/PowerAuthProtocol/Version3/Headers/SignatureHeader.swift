@@ -29,11 +29,13 @@ package struct SignatureHeader: Sendable, Equatable {
         self.version = version
     }
 
-    /// Parses a header.
+    /// Parses a header; see ``init(_:)``.
+    package init(parsing value: String?) throws(HeaderError) { try self.init(HeaderFields(parsing: value)) }
+
+    /// Reads a header.
     ///
     /// - Throws: The first missing or malformed field.
-    package init(parsing value: String?) throws(HeaderError) {
-        let fields = HeaderFields(parsing: value)
+    package init(_ fields: HeaderFields) throws(HeaderError) {
         self.activationID = try fields.required("pa_activation_id", HeaderValue.identifier)
         self.nonce = try fields.required("pa_nonce", HeaderValue.bytes(16))
         self.applicationKey = try fields.required("pa_application_key", HeaderValue.applicationKey)

@@ -29,11 +29,13 @@ extension Version4 {
             self.code = code.onlineBytes
         }
 
-        /// Parses a header.
+        /// Parses a header; see ``init(_:)``.
+        package init(parsing value: String?) throws(HeaderError) { try self.init(HeaderFields(parsing: value)) }
+
+        /// Reads a header.
         ///
         /// - Throws: The first field that is missing, malformed, or of version 3.
-        package init(parsing value: String?) throws(HeaderError) {
-            let fields = HeaderFields(parsing: value)
+        package init(_ fields: HeaderFields) throws(HeaderError) {
             _ = try fields.required("pa_version", HeaderValue.version4)
             try fields.refuse(["pa_signature_type", "pa_signature"])
             self.activationID = try fields.required("pa_activation_id", HeaderValue.identifier)
