@@ -1,7 +1,7 @@
 import Basics
 import MobileTokenApprovals
 
-/// The requester's program, in one process after the other.
+/// The requester's questions, and its programs, which share a ledger.
 final class Asker: @unchecked Sendable {  // used in the thread of its simulator alone
     struct Question: Sendable {
         let id: String
@@ -10,15 +10,32 @@ final class Asker: @unchecked Sendable {  // used in the thread of its simulator
         let needed: Int
     }
 
-    var process: Simulator.Process?
-    var lives = 0
-    var desk: ApprovalDesk?
+    /// A program, in one process after the other.
+    final class Program: @unchecked Sendable {  // used in the thread of its simulator alone
+        let name: String
+        var process: Simulator.Process?
+        var lives = 0
+        var desk: ApprovalDesk?
+        /// The questions that it performs, and those with a reported end.
+        var questions: [Question] = []
+        var ended: Set<String> = []
+        var stepsToDeath: Int?
+        var diesInAction = false
+        var restartsAfter = 1
+
+        init(_ name: String) {
+            self.name = name
+        }
+
+        var isIdle: Bool { self.questions.allSatisfy { self.ended.contains($0.id) } }
+    }
+
+    let programs: [Program]
     var questions: [Question] = []
-    /// The questions with a reported end.
-    var ended: Set<String> = []
-    var stepsToDeath: Int?
-    var diesInAction = false
-    var restartsAfter = 1
+
+    init(_ count: Int) {
+        self.programs = (1...count).map { Program($0 == 1 ? "asker" : "asker \($0)") }
+    }
 }
 
 /// The requester's ledger, as a value that outlives every process.

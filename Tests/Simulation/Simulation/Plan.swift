@@ -1,4 +1,5 @@
 import Basics
+import EmulatorBackend
 import Foundation
 
 /// The acts done to a world, with their times: all drawn from a seed at once, so that a plan can be shortened and stored.
@@ -154,6 +155,10 @@ struct Plan: Codable, Sendable {
     var proxySeconds: Int?
     /// Indicates whether questions go to several people.
     var asksSeveral: Bool?
+    /// The number of the requester's programs, and the release of the bank's server; `nil` in plans that were kept earlier, for one
+    /// and the newest.
+    var askers: Int?
+    var release: EmulatorServerProfile.Release?
     /// The number of approvals of an activation that agents may make in a minute; `nil` for any.
     var approvalsAllowed: Int?
     var chances = Chances()
@@ -218,6 +223,12 @@ extension Plan {
             }
         }
         self.entries.sort { $0.milliseconds < $1.milliseconds }
+        self.askers = draw.element(of: [1, 1, 2])
+        // Answers of 1.9 were recorded, and those of the backend are compared with them; it knows no upgrade.
+        let isRecorded =
+            draw.happens(0.75)
+            && !self.entries.contains { if case .upgrade = $0.act { true } else { false } }
+        self.release = isRecorded ? .v1_9 : .v2_2
     }
 
     private mutating func add(_ act: Act, _ draw: inout Draw) {

@@ -8,7 +8,22 @@ import PowerAuth
 import PowerAuthCrypto
 import Synchronization
 
-/// The start of all worlds: a bank with activated devices. Made once, because it includes most of the cryptography.
+/// The start of all worlds, for each release of the bank's server.
+struct Settings: Sendable {
+    private let newest: Setting
+    private let recorded: Setting
+
+    static func make() async throws -> Settings {
+        Settings(newest: try await Setting.make(.v2_2), recorded: try await Setting.make(.v1_9))
+    }
+
+    /// - Parameter release: `nil` for the newest.
+    subscript(release: EmulatorServerProfile.Release?) -> Setting {
+        release == .v1_9 ? self.recorded : self.newest
+    }
+}
+
+/// The start of a world: a bank with activated devices. Made once, because it includes most of the cryptography.
 struct Setting: Sendable {
     struct Device: Sendable {
         let activationID: String
@@ -28,8 +43,8 @@ struct Setting: Sendable {
     let keys: [StoreFacts.Key]
     let sealingKey: SecretBytes
 
-    static func make() async throws -> Setting {
-        let bank = try SettingBank()
+    static func make(_ release: EmulatorServerProfile.Release) async throws -> Setting {
+        let bank = try SettingBank(release)
         let driver = MemoryDriver()
         let sealingKey = SecretBytes(copying: [UInt8](repeating: 7, count: 32))
         let store = ActivationStore.inMemory(driver, sealingKey: sealingKey)
@@ -73,11 +88,12 @@ private final class SettingBank: HTTPTransport {
 
     let backend: Mutex<Backend>
 
-    init() throws {
+    init(_ release: EmulatorServerProfile.Release) throws {
         let configuration = BackendConfiguration(
             applicationID: Setting.applicationID,
             applicationName: "Simulation",
             cloudCredentials: nil,
+            profile: EmulatorServerProfile(release),
             templates: [
                 """
                 {"name": "deploy", "data": "A9*R${binding}", "formData": {"title": "Deploy", "message": "${fingerprint}"},

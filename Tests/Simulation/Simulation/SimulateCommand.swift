@@ -83,20 +83,20 @@ package struct SimulateCommand {
             proof.run()
             return !proof.hasFailed
         }
-        let setting = try Self.waiting { try await Setting.make() }
-        if self.flags.contains("--defects") { return self.findDefects(setting) }
-        if let seeds { return try self.search(seeds, self.defect, setting) }
+        let settings = try Self.waiting { try await Settings.make() }
+        if self.flags.contains("--defects") { return self.findDefects(settings) }
+        if let seeds { return try self.search(seeds, self.defect, settings) }
         let plan = try self.plan.map { try JSONDecoder().decode(Plan.self, from: Data(contentsOf: URL(filePath: $0))) }
         let marks = MarkFiles(name: "one")
         guard let chosen = plan ?? self.seed.map({ Plan(seed: $0) }) else { return false }
         if self.flags.contains("--shrink") {
-            let shorter = Shrinking(setting: setting, marks: marks, defect: self.defect).shrunk(chosen)
+            let shorter = Shrinking(settings: settings, marks: marks, defect: self.defect).shrunk(chosen)
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
             print(String(decoding: try encoder.encode(shorter), as: UTF8.self))
-            return try self.tell(shorter, setting, marks)
+            return try self.tell(shorter, settings, marks)
         }
-        return try self.tell(chosen, setting, marks)
+        return try self.tell(chosen, settings, marks)
     }
 
     /// Waits for work of the default executors.
@@ -110,8 +110,8 @@ package struct SimulateCommand {
 
     // MARK: One world
 
-    private func tell(_ plan: Plan, _ setting: Setting, _ marks: MarkFiles) throws -> Bool {
-        let result = try World.run(plan, setting, marks, defect: self.defect) { [flags] world in
+    private func tell(_ plan: Plan, _ settings: Settings, _ marks: MarkFiles) throws -> Bool {
+        let result = try World.run(plan, settings, marks, defect: self.defect) { [flags] world in
             if flags.contains("--trace") { world.simulator.narrator = Self.narrate }
             if flags.contains("--steps") { world.simulator.tracer = { print($0) } }
         }
@@ -129,23 +129,23 @@ package struct SimulateCommand {
 
     // MARK: Many worlds
 
-    private func look(_ count: Int, _ defect: Defect, _ setting: Setting) -> Found {
+    private func look(_ count: Int, _ defect: Defect, _ settings: Settings) -> Found {
         Search(first: self.first, count: count, threads: self.threads, keepsGoing: self.flags.contains("--keep-going"))
-            .run(defect, setting)
+            .run(defect, settings)
     }
 
     /// Reports the findings to the parent process.
-    private func report(_ count: Int, _ setting: Setting) throws -> Bool {
-        FileHandle.standardOutput.write(try JSONEncoder().encode(self.look(count, self.defect, setting)))
+    private func report(_ count: Int, _ settings: Settings) throws -> Bool {
+        FileHandle.standardOutput.write(try JSONEncoder().encode(self.look(count, self.defect, settings)))
         return true
     }
 
-    private func search(_ count: Int, _ defect: Defect, _ setting: Setting) throws -> Bool {
+    private func search(_ count: Int, _ defect: Defect, _ settings: Settings) throws -> Bool {
         let clock = ContinuousClock()
         let begun = clock.now
         let processorTime = Self.processorSeconds
-        guard !self.flags.contains("--report") else { return try self.report(count, setting) }
-        let found = self.look(count, defect, setting)
+        guard !self.flags.contains("--report") else { return try self.report(count, settings) }
+        let found = self.look(count, defect, settings)
         let seconds = (clock.now - begun) / .seconds(1)
         for (name, number) in found.counts.sorted(by: { $0.key < $1.key }) { print("\(name): \(number)") }
         print(
@@ -186,10 +186,10 @@ package struct SimulateCommand {
         return past + Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    private func findDefects(_ setting: Setting) -> Bool {
+    private func findDefects(_ settings: Settings) -> Bool {
         var isEachFound = true
         for defect in Defect.allCases where defect != .none {
-            let found = self.look(self.seeds ?? 1_000, defect, setting)
+            let found = self.look(self.seeds ?? 1_000, defect, settings)
             if let (seed, violation) = found.violations.min(by: { $0.key < $1.key }) {
                 print("\(defect.rawValue): found by seed \(seed): \(violation)")
             } else {
@@ -245,7 +245,7 @@ private struct Search {
     let threads: Int
     let keepsGoing: Bool
 
-    func run(_ defect: Defect, _ setting: Setting) -> Found {
+    func run(_ defect: Defect, _ settings: Settings) -> Found {
         let batches = self.count > Batches.size ? Batches(defect: defect, keepsGoing: self.keepsGoing) : nil
         let state = Progress(next: self.first, end: self.first + UInt64(self.count), keepsGoing: self.keepsGoing)
         let ended = DispatchSemaphore(value: 0)
@@ -256,7 +256,7 @@ private struct Search {
                     if let batches {
                         state.add(batches.run(seeds))
                     } else {
-                        let found = self.live(seeds.lowerBound, defect, setting, marks)
+                        let found = self.live(seeds.lowerBound, defect, settings, marks)
                         if self.keepsGoing { Self.tell(found) }
                         state.add(found)
                     }
@@ -276,9 +276,9 @@ private struct Search {
         }
     }
 
-    private func live(_ seed: UInt64, _ defect: Defect, _ setting: Setting, _ marks: MarkFiles) -> Found {
+    private func live(_ seed: UInt64, _ defect: Defect, _ settings: Settings, _ marks: MarkFiles) -> Found {
         do {
-            let result = try World.run(Plan(seed: seed), setting, marks, defect: defect)
+            let result = try World.run(Plan(seed: seed), settings, marks, defect: defect)
             return Found(
                 done: 1,
                 steps: result.steps,
@@ -351,12 +351,12 @@ private struct Batches: Sendable {
 
 /// Searches for a shorter plan with the same violation.
 private struct Shrinking {
-    let setting: Setting
+    let settings: Settings
     let marks: MarkFiles
     let defect: Defect
 
     private func failure(of plan: Plan) -> String? {
-        (try? World.run(plan, self.setting, self.marks, defect: self.defect))?.violation.map(Self.kind)
+        (try? World.run(plan, self.settings, self.marks, defect: self.defect))?.violation.map(Self.kind)
     }
 
     /// Returns the violation without its operation: a shorter plan must not fail for another reason.

@@ -1,7 +1,7 @@
 import Foundation
 import MobileTokenApprovals
 
-// The requester's process.
+// The requester's processes.
 extension World {
     func ask(_ device: Int) {
         let others = self.setting.devices.prefix(self.plan.devices).map(\.user)
@@ -13,21 +13,31 @@ extension World {
             needed: count == 1 ? 1 : 1 + self.draw.below(count)
         )
         self.asker.questions.append(question)
-        guard let process = self.asker.process, let desk = self.asker.desk else { return }
-        self.simulator.spawn(in: process) { await self.perform(question, at: desk) }
+        // Of two programs, such as replicas of a deployment, either or both perform it.
+        let programs = self.asker.programs
+        let chosen =
+            programs.count == 1 || self.draw.happens(0.5)
+            ? programs : [programs[self.draw.below(programs.count)]]
+        for program in chosen {
+            program.questions.append(question)
+            guard let process = program.process, let desk = program.desk else { continue }
+            self.simulator.spawn(in: process) { await self.perform(question, at: desk, of: program) }
+        }
     }
 
-    func startAsker() {
-        self.asker.lives += 1
-        let process = self.simulator.makeProcess("asker\(self.asker.lives > 1 ? ", life \(self.asker.lives)" : "")")
-        self.asker.process = process
+    func start(_ asker: Asker.Program) {
+        asker.lives += 1
+        let process = self.simulator.makeProcess(
+            asker.name + (asker.lives > 1 ? ", life \(asker.lives)" : "")
+        )
+        asker.process = process
         self.simulator.spawn(in: process) {
-            while self.asker.desk == nil {
+            while asker.desk == nil {
                 do {
                     let desk = try await self.openDesk(process)
-                    self.asker.desk = desk
-                    for question in self.asker.questions where !self.asker.ended.contains(question.id) {
-                        Task { await self.perform(question, at: desk) }
+                    asker.desk = desk
+                    for question in asker.questions where !asker.ended.contains(question.id) {
+                        Task { await self.perform(question, at: desk, of: asker) }
                     }
                 } catch {
                     self.simulator.note("cannot begin: \(error)")
@@ -60,7 +70,7 @@ extension World {
         )
     }
 
-    func perform(_ question: Asker.Question, at desk: ApprovalDesk) async {
+    func perform(_ question: Asker.Question, at desk: ApprovalDesk, of asker: Asker.Program) async {
         var request = ApprovalRequest(
             id: question.id,
             from: .any(
@@ -78,9 +88,9 @@ extension World {
                 try await desk.perform(request) { [question] approval in
                     self.simulator.note("begins the action of \(question.id)")
                     self.judgeAction(question, approval.approvals)
-                    if self.asker.diesInAction {
-                        self.asker.diesInAction = false
-                        self.asker.stepsToDeath = 1
+                    if asker.diesInAction {
+                        asker.diesInAction = false
+                        asker.stepsToDeath = 1
                     }
                     try await self.clock.sleep(for: .seconds(1))
                     self.simulator.note("has ended the action of \(question.id)")
@@ -94,7 +104,7 @@ extension World {
                 break
             }
         }
-        self.asker.ended.insert(question.id)
+        asker.ended.insert(question.id)
     }
 
     /// The action begins: those who approved it are as many as it takes, may still do so, and did it a short while ago.
@@ -121,7 +131,9 @@ extension World {
 
     /// Withdraws the last question.
     func withdraw() {
-        guard let process = self.asker.process, let desk = self.asker.desk, let id = self.asker.questions.last?.id
+        let program = self.asker.programs[self.draw.below(self.asker.programs.count)]
+        guard let process = program.process, let desk = program.desk,
+            let id = self.asker.questions.last?.id
         else { return }
         self.simulator.spawn(in: process) {
             do {
@@ -136,13 +148,13 @@ extension World {
         }
     }
 
-    func killAsker() {
-        guard let process = self.asker.process else { return }
+    func kill(_ asker: Asker.Program) {
+        guard let process = asker.process else { return }
         self.simulator.act(as: process) { self.simulator.note("is killed") }
         self.simulator.kill(process)
         self.judge.count("askers killed")
-        (self.asker.process, self.asker.desk, self.asker.stepsToDeath) = (nil, nil, nil)
-        self.after(self.asker.restartsAfter) { if !self.isEnding { self.startAsker() } }
+        (asker.process, asker.desk, asker.stepsToDeath) = (nil, nil, nil)
+        self.after(asker.restartsAfter) { if !self.isEnding { self.start(asker) } }
     }
 
     /// Checks that the ledger's statements about actions are true.
@@ -171,7 +183,10 @@ extension World {
                 // The desk gives up at most a minute after an approval's last possible use.
                 let age = Int64(self.date.timeIntervalSince1970 * 1_000) - row.asked
                 let limit = Self.questionExpires + Self.questionIsValid + .seconds(65)
-                if self.asker.process != nil, age > limit.nanoseconds / 1_000_000 {
+                let isPerformed = self.asker.programs.contains { program in
+                    program.process != nil && program.questions.contains { $0.id == question.id }
+                }
+                if isPerformed, age > limit.nanoseconds / 1_000_000 {
                     self.judge.fail("\(question.id) was left \(state.rawValue)")
                 }
             default: break

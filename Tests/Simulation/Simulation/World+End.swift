@@ -35,7 +35,7 @@ extension World {
 
     var isSettled: Bool {
         self.undecided.isEmpty && !self.database.entries.contains { $0.isOpen }
-            && self.asker.questions.allSatisfy { self.asker.ended.contains($0.id) } && self.busyPeople == 0
+            && self.asker.programs.allSatisfy(\.isIdle) && self.busyPeople == 0
             && self.differences().isEmpty
     }
 
@@ -113,7 +113,7 @@ extension World {
     func end() {
         guard self.judge.violation == nil else { return }
         self.isEnding = true
-        if let process = self.asker.process { self.simulator.kill(process) }
+        for process in self.asker.programs.compactMap(\.process) { self.simulator.kill(process) }
         for node in self.nodes {
             guard let process = node.process, let stop = node.stop else { continue }
             self.simulator.post(to: process) { stop() }

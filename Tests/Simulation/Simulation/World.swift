@@ -65,7 +65,7 @@ final class World: @unchecked Sendable {
     var judge = Judge()
     var database: Database
     var questions = QuestionLedger()
-    let asker = Asker()
+    let asker: Asker
     /// When people were struck out of those who may approve.
     var struckOut: [String: Int64] = [:]
     var withdrawn: Set<String> = []
@@ -115,6 +115,7 @@ final class World: @unchecked Sendable {
     private init(_ plan: Plan, _ setting: Setting, _ marks: MarkFiles, defect: Defect) throws {
         self.plan = plan
         self.setting = setting
+        self.asker = Asker(plan.askers ?? 1)
         self.defect = defect
         self.simulator = Simulator(seed: plan.seed, watchesTasks: true)
         self.clock = SimulatedClock(simulator: self.simulator)
@@ -158,7 +159,7 @@ final class World: @unchecked Sendable {
     /// - Parameter prepare: Changes the world before it begins.
     static func run(
         _ plan: Plan,
-        _ setting: Setting,
+        _ settings: Settings,
         _ marks: MarkFiles,
         defect: Defect = .none,
         _ prepare: @escaping @Sendable (World) -> Void = { _ in }
@@ -167,7 +168,7 @@ final class World: @unchecked Sendable {
         let thread = Thread {
             promised.keep(
                 Swift.Result {
-                    let world = try World(plan, setting, marks, defect: defect)
+                    let world = try World(plan, settings[plan.release], marks, defect: defect)
                     prepare(world)
                     return world.run()
                 }
@@ -182,7 +183,9 @@ final class World: @unchecked Sendable {
     private func run() -> Result {
         let foreign = Simulator.foreignJobCount
         for node in self.nodes { self.start(node) }
-        if self.plan.entries.contains(where: { $0.act.isQuestion }) { self.startAsker() }
+        if self.plan.entries.contains(where: { $0.act.isQuestion }) {
+            self.asker.programs.forEach(self.start)
+        }
         self.backUp()
         for entry in self.plan.entries {
             self.simulator.post(to: self.simulator.world, after: .milliseconds(entry.milliseconds)) {
@@ -238,9 +241,10 @@ final class World: @unchecked Sendable {
                 if left <= 0 { self.dueFates.append(node.fates.remove(at: index).act) }
             }
         }
-        if let left = self.asker.stepsToDeath, self.asker.process == self.simulator.lastProcess {
-            self.asker.stepsToDeath = left - 1
-            if left <= 0 { self.dueFates.append { self.killAsker() } }
+        for asker in self.asker.programs where asker.process == self.simulator.lastProcess {
+            guard let left = asker.stepsToDeath else { continue }
+            asker.stepsToDeath = left - 1
+            if left <= 0 { self.dueFates.append { self.kill(asker) } }
         }
         guard !self.dueFates.isEmpty else { return }
         let due = self.dueFates
@@ -301,10 +305,11 @@ final class World: @unchecked Sendable {
         case .strikeOut(let device): self.strikeOut(device)
         case .withdraw: self.withdraw()
         case .killAsker(let moment, let seconds):
-            self.asker.restartsAfter = seconds
+            let asker = self.asker.programs[self.draw.below(self.asker.programs.count)]
+            asker.restartsAfter = seconds
             switch moment {
-            case .steps(let count): self.asker.stepsToDeath = count
-            case .action: self.asker.diesInAction = true
+            case .steps(let count): asker.stepsToDeath = count
+            case .action: asker.diesInAction = true
             }
         case .starve(let node, let seconds): self.starve(self.nodes[node], seconds)
         case .cut(let node, let seconds):
