@@ -16,18 +16,22 @@ extension PostgresConnection {
     /// statement timeout and isolation (`READ COMMITTED`) are set here, whatever the role, the database or a pooler says. All
     /// statements together must finish within one statement's timeout.
     ///
-    /// - Parameter lockTimeout: The longest wait of a statement for a lock; `nil` for as long as it may run.
-    /// - Returns: The rows of each statement.
+    /// - Parameters:
+    ///   - opening: Statements before the others, which may wait for locks for as long as they may run.
+    ///   - lockTimeout: The longest wait of a statement for a lock; `nil` for as long as it may run.
+    /// - Returns: The rows of each of `statements`.
     /// - Throws: ``PostgresError``; nothing was changed, except for ``PostgresError/Kind/outcomeUnknown``.
     @discardableResult
     package func run(
         _ statements: [PostgresStatement],
         _ effect: Effect = .durable,
+        opening: [PostgresStatement] = [],
         lockTimeout: Duration? = nil
     ) throws(PostgresError) -> [PostgresRows] {
-        let settings = self.settings(ofTransaction: effect, lockTimeout: lockTimeout)
-        let results = try self.exchange(settings + statements, mayCommit: effect != .none)
-        return Array(results.dropFirst(settings.count))
+        var before = self.settings(ofTransaction: effect, lockTimeout: opening.isEmpty ? lockTimeout : nil) + opening
+        if !opening.isEmpty, let lockTimeout { before.append(PostgresStatement("SELECT " + Self.setting(lockTimeout))) }
+        let results = try self.exchange(before + statements, mayCommit: effect != .none)
+        return Array(results.dropFirst(before.count))
     }
 
     /// Runs one statement as a transaction; see ``run(_:_:)``.
@@ -89,12 +93,13 @@ extension PostgresConnection {
     private func settings(ofTransaction effect: Effect, lockTimeout: Duration? = nil) -> [PostgresStatement] {
         var own: [String] = []
         if self.sessionIsSet, effect == .relaxed { own.append("set_config('synchronous_commit', 'off', true)") }
-        if let lockTimeout {
-            let milliseconds = Int32(saturating: max(1, lockTimeout / .milliseconds(1)))
-            own.append("set_config('lock_timeout', '\(milliseconds)', true)")
-        }
+        if let lockTimeout { own.append(Self.setting(lockTimeout)) }
         let ofTransaction = own.isEmpty ? [] : [PostgresStatement("SELECT " + own.joined(separator: ", "))]
         return self.sessionIsSet ? ofTransaction : [Self.isolation, self.settings(effect)] + ofTransaction
+    }
+
+    private static func setting(_ lockTimeout: Duration) -> String {
+        "set_config('lock_timeout', '\(Int32(saturating: max(1, lockTimeout / .milliseconds(1))))', true)"
     }
 
     /// Sets the isolation of one transaction. It must be the first statement and take no snapshot, unlike `set_config`. `SET

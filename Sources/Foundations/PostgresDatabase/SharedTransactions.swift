@@ -45,7 +45,8 @@ package final class SharedTransactions: Sendable {
     }
 
     private static let limit = 64
-    /// Limits the wait for locks; a blocked statement then waits separately.
+    /// Limits the wait for locks; a blocked statement then waits separately. What a transaction begins with waits as long as it takes,
+    /// because each of its statements would.
     private static let patience = Duration.milliseconds(100)
 
     private let pool: PostgresPool
@@ -105,8 +106,8 @@ package final class SharedTransactions: Sendable {
     }
 
     private func run(_ work: Work, _ connection: PostgresConnection) throws(PostgresError) -> [PostgresRows] {
-        let results = try connection.run(work.opening + work.statements + work.closing, self.effect)
-        return Array(results.dropFirst(work.opening.count).prefix(work.statements.count))
+        let results = try connection.run(work.statements + work.closing, self.effect, opening: work.opening)
+        return Array(results.prefix(work.statements.count))
     }
 
     private func lead(_ number: UInt64, _ work: Work) async throws -> [PostgresRows] {
@@ -151,10 +152,9 @@ package final class SharedTransactions: Sendable {
         all.sort { $0.work.place < $1.work.place }
         do throws(PostgresError) {
             let opening = Self.once(all.flatMap(\.work.opening))
-            let statements = opening + all.flatMap(\.work.statements) + Self.once(all.flatMap(\.work.closing))
-            var results = try connection.run(statements, self.effect, lockTimeout: Self.patience)[...]
+            let statements = all.flatMap(\.work.statements) + Self.once(all.flatMap(\.work.closing))
+            var results = try connection.run(statements, self.effect, opening: opening, lockTimeout: Self.patience)[...]
             guard results.count == statements.count else { throw PostgresError(.unexpectedResult) }
-            results = results.dropFirst(opening.count)
             var ownRows: [PostgresRows] = []
             for (work, waiter) in all {
                 let rows = Array(results.prefix(work.statements.count))

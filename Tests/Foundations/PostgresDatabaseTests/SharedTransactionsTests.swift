@@ -51,6 +51,25 @@ struct SharedTransactionsTests {
         }
     }
 
+    @Test func whatAllWaitForKeepsThemTogether() async throws {
+        try await withStage { stage in
+            let other = try PostgresConnection(to: .of(stage.server))
+            try other.run("BEGIN")
+            try other.run("SELECT pg_advisory_xact_lock(7)")
+            let opening = [PostgresStatement("SELECT pg_advisory_xact_lock(7)")]
+            let ids = try await stage.together { stage, _ in
+                let id = PostgresStatement("SELECT pg_current_xact_id()::text")
+                return try #require(try await stage.transactions.run([id], opening: opening).first?.first).text(0)
+            } whenReleased: {
+                await until { (try? other.run("SELECT FROM pg_locks WHERE NOT granted").first) != nil }
+                // Longer than a shared transaction waits for a row.
+                try other.run("SELECT pg_sleep(0.3)")
+                try other.run("COMMIT")
+            }
+            #expect(try Set(ids.map { try $0.get() }).count == 1)
+        }
+    }
+
     /// Two transactions that lock the same rows do not wait for each other: they begin with the same one.
     @Test func rowsAreLockedInTheOrderOfTheirPlaces() async throws {
         try await withStage { stage in
