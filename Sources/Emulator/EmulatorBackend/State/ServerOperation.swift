@@ -135,7 +135,7 @@ package struct ServerOperation: Sendable, Codable, Equatable {
     package var decidingActivationID: String? { self.additionalData["activationId"]?.value.string }
 
     /// Indicates whether an activation of the user may list it. One without flags sees operations for any flag.
-    func isVisible(to activation: ServerActivation) -> Bool {
+    package func isVisible(to activation: ServerActivation) -> Bool {
         (self.userID?.isExactly(activation.userID) ?? true)
             && self.applicationID.isExactly(activation.applicationID)
             && self.activationID.map { $0 == activation.id } ?? true

@@ -228,7 +228,12 @@ extension EmulatorCore {
         let task = device.tasks.last { $0.operationID == request.operationID }
         guard task?.state == .failed, request.decision != .wrongPassword else { return device }
         let entry = self.journal.lastRefusal(of: device.id, about: request.operationID, since: last)
-        let place = entry.map { "; see /_emulator/journal/\($0.id)" } ?? ""
+        var place = entry.map { "; see /_emulator/journal/\($0.id)" } ?? ""
+        if entry == nil, let operation = self.backend.state.operations[request.operationID],
+            operation.status != .pending
+        {
+            place = ": it is \(operation.status.rawValue)"
+        }
         var error = EmulatorError(.refused, (task?.failure ?? "") + place)
         error.journalEntry = entry?.id
         throw error

@@ -5,20 +5,31 @@ import EmulatorMessages
 import ExactJSON
 import Foundation
 
+struct OperationHistory: Described {
+    var moments: [Emulator.OperationMoment]
+    var awaited: String?
+    var expiresIn: Double?
+
+    static let fields = FieldTable(
+        "OperationHistory",
+        Self.init(moments:awaited:expiresIn:),
+        .required("moments", \.moments, .list(of: Emulator.OperationMoment.fields.inlined)),
+        .optional("awaited", \.awaited, .string, "The device that it waits for, or the reason why none decides it."),
+        .optional("expiresIn", \.expiresIn, .number, "The time left to decide it.", unit: .seconds)
+    )
+}
+
 extension ControlAPI {
     /// The history of operations, and their presentation to users.
     static let inspectionRoutes: [Route] = [
         Route(
             "GET /operations/{id}/history",
-            "Tells what happened to an operation, with its push messages and each attempt of its callbacks.",
+            "Tells what happened to an operation, with its push messages and each attempt of its callbacks, and what it waits for.",
             takes: Call.segment("id"),
-            gives: FieldTable(
-                "OperationHistory",
-                .required("moments", \.self, .list(of: Emulator.OperationMoment.fields.inlined))
-            ).form
+            gives: OperationHistory.form
         ) { control, id in
-            guard let moments = await control.core.history(ofOperation: id) else { throw Refusal.noSuch("operation") }
-            return moments
+            guard let history = await control.core.history(ofOperation: id) else { throw Refusal.noSuch("operation") }
+            return history
         },
         Route(
             "GET /operations/{id}/preview",
@@ -88,7 +99,7 @@ extension EmulatorCore {
     func journalCount(_ filter: Emulator.JournalFilter) -> Int { self.journal.count(filter) }
 
     /// Returns an operation's history, oldest first; `nil` if there is no such operation.
-    func history(ofOperation id: String) -> [Emulator.OperationMoment]? {
+    func history(ofOperation id: String) -> OperationHistory? {
         guard let operation = self.snapshot.backend.state.operations[id] else { return nil }
         var moments = self.journal.moments(ofOperation: operation.id)
         // The journal forgets, and what a scenario makes is not in it.
@@ -108,7 +119,12 @@ extension EmulatorCore {
             moments[index].attempts = delivery.message.maximumAttempts
             if isNewer.insert(id).inserted { moments[index].next = delivery.due.map(Date.init(milliseconds:)) }
         }
-        return moments
+        var history = OperationHistory(moments: moments)
+        if operation.status == .pending {
+            history.awaited = self.awaited(operation)
+            history.expiresIn = Double(operation.expires - self.now.milliseconds) / 1000
+        }
+        return history
     }
 
     /// Returns a preview of an operation without creating it.
@@ -167,7 +183,13 @@ extension Emulator {
     /// - Parameter id: The operation's identifier.
     /// - Returns: An empty array for an unknown operation.
     public func history(ofOperation id: String) async -> [OperationMoment] {
-        await self.core.history(ofOperation: id) ?? []
+        await self.core.history(ofOperation: id)?.moments ?? []
+    }
+
+    /// Returns the device that a pending operation waits for, or the reason why none decides it.
+    package func awaited(ofOperation id: String) async -> String? {
+        guard let history = await self.core.history(ofOperation: id), let awaited = history.awaited else { return nil }
+        return "\(awaited); it expires in \(history.expiresIn ?? 0) s"
     }
 
     /// The journal entries after the entry numbered `id` that match a filter, oldest first.

@@ -49,6 +49,32 @@ import Testing
 
     // MARK: Over HTTP
 
+    @Test func aPendingOperationSaysWhatItWaitsFor() async throws {
+        try await withEmulator { emulator async throws in
+            await emulator.clock.freeze()
+            func awaited(_ user: String?) async throws -> String? {
+                let made = try await emulator.cloud.createOperation("login", userID: user)
+                try await emulator.settle(within: .seconds(60))
+                let history = try await emulator.send("GET", "/_emulator/operations/\(made.id)/history")
+                return try JSONValue(parsing: history.body)["awaited"]?.string
+            }
+            #expect(try await awaited("alice") == "alice has no registration that may decide it")
+            #expect(try await awaited(nil) == "nobody has claimed it")
+            try await emulator.cloud.register(userID: "alice")
+            #expect(try await awaited("alice") == "the registration of alice is CREATED")
+            _ = try await emulator.makeActivation(user: "alice", password: "1234")
+            #expect(try await awaited("alice") == "a client of alice has not decided it")
+            try await emulator.makeDevice(userID: "alice", name: "Hers", rule: .init(.never))
+            #expect(try await awaited("alice") == "no rule decides it; Hers decides by hand")
+            try await emulator.makeDevice(userID: "bob", name: "His", rule: .init(.approve, after: 30))
+            #expect(try await awaited("bob") == "His decides in 30.0 s of the server's clock: approve")
+            try await emulator.makeDevice(userID: "carol", name: "Carol's", rule: .init(.wrongPassword))
+            #expect(try await awaited("carol") == "Carol's has tried: The password is wrong")
+            try await emulator.makeDevice(userID: "dave")
+            #expect(try await awaited("dave") == nil)
+        }
+    }
+
     @Test func theLifeOfAnOperationIsTold() async throws {
         try await withEmulator { emulator async throws in
             await emulator.clock.freeze()

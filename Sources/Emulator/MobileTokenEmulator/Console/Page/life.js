@@ -58,7 +58,7 @@ export class Story {
     try {
       while (this.hasNews) {
         this.hasNews = false;
-        this.told = (await ask(at`operations/${this.id}/history`)).moments;
+        ({ moments: this.told, awaited: this.awaited } = await ask(at`operations/${this.id}/history`));
       }
     } finally {
       this.isAsking = false;

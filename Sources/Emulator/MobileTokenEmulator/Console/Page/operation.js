@@ -1,6 +1,6 @@
 // An operation that is open: its phone on the left, its life on the right.
 
-import { choice, facts, joined, make } from "./dom.js";
+import { capitalized, choice, facts, joined, make } from "./dom.js";
 import { ago, dateOf, serverNow, until } from "./time.js";
 import { api, ask, at, quietly } from "./server.js";
 import { attempt, dangerousAction, defineDetails, detailsLink, folded, refreshDetails, section, showDetails, shownKey } from "./details.js";
@@ -41,13 +41,14 @@ onOperations((ids) => ids.forEach(follow));
 onDelivery((one) => follow(one?.operationId));
 narrow.onchange = refreshOpenOperation;
 
-function summary(item, moments) {
+function summary(item, moments, awaited) {
   const last = moments.findLast(isRefused);
   const reason = item.statusReason ?? item.rejectReason;
   return make("div.summary",
     make("p.headline", headline(item)),
     make("p.muted", item.title, " for ", item.userId ?? "anybody, until somebody claims it", ", ", ago(item.timestampCreated), item.status === "PENDING" && [" · ", until(item.timestampExpires)]),
     last && item.status !== "APPROVED" && make("p.finding.bad", `${reasonOf(last) ?? "Refused"}. `, detailsLink("journal", last.requestId, "Why"), make("span.muted", ` · ${item.failureCount} of ${item.maxFailureCount} attempts`)),
+    item.status === "PENDING" && awaited && make("p", `${capitalized(awaited)}.`),
     reason && make("p", `Reason: ${reason}`));
 }
 
@@ -81,7 +82,7 @@ defineDetails("operations", (id) => ({
       title: item.title,
       status: item.status,
       body: [make("div.opened", phoneColumn(item, told), make("div.stack",
-        summary(item, moments),
+        summary(item, moments, told.awaited),
         way(item, moments, told.deliveries, narrow.matches),
         section("Life", timeline(moments), links(item, told)),
         isPending && folded("Offline approval", Boolean(approvalOf(id).code || approvalOf(id).failure), approvalOf(id).card()),
