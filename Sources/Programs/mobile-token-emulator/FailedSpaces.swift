@@ -8,7 +8,7 @@ actor FailedSpaces {
     private static let capacity = 100
 
     private let folder: String?
-    private var failed: [Emulator.SpaceSummary] = []
+    private var failed: [Emulator.FailedSpace] = []
     private var names: Set<String> = []
 
     /// - Parameter folder: The path of the output folder; `nil` to write nothing.
@@ -16,7 +16,7 @@ actor FailedSpaces {
 
     /// Writes a space's documents; a failure is only reported.
     func add(_ space: Emulator.FailedSpace) {
-        self.failed.append(space.summary)
+        self.failed.append(space)
         guard let folder = self.folder, self.names.count < Self.capacity else { return }
         let path = folder + "/" + self.freeName(for: space.summary)
         if FileManager.default.fileExists(atPath: path) {
@@ -40,11 +40,13 @@ actor FailedSpaces {
     ///
     /// - Returns: `true` if there are any.
     func show(areKept: Bool) -> Bool {
-        for summary in self.failed.prefix(Self.capacity) {
+        for space in self.failed.prefix(Self.capacity) {
+            let summary = space.summary
             let place = areKept ? "  \(summary.url)/console/" : ""
             let reason = summary.failure?.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
             Output.note(
-                "Failed: \(TextTable.printable(summary.name ?? summary.id))\(place)  \(TextTable.printable(reason))"
+                "Failed: \(TextTable.printable(summary.name ?? summary.id))\(place)  \(TextTable.printable(space.events))  "
+                    + TextTable.printable(reason)
             )
         }
         if self.failed.count > Self.capacity { Output.note("… and \(self.failed.count - Self.capacity) more") }

@@ -93,6 +93,8 @@ struct Journal: Sendable {
     private var log: RecentLog<(entry: Emulator.JournalEntry, notes: [OperationNote])>
     /// The number of refused requests since the last ``removeAll()``, callbacks excluded.
     private(set) var refusedCount = 0
+    /// The last of them.
+    private(set) var lastRefusedID: UInt64?
 
     init(capacity: Int = Self.capacity, totalCapacity: Int = Self.totalCapacity) {
         self.log = RecentLog(capacity: capacity, totalCapacity: totalCapacity)
@@ -145,7 +147,10 @@ struct Journal: Sendable {
             operationIDs: Self.identifiers(of: reply.inspection),
             warnings: Self.warnings(reply.inspection.warnings)
         )
-        if refusal != nil, delivery == nil { self.refusedCount += 1 }
+        if refusal != nil, delivery == nil {
+            self.refusedCount += 1
+            self.lastRefusedID = entry.id
+        }
         let notes = reply.inspection.notes
         self.log.append((entry, notes), size: notes.reduce(entry.size) { $0 + ($1.reason?.utf8.count ?? 0) })
         return entry
@@ -155,6 +160,7 @@ struct Journal: Sendable {
     mutating func removeAll() {
         self.log.removeAll()
         self.refusedCount = 0
+        self.lastRefusedID = nil
     }
 
     func entry(_ id: UInt64) -> Emulator.JournalEntry? { self.log[id]?.entry }

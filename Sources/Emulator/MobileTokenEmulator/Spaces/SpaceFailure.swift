@@ -5,6 +5,8 @@ extension Emulator {
     /// A space at the moment its test failed.
     package struct FailedSpace: Sendable {
         package let summary: SpaceSummary
+        /// The events in it: `operations: 3, refused: 1, The password is wrong`.
+        package let events: String
         /// Documents for a later analysis, by file name.
         package let documents: [(name: String, content: [UInt8])]
     }
@@ -31,15 +33,19 @@ extension SpaceDirectory {
     func fail(_ id: String, because reason: String?) async throws(EmulatorError) -> Emulator.SpaceSummary {
         let (space, isFirst) = try self.noteFailure(of: id, reason ?? "The test has failed")
         guard isFirst, let report = self.configuration.reportFailedSpace else { return space.summary }
-        await report(.init(summary: space.summary, documents: await space.core.documents(of: space.summary)))
+        let counts = await space.core.spaceCounts
+        let finding = counts.lastRefusal.map { ", \($0.finding)" } ?? ""
+        let documents = await space.core.documents(of: SpaceReport(space: space.summary, counts: counts))
+        let events = "operations: \(counts.operations), refused: \(counts.refused)\(finding)"
+        await report(.init(summary: space.summary, events: events, documents: documents))
         return space.summary
     }
 }
 
 extension EmulatorCore {
-    fileprivate func documents(of summary: Emulator.SpaceSummary) -> [(name: String, content: [UInt8])] {
+    fileprivate func documents(of report: SpaceReport) -> [(name: String, content: [UInt8])] {
         [
-            ("summary.json", summary.json.serialized()), ("state.json", (try? self.exported()) ?? []),
+            ("summary.json", report.json.serialized()), ("state.json", (try? self.exported()) ?? []),
             ("journal.json", JSONValue.array(self.journal(since: 0).entries.map(\.json)).serialized()),
         ]
     }

@@ -47,6 +47,12 @@ struct SpaceReport: Described {
     struct Counts: Sendable {
         var operations: Int
         var refused: Int
+        var lastRefusal: Refusal?
+    }
+
+    struct Refusal: Sendable {
+        var id: UInt64
+        var finding: String
     }
 
     var space: Emulator.SpaceSummary
@@ -58,22 +64,37 @@ struct SpaceReport: Described {
 
     /// - Parameter origin: The address by which its server was reached.
     init(_ space: Space, below origin: String) async {
-        self.init(space: space.summary.below(origin), counts: await space.core.counts)
+        self.init(space: space.summary.below(origin), counts: await space.core.spaceCounts)
     }
 }
 
 extension SpaceReport.Counts: Described {
     static let fields = FieldTable(
         "SpaceCounts",
-        Self.init(operations:refused:),
+        Self.init(operations:refused:lastRefusal:),
         .required("operations", \.operations, .count, "The operations in it."),
-        .required("refused", \.refused, .count, "The requests that were refused in it.")
+        .required("refused", \.refused, .count, "The requests that were refused in it."),
+        .optional("lastRefusal", \.lastRefusal, .described, "The last of them.")
+    )
+}
+
+extension SpaceReport.Refusal: Described {
+    static let fields = FieldTable(
+        "SpaceRefusal",
+        Self.init(id:finding:),
+        .required("id", \.id, .count, "The number in the journal.", unit: .number),
+        .required("finding", \.finding, .string, "The reason in a few words.")
     )
 }
 
 extension EmulatorCore {
-    fileprivate var counts: SpaceReport.Counts {
-        .init(operations: self.backend.state.operations.count, refused: self.journal.refusedCount)
+    var spaceCounts: SpaceReport.Counts {
+        let last = self.journal.lastRefusedID.flatMap(self.journal.entry)
+        return .init(
+            operations: self.backend.state.operations.count,
+            refused: self.journal.refusedCount,
+            lastRefusal: last.map { .init(id: $0.id, finding: $0.finding ?? "") }
+        )
     }
 }
 

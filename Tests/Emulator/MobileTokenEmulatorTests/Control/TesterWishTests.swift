@@ -119,6 +119,8 @@ import Testing
             let items = try #require(listed["items"]?.array)
             #expect(items.map { $0["name"]?.string } == ["older", "newer"])
             #expect(items.map { $0["operations"] } == [1, 0] && items.map { $0["refused"] } == [1, 0])
+            let last = try #require(await failed.journal().last { !$0.isAccepted })
+            #expect(items[0]["lastRefusal"]?["finding"]?.string == last.finding && items[1]["lastRefusal"] == nil)
             let one = try JSONValue(
                 parsing: try await emulator.send("GET", "/_emulator/spaces/\(failed.spaceID ?? "")").body
             )

@@ -309,6 +309,8 @@ import Testing
             #expect(emulator.spaces() == [])
             let report = try #require(reports.withLock { $0.first })
             #expect(report.summary.name == "a test" && report.summary.failure == "first")
+            #expect(report.events == "operations: 0, refused: 0")
+            #expect(try JSONValue(parsing: report.documents[0].content)["refused"] == 0)
             #expect(report.documents.map(\.name) == ["summary.json", "state.json", "journal.json"])
             for document in report.documents { _ = try JSONValue(parsing: document.content) }
             let restored = try await emulator.makeSpace(from: .state(Data(report.documents[1].content)))
