@@ -103,10 +103,10 @@ public final class MobileTokenEmulator
         }, Callbacks.class);
     }
 
-    /** Returns the name of a test, with what tells its repetitions apart. */
+    /** Returns the name of a test as in JUnit's reports, with what tells its repetitions apart. */
     private static String nameOf(ExtensionContext context) {
         String method = context.getRequiredTestMethod().getName(), shown = context.getDisplayName();
-        String name = context.getRequiredTestClass().getSimpleName() + "." + method;
+        String name = context.getRequiredTestClass().getName() + "." + method;
         return shown.startsWith(method + "(") ? name : name + " " + shown;
     }
 
@@ -163,8 +163,8 @@ public final class MobileTokenEmulator
         private final String code;
         private final String reason;
 
-        Refused(int status, String text) {
-            super(status + " " + text);
+        Refused(int status, String text, String entry) {
+            super(status + " " + text + (entry == null ? "" : "; see " + entry));
             Map<?, ?> error = errorIn(text);
             this.status = status;
             this.code = error.get("code") instanceof String string ? string : null;
@@ -233,7 +233,10 @@ public final class MobileTokenEmulator
                     .build();
             try {
                 HttpResponse<String> response = client.send(request, HttpResponse.BodyHandlers.ofString());
-                if (response.statusCode() >= 300) throw new Refused(response.statusCode(), response.body());
+                if (response.statusCode() >= 300) {
+                    String entry = response.headers().firstValue("X-Emulator-Entry").orElse(null);
+                    throw new Refused(response.statusCode(), response.body(), entry);
+                }
                 return response.body().isEmpty() ? Map.of() : Json.object(Json.read(response.body()));
             } catch (IOException error) {
                 throw new UncheckedIOException(method + " " + url + path + ": " + error, error);
@@ -293,8 +296,17 @@ public final class MobileTokenEmulator
                 String query = "?until=final&wait=" + Math.max(0, Math.min(60, left));
                 Map<String, Object> operation = ask("GET", "/_emulator/operations/" + operationId + query);
                 if (!"PENDING".equals(operation.get("status"))) return operation;
-                if (left < 1) throw new AssertionError("the operation is still pending after " + within.toSeconds() + " s");
+                if (left < 1) {
+                    throw new AssertionError("the operation is still pending after " + within.toSeconds() + " s: " + awaited(operationId));
+                }
             }
+        }
+
+        /** Returns what a pending operation waits for, and its page in the console. */
+        String awaited(String operationId) {
+            Map<String, Object> history = ask("GET", "/_emulator/operations/" + operationId + "/history");
+            String left = history.containsKey("expiresIn") ? "; it expires in " + history.get("expiresIn") + " s" : "";
+            return history.getOrDefault("awaited", "decided meanwhile") + left + "; see " + url + "/console/#operations/" + operationId;
         }
 
         /** Makes a virtual phone that decides: {@code approve}, {@code reject}, {@code wrongPassword} or {@code never}. */
@@ -316,7 +328,12 @@ public final class MobileTokenEmulator
 
         /** Moves the clock on. */
         public void advance(double seconds) {
-            ask("PUT", "/_emulator/clock", Map.of("advance", seconds));
+            advance(seconds, false);
+        }
+
+        /** Moves the clock on; with {@code settle}, devices and callbacks do what is due before and after that. */
+        public void advance(double seconds, boolean settle) {
+            ask("PUT", "/_emulator/clock", Map.of("advance", seconds, "settle", settle));
         }
 
         /** Waits at most 30 seconds until no device and no callback has anything due or under way. */
@@ -555,6 +572,10 @@ public final class MobileTokenEmulator
                 for (Map<String, Object> entry : journal(Map.of("verdict", "refused", "limit", 20))) {
                     lines.add(0, "\n  %s %s: %s, %s; see %s#journal/%s".formatted(entry.get("method"), entry.get("path"),
                             entry.get("status"), entry.get("finding"), console, entry.get("id")));
+                }
+                for (Map<String, Object> operation : Json.objects(ask("GET", "/_emulator/operations?status=PENDING&limit=5").get("items"))) {
+                    lines.add("\n  %s of %s is PENDING: %s".formatted(operation.get("operationType"), operation.get("userId"),
+                            awaited((String) operation.get("operationId"))));
                 }
                 return lines.isEmpty() ? " nothing; see " + console : String.join("", lines);
             } catch (RuntimeException error) { // the test's own failure is what matters

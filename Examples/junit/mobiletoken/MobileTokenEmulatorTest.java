@@ -191,7 +191,7 @@ class MobileTokenEmulatorTest {
             run(environment, List.of(), "--select-class", Failing.class.getName());
             Outcome outcome = run(environment, List.of(), "--select-class", Failing.class.getName());
             List<Map<String, Object>> spaces = Json.objects(server.ask("GET", "/_emulator/spaces").get("items"));
-            assertEquals(List.of("Failing.orders"), spaces.stream().map(it -> it.get("name")).toList());
+            assertEquals(List.of(Failing.class.getName() + ".orders"), spaces.stream().map(it -> it.get("name")).toList());
             assertTrue(((String) spaces.get(0).get("failure")).contains("but was: <PENDING>"));
             // The link leads to the entry that tells the reason.
             Pattern pattern = Pattern.compile("(http\\S+)/console/#journal/(\\d+)");
@@ -206,7 +206,7 @@ class MobileTokenEmulatorTest {
         List<String> exec = List.of(program, "exec", "--per-test", "--report", folder.resolve("report").toString(), "--");
         Outcome outcome = run(Map.of(), exec, "--select-class", Failing.class.getName());
         assertEquals(1, outcome.status, outcome.text);
-        String summary = Files.readString(folder.resolve("report/Failing.orders/summary.json"));
+        String summary = Files.readString(folder.resolve("report/mobiletoken.MobileTokenEmulatorTest-Failing.orders/summary.json"));
         assertTrue(summary.contains("but was: <PENDING>"), summary);
     }
 

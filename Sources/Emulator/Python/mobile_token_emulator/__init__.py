@@ -61,11 +61,11 @@ def start(*options: str, within: float = 30) -> Server:
 
 
 class Refused(Exception):
-    """A response that is no success. `code` and `message` are the server's."""
+    """A response that is no success. `code` and `message` are the server's, `entry` is the page of the console that says why."""
 
-    def __init__(self, status: int, text: str):
-        super().__init__(f"{status} {text}")
-        self.status, self.text = status, text
+    def __init__(self, status: int, text: str, entry: str | None = None):
+        super().__init__(f"{status} {text}" + (f"; see {entry}" if entry else ""))
+        self.status, self.text, self.entry = status, text, entry
         try:
             error = json.loads(text)["responseObject"]
         except (ValueError, KeyError, TypeError):
@@ -97,7 +97,7 @@ class _Calls:
             with self._opener.open(request, timeout=timeout) as response:
                 text = response.read()
         except urllib.error.HTTPError as error:
-            raise Refused(error.code, error.read().decode(errors="replace")) from None
+            raise Refused(error.code, error.read().decode(errors="replace"), error.headers.get("X-Emulator-Entry")) from None
         return json.loads(text) if text else None
 
     def configuration(self) -> dict[str, Any]:
@@ -131,7 +131,13 @@ class _Calls:
             if summary["status"] != "PENDING":
                 return summary
             if left <= 1:
-                raise TimeoutError(f"the operation is still pending after {within} s")
+                raise TimeoutError(f"the operation is still pending after {within} s: {self._awaited(operation_id)}")
+
+    def _awaited(self, operation_id: str) -> str:
+        """Returns what a pending operation waits for, and its page in the console."""
+        history = self.ask("GET", f"/_emulator/operations/{operation_id}/history")
+        left = f"; it expires in {history['expiresIn']} s" if "expiresIn" in history else ""
+        return f"{history.get('awaited', 'decided meanwhile')}{left}; see {self.url}/console/#operations/{operation_id}"
 
     def make_device(self, user: str, decision: str = "never", /, **rule: Any) -> dict[str, Any]:
         """Makes a virtual phone of a user that decides by a rule: `approve`, `reject`, `wrongPassword` or `never`."""
@@ -141,9 +147,9 @@ class _Calls:
         """Stops the clock."""
         self.ask("PUT", "/_emulator/clock", {"mode": "manual"})
 
-    def advance(self, seconds: float) -> None:
-        """Moves the clock on."""
-        self.ask("PUT", "/_emulator/clock", {"advance": seconds})
+    def advance(self, seconds: float, settle: bool = False) -> None:
+        """Moves the clock on. `settle` waits before and after it until devices and callbacks have done what is due."""
+        self.ask("PUT", "/_emulator/clock", {"advance": seconds, "settle": settle})
 
     def settle(self, within: float = 30) -> None:
         """Waits until no device and no callback has anything due or under way. Raises `Refused` when that takes longer."""
@@ -282,6 +288,12 @@ class Callbacks:
                 raise TimeoutError(f"no callback with {members} within {within} s, but {self.received}") from None
             if all(body.get(name) == value for name, value in members.items()):
                 return body
+
+    def __enter__(self) -> Callbacks:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         self._server.shutdown()

@@ -29,7 +29,7 @@ def mobile_token_server(pytestconfig: pytest.Config) -> Iterator[Server]:
 @pytest.fixture
 def mobile_token_space(request: pytest.FixtureRequest, mobile_token_server: Server) -> Iterator[Space]:
     """A server within the server for this test."""
-    space = mobile_token_server._make_space_again(request.node.name)
+    space = mobile_token_server._make_space_again(request.node.nodeid)
     yield space
     failure = request.node.stash.get(_FAILURE, None)
     if failure is not None:
@@ -57,21 +57,33 @@ def mobile_token_callbacks(mobile_token_space: Space) -> Iterator[Callbacks]:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     report = yield
     if report.failed:
-        item.stash[_FAILURE] = str(report.longrepr)
+        # The assertion first: lists show the first line.
+        crash = getattr(report.longrepr, "reprcrash", None)
+        item.stash[_FAILURE] = f"{crash.message}\n\n{report.longrepr}" if crash else str(report.longrepr)
         space = getattr(item, "funcargs", {}).get("mobile_token_space")
-        if isinstance(space, Space) and report.when == "call":
+        if isinstance(space, Space) and report.when != "teardown":
             report.sections.append(("Refused by the development server", _refused(space)))
     return report
 
 
 def _refused(space: Space) -> str:
     try:
-        entries = space.journal(verdict="refused", limit=20)
+        entries = [one for one in space.journal(limit=200) if not one["isAccepted"] or one.get("warnings")][:20]
+        pending = space.ask("GET", "/_emulator/operations", status="PENDING", limit=5)["items"]
+        waiting = [f"{one['operationType']} of {one.get('userId', 'anybody')} is PENDING: {space._awaited(one['operationId'])}" for one in pending]
+        faults = space.ask("GET", "/_emulator/faults")
+        unmet = [rule["match"].get("path", "/**") for rule, count in zip(faults["rules"], faults["counts"]) if not count["matched"]]
     except Exception as error:  # the test's own failure is what matters
         return f"its journal cannot be read: {error}"
     console = f"{space.url}/console/"
     lines = [
-        f"{entry['method']} {entry['path']}: {entry['status']}, {entry.get('finding')}; see {console}#journal/{entry['id']}"
+        f"{entry['method']} {entry['path']}: {entry['status']}, {_reason(entry)}; see {console}#journal/{entry['id']}"
         for entry in reversed(entries)
     ]
+    lines += waiting + [f"no request has met the fault rule on {path}" for path in unmet]
     return "\n".join(lines) or f"nothing; see {console}"
+
+
+def _reason(entry: dict[str, Any]) -> str:
+    """What was refused, or what a request said in vain: `ignored: 'amuont', did you mean 'amount'?`."""
+    return entry.get("finding") or ", ".join(one["message"] for one in entry.get("warnings", []))

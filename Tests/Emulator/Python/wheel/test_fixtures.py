@@ -15,20 +15,6 @@ import pytest
 from mobile_token_emulator import Refused, Server, Space
 
 
-def test_a_payment_is_approved(mobile_token_space, mobile_token_device, mobile_token_callbacks):
-    mobile_token_device("alice", "approve")
-    payment = mobile_token_space.create_operation("payment", "alice", amount="20")
-    assert mobile_token_space.wait(payment)["status"] == "APPROVED"
-    assert mobile_token_callbacks.next(operationId=payment, status="APPROVED")
-    assert [told["status"] for told in mobile_token_callbacks.received] == ["PENDING", "APPROVED"]
-
-
-def test_a_device_rejects_with_a_reason(mobile_token_space, mobile_token_device):
-    mobile_token_device("alice", "reject", reason="INCORRECT_DATA")
-    operation = mobile_token_space.create_operation("login", "alice")
-    assert mobile_token_space.wait(operation)["rejectReason"] == "INCORRECT_DATA"
-
-
 @pytest.mark.parametrize("number", range(3))
 def test_a_space_has_what_its_test_has_made(mobile_token_space, number):
     assert mobile_token_space.ask("GET", "/_emulator/operations")["total"] == 0
@@ -37,18 +23,9 @@ def test_a_space_has_what_its_test_has_made(mobile_token_space, number):
     assert mobile_token_space.ask("GET", "/_emulator/operations")["total"] == number + 1
 
 
-def test_time_is_the_tests(mobile_token_space):
-    mobile_token_space.freeze()
-    operation = mobile_token_space.create_operation("login", "alice", request={"expiresIn": 60})
-    mobile_token_space.advance(59)
-    assert mobile_token_space.operation(operation)["status"] == "PENDING"
-    mobile_token_space.advance(2)
-    assert mobile_token_space.operation(operation)["status"] == "EXPIRED"
-
-
 def test_what_nobody_decides_is_not_waited_for_in_vain(mobile_token_space):
     operation = mobile_token_space.create_operation("login", "alice")
-    with pytest.raises(TimeoutError):
+    with pytest.raises(TimeoutError, match="after 1 s: alice has no registration .*; it expires in .* s; see http.*#operations/"):
         mobile_token_space.wait(operation, within=1)
 
 
@@ -112,10 +89,15 @@ def test_a_failure_shows_what_was_refused(tmp_path):
         """
         import pytest
         def test_it(mobile_token_space):
+            mobile_token_space.fail("/v2/operation", status=503)
+            mobile_token_space.create_operation("payment", "alice", amuont="20")
             mobile_token_space.create_operation("paymnt", "alice")
         """,
     )
     assert outcome.returncode == 1
+    assert "POST /v2/operations: 200, ignored: 'parameters.amuont', did you mean 'amount'?; see http" in outcome.stdout
+    assert "authorize_payment of alice is PENDING: alice has no registration that may decide it; it expires in " in outcome.stdout
+    assert "no request has met the fault rule on /v2/operation\n" in outcome.stdout
     assert "Refused by the development server" in outcome.stdout
     assert re.search(r"POST /v2/operations: 400, .*; see http://127.0.0.1:\d+/spaces/[-0-9a-f]+/console/#journal/\d+\n", outcome.stdout)
 
@@ -134,9 +116,9 @@ def test_a_server_that_somebody_runs_keeps_the_last_failure_of_each_test(tmp_pat
                 MOBILE_TOKEN_EMULATOR_URL=server.url + "/", MOBILE_TOKEN_CLOUD_PASSWORD="secret",
             )
         [space] = server.ask("GET", "/_emulator/spaces")["items"]
-        assert space["name"] == "test_it" and "paymnt" in space["failure"]
+        assert space["name"] == "test_it.py::test_it" and "paymnt" in space["failure"]
         # The link leads to the entry that tells the reason.
-        [(url, entry)] = re.findall(r"(http\S+)/console/#journal/(\d+)", outcome.stdout)
+        (url, entry), *_ = re.findall(r"(http\S+)/console/#journal/(\d+)", outcome.stdout)
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         assert b"did you mean 'payment'" in opener.open(f"{url}/_emulator/journal/{entry}", timeout=10).read()
 
@@ -154,8 +136,9 @@ def test_the_server_of_exec_is_used_and_keeps_what_failed(tmp_path):
     )
     assert outcome.returncode == 1, outcome.stderr
     assert "on purpose" in outcome.stdout
-    [summary] = (tmp_path / "report").glob("*/summary.json")
-    assert "on purpose" in json.loads(summary.read_text())["failure"]
+    summary = json.loads((tmp_path / "report/test_it.py--test_it/summary.json").read_text())
+    assert summary["failure"].startswith("AssertionError: on purpose\n") and summary["operations"] == 1
+    assert "Failed: test_it.py::test_it  operations: 1, refused: 0  AssertionError: on purpose" in outcome.stderr
 
 
 def test_options_of_the_server_are_options_of_pytest(tmp_path):
