@@ -1,7 +1,7 @@
 public import MobileTokenEmulator
 
 extension Emulator {
-    /// Makes requests to a path fail while `body` runs. Other rules stay, and take precedence.
+    /// Makes requests to a path fail while `body` runs. Other rules stay, and take precedence. A path that no request had is printed.
     ///
     /// ```swift
     /// try await emulator.withFault(.unavailable(retryAfter: 5), on: "/api/**") { … }
@@ -17,12 +17,18 @@ extension Emulator {
         await self.faults.add(FaultRule(name: name, match: .init(path: path, first: count), effect: effect))
         do {
             let result = try await body()
-            await self.faults.remove(named: name)
+            await self.endFault(named: name, on: path)
             return result
         } catch {
-            await self.faults.remove(named: name)
+            await self.endFault(named: name, on: path)
             throw error
         }
+    }
+
+    private func endFault(named name: String, on path: String) async {
+        let count = await self.faults.counts.first { $0.name == name }
+        if count?.matched == 0 { print("No request has met the fault rule on \(path)") }
+        await self.faults.remove(named: name)
     }
 }
 

@@ -51,14 +51,27 @@ extension Emulator {
 }
 
 extension Emulator {
-    /// Returns a line for each of the last refusals, for the output of a failed test.
+    /// Returns lines that tell why a test may have failed: the last requests that were refused, or of which a part was ignored, and
+    /// what pending operations wait for, and the faults that met no request.
     ///
     /// - Parameter areLinked: `true` to name the pages of a server that goes on.
-    package func refusalLines(areLinked: Bool) async -> [String] {
-        await self.journal().filter { !$0.isAccepted }.suffix(20).map { entry in
-            let link = areLinked ? "; see \(self.cloudURL)/console/#journal/\(entry.id)" : ""
-            return "Refused: \(entry.method) \(entry.path): \(entry.status), \(entry.finding ?? "")\(link)"
+    package func reasons(areLinked: Bool) async -> [String] {
+        func line(_ reason: String, _ page: String) -> String {
+            reason + (areLinked ? "; see \(self.cloudURL)/console/#\(page)" : "")
         }
+        let entries = await self.journal().filter { !$0.isAccepted || $0.warnings != nil }
+        var lines = entries.suffix(20).map { entry in
+            let reason = entry.finding ?? (entry.warnings ?? []).map(\.message).joined(separator: ", ")
+            let verdict = entry.isAccepted ? "Warning" : "Refused"
+            return line("\(verdict): \(entry.method) \(entry.path): \(entry.status), \(reason)", "journal/\(entry.id)")
+        }
+        for operation in await self.operations().filter({ $0.status == .pending }).prefix(5) {
+            guard let awaited = await self.awaited(ofOperation: operation.id) else { continue }
+            let subject = "\(operation.name) of \(operation.userID ?? "anybody")"
+            lines.append(line("Pending: \(subject): \(awaited)", "operations/\(operation.id)"))
+        }
+        let faults = zip(await self.faults.rules, await self.faults.counts).filter { $0.1.matched == 0 }
+        return lines + faults.map { "No request has met the fault rule on \($0.0.match.path ?? "/**")" }
     }
 }
 

@@ -1,4 +1,5 @@
 public import MobileTokenEmulator
+import Synchronization
 
 /// Runs `body` with a new development server on a free port, and stops the server at the end.
 ///
@@ -18,13 +19,47 @@ public func withEmulator<Result>(
     _ body: (Emulator) async throws -> Result
 ) async throws -> Result {
     let emulator = try await Emulator.start(configuration: configuration)
-    do {
-        let result = try await body(emulator)
+    return try await TestIssues.noted {
+        try await body(emulator)
+    } afterwards: { failure in
+        if failure != nil {
+            for line in await emulator.reasons(areLinked: false) { print("Development server: \(line)") }
+        }
         await emulator.stop()
-        return result
-    } catch {
-        for line in await emulator.refusalLines(areLinked: false) { print(line) }
-        await emulator.stop()
-        throw error
+    }
+}
+
+extension Emulator {
+    /// Notes that a test has failed without an error: the ``withSpace(named:seed:from:_:)`` or ``withEmulator(_:_:)`` in which the
+    /// current task is then does what it does for an error.
+    ///
+    /// The page of this product has a trait of Swift Testing that calls it for failed expectations.
+    ///
+    /// - Parameter issue: The reason of the failure, for people.
+    public static func noteIssue(_ issue: String) { TestIssues.current?.first.withLock { $0 = $0 ?? issue } }
+}
+
+/// The issues of a test, as far as its server is told of them.
+final class TestIssues: Sendable {
+    @TaskLocal static var current: TestIssues?
+
+    fileprivate let first = Mutex<String?>(nil)
+
+    /// Runs `body`, and `afterwards` with the first issue or the error, if any.
+    static func noted<Result>(
+        _ body: () async throws -> Result,
+        afterwards: (_ failure: String?) async -> Void
+    ) async throws -> Result {
+        let issues = TestIssues()
+        return try await Self.$current.withValue(issues) {
+            do {
+                let result = try await body()
+                await afterwards(issues.first.withLock { $0 })
+                return result
+            } catch {
+                await afterwards(issues.first.withLock { $0 } ?? "\(error)")
+                throw error
+            }
+        }
     }
 }

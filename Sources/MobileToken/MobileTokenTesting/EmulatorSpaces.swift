@@ -3,32 +3,31 @@ public import MobileTokenEmulator
 extension Emulator {
     /// Runs `body` with a space of this server, and removes the space at the end.
     ///
-    /// An error of `body` is reported as the failure of the space's test. A server that keeps failed spaces then keeps it, and
-    /// its console's address is printed.
+    /// An error of `body`, or an issue that ``noteIssue(_:)`` is told of, is reported as the failure of the space's test, and what was
+    /// refused is printed. A server that keeps failed spaces then keeps it, and its console's address is printed.
     ///
     /// - Parameters:
-    ///   - name: The name in lists; at most 255 bytes.
+    ///   - name: The name in lists, by default that of the test; at most 255 bytes.
     ///   - seed: Fixes its identifiers, keys and nonces.
     ///   - origin: The initial content; empty by default.
     ///   - body: The test.
     @discardableResult
     public func withSpace<Result>(
-        named name: String? = nil,
+        named name: String? = #function,
         seed: UInt64? = nil,
         from origin: SpaceOrigin? = nil,
         _ body: (Emulator) async throws -> Result
     ) async throws -> Result {
         let space = try await self.makeSpace(named: name, seed: seed, from: origin)
-        do {
-            let result = try await body(space)
+        return try await TestIssues.noted {
+            try await body(space)
+        } afterwards: { failure in
+            if let failure {
+                let stays = (try? await space.markFailed(because: failure)) ?? false
+                if stays { print("The space of the failed test stays: \(space.cloudURL)/console/") }
+                for line in await space.reasons(areLinked: stays) { print("\(name ?? "Development server"): \(line)") }
+            }
             await space.stop()
-            return result
-        } catch {
-            let stays = (try? await space.markFailed(because: "\(error)")) ?? false
-            if stays { print("The space of the failed test stays: \(space.cloudURL)/console/") }
-            for line in await space.refusalLines(areLinked: stays) { print(line) }
-            await space.stop()
-            throw error
         }
     }
 }
@@ -50,7 +49,7 @@ extension Emulator {
 /// ```
 @discardableResult
 public func withSpace<Result>(
-    named name: String? = nil,
+    named name: String? = #function,
     seed: UInt64? = nil,
     from origin: Emulator.SpaceOrigin? = nil,
     _ body: (Emulator) async throws -> Result

@@ -26,9 +26,9 @@ import Testing
             await #expect(throws: CloudError.self) { try await emulator.cloud.createOperation("none", userID: nil) }
             let refusals = await emulator.refusals(of: "/v2/operations")
             #expect(refusals.count == 1)
-            let line = try #require(await emulator.refusalLines(areLinked: true).first)
+            let line = try #require(await emulator.reasons(areLinked: true).first)
             #expect(line.hasPrefix("Refused: POST /v2/operations: 400, \(refusals.first ?? "none"); see http://"))
-            #expect(await emulator.refusalLines(areLinked: false).allSatisfy { !$0.contains("http") })
+            #expect(await emulator.reasons(areLinked: false).allSatisfy { !$0.contains("http") })
         }
     }
 
@@ -88,6 +88,18 @@ import Testing
             }
             #expect(emulator.spaces().map(\.name) == ["failed"])
             #expect(emulator.spaces().first?.failure == "CancellationError()")
+            // A failed expectation throws nothing.
+            try await emulator.withSpace { space in
+                try await space.makeDevice(userID: "alice", rule: .init(.never))
+                try await space.cloud.createOperation("payment", userID: "alice")
+                await space.faults.add(FaultRule(match: .init(path: "/v2/operation"), effect: .lostRequest))
+                Emulator.noteIssue("so")
+                let reasons = await space.reasons(areLinked: false)
+                #expect(reasons[0].hasPrefix("Pending: authorize_payment of alice: no rule decides it; "), "\(reasons)")
+                #expect(reasons.dropFirst() == ["No request has met the fault rule on /v2/operation"])
+            }
+            let noted = emulator.spaces().first { $0.failure == "so" }
+            #expect(noted?.name == "whatTheBodyThrowsIsTheFailureOfItsSpace()")
         }
     }
 

@@ -34,7 +34,10 @@ import Testing
         ("Sources/Asking/MobileTokenCloud/CloudClient.swift", "Snippets", 1),
         ("Sources/Emulator/MobileTokenEmulator/MobileTokenEmulator.docc/MobileTokenEmulator.md", "Snippets", 3),
         ("Sources/Emulator/MobileTokenEmulator/MobileTokenEmulator.docc/Spaces.md", "Snippets", 2),
-        ("Sources/MobileToken/MobileTokenTesting/MobileTokenTesting.docc/MobileTokenTesting.md", "Snippets", 1),
+        (
+            "Sources/MobileToken/MobileTokenTesting/MobileTokenTesting.docc/MobileTokenTesting.md",
+            "Snippets Tests/MobileToken/MobileTokenTests", 2
+        ),
         ("Sources/Emulator/MobileTokenEmulator/MobileTokenEmulator.docc/VirtualDevices.md", "Snippets", 1),
         ("Sources/Asking/MobileTokenApprovals/MobileTokenApprovals.docc/AskingInSwift.md", "Snippets", 4),
         ("Sources/Asking/MobileTokenApprovals/MobileTokenApprovals.docc/WhatTheAskerKnows.md", "Snippets", 1),
