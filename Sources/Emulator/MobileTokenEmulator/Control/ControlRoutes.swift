@@ -39,13 +39,16 @@ extension ControlAPI {
         Route(
             "GET /access",
             named: "checkAccess",
-            "Tells whether the request showed the credentials, and whose these are.",
+            "Tells whether the request showed the credentials, whose these are, and which applications there are.",
             gives: .json(ShownAccess.schema)
         ) { control, request, _ in
-            .json(
+            let own = control.core.application.id
+            let others = await control.core.snapshot.backend.state.applications.values.map(\.id).filter { $0 != own }
+            return .json(
                 ShownAccess(
                     isAuthenticated: control.access.isAuthenticated(request),
-                    user: control.core.configuration.cloudUser
+                    user: control.core.configuration.cloudUser,
+                    applications: [own] + others.sorted()
                 ).json
             )
         },

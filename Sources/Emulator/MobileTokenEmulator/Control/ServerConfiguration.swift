@@ -53,11 +53,13 @@ extension ServerConfiguration {
 struct ShownAccess: Described {
     var isAuthenticated: Bool
     var user: String?
+    var applications: [String]
 
     static let fields = FieldTable(
         "Access",
-        Self.init(isAuthenticated:user:),
+        Self.init(isAuthenticated:user:applications:),
         .required("isAuthenticated", \.isAuthenticated, .boolean),
-        .optional("user", \.user, .string, "The name of the user whom the server knows.")
+        .optional("user", \.user, .string, "The name of the user whom the server knows."),
+        .required("applications", \.applications, .list(of: .string), "The applications, the server's own first.")
     )
 }

@@ -54,8 +54,16 @@ extension Emulator.DeviceMessage: Described {
         .required("subject", \.subject, .string),
         .optional("summary", \.summary, .string),
         .optional("body", \.body, .string, "The whole message; a list has none."),
-        .required("isRead", \.isRead, .boolean),
-        .required("created", \.created, .date)
+        .required("read", \.isRead, .boolean),
+        .required(
+            "timestamp",
+            \.created,
+            Form<Int64>.timestamp.map {
+                Date(milliseconds: $0)
+            } from: {
+                Int64(($0.timeIntervalSince1970 * 1000).rounded())
+            }
+        )
     )
 
     init(_ message: InboxMessage) {

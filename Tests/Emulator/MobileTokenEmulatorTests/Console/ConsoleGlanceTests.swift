@@ -18,7 +18,7 @@ struct ConsoleGlanceTests {
     @Test func usersAreWholeAndNotesAreNotes() async throws {
         try await withConsole(width: 1440) { emulator, page async throws in
             for number in 1...3 {
-                try await emulator.cloud.createOperation("payment", userID: "customer-4711\(number)")
+                try await emulator.cloud.createOperation("payment", userID: "customer-471100\(number)")
             }
             try await page.wait(until: "document.querySelectorAll('#operations-list .row').length === 3")
             #expect(try await page.evaluate(Self.isWhole("#operations-list .sub")) == "")

@@ -39,6 +39,10 @@ struct ConsoleSample {
         try await emulator.decide(decided.id, .approve, byDevice: device.id)
         let created = try #require(await emulator.journal().last { $0.decryptedBody?.count == 2 })
         let waiting = try await emulator.cloud.createOperation("payment", userID: "dave")
+        _ = try await emulator.cloud.createApplication(id: "another application with a long name")
+        let space = try await emulator.makeSpace(named: "a failed test")
+        _ = try? await space.cloud.createOperation("none", userID: "alice")
+        try await space.markFailed(because: "PENDING is not APPROVED\nand more")
         await emulator.faults.add(
             FaultRule(name: "Busy: 503", match: .init(path: "/x"), effect: .init(status: 503))
         )

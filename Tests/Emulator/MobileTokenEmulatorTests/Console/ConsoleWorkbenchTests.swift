@@ -1,3 +1,4 @@
+import CloudCalls
 import EmulatorHTTP
 import EmulatorMessages
 import ExactJSON
@@ -21,6 +22,74 @@ struct ConsoleWorkbenchTests {
             try await page.click("#clock-next button")
             try await page.wait(until: "document.querySelector('#clock-next').textContent.includes('expires in 13:30')")
             #expect(await emulator.operations().filter { $0.status == .expired }.map(\.id) == [next.id])
+            // Whatever else waits for its time.
+            try await emulator.cloud.register(userID: "bob")
+            try await emulator.makeDevice(userID: "later", name: "Phone", rule: .init(.approve, after: 30))
+            try await emulator.cloud.createCallback(
+                .init(name: "core", subject: .operations, url: "http://127.0.0.1:1/", maximumAttempts: 2)
+            )
+            try await emulator.cloud.createOperation("login", userID: "carol")
+            try await emulator.settle(within: .seconds(60))
+            let list = "[...document.querySelectorAll('#clock-next li')].map((one) => one.textContent).join()"
+            for text in ["The callback core is sent in 0:02", "Phone decides in 0:30", "The code of bob expires in "] {
+                try await page.wait(until: "\(list).includes('\(text)')")
+            }
+            try await page.click("[aria-label='Jump to when Phone decides']")
+            try await page.wait(until: "!\(list).includes('Phone')")
+            #expect(await emulator.operations().contains { $0.userID == "later" && $0.status == .approved })
+        }
+    }
+
+    /// Each view has a choice of the application, and each form makes something of the chosen one.
+    @Test func severalApplicationsAreToldApart() async throws {
+        try await withConsole { emulator, page async throws in
+            try await emulator.cloud.createOperation("login", userID: "alice")
+            let rows = "document.querySelectorAll('#operations-list .row')"
+            try await page.wait(until: "\(rows).length === 1")
+            #expect(
+                try await page.evaluate("String(document.querySelector('#operations-application').hidden)") == "true"
+            )
+            _ = try await emulator.cloud.createApplication(id: "second")
+            try await page.wait(until: "!document.querySelector('#operations-application').hidden")
+            try await page.click("[data-open=new-operation]")
+            try await page.fill("#operation-user", with: "bob")
+            #expect(
+                try await page.evaluate("document.querySelector('#operation-application').value")
+                    == emulator.applicationID
+            )
+            try await page.choose("second", in: "#operation-application")
+            try await page.click("#new-operation [type=submit]")
+            try await page.wait(until: "\(rows).length === 2")
+            #expect(await emulator.operations().map(\.operation.applicationID) == ["second", emulator.applicationID])
+            try await page.choose("second", in: "#operations-application")
+            try await page.wait(until: "\(rows).length === 1 && \(rows)[0].textContent.includes('bob')")
+            #expect(try await page.evaluate("\(rows)[0].querySelector('.application').textContent") == "second")
+            #expect(try await page.evaluate("location.hash") == "#operations?operations.application=second")
+            try await page.evaluate("location.reload(), 1")
+            try await page.wait(until: "'ready' in document.body.dataset && \(rows).length === 1")
+            // A phone of the other application.
+            try await page.click("#tab-activations")
+            try await page.click("#activations [data-open=new-activation]")
+            try await page.fill("#activation-user", with: "bob")
+            try await page.click("#activation-virtual")
+            try await page.choose("second", in: "#activation-application")
+            try await page.click("#new-activation [type=submit]")
+            try await page.wait(until: "document.querySelector('#details[open]')")
+            #expect(await emulator.devices().map(\.applicationID) == ["second"])
+        }
+    }
+
+    /// A pending operation says it in its summary, which on a phone is above the drawing.
+    @Test func anOperationSaysWhatItWaitsFor() async throws {
+        try await withConsole(width: 390) { emulator, page async throws in
+            let made = try await emulator.cloud.createOperation("login", userID: "alice")
+            try await page.evaluate("location.hash = 'operations/\(made.id)', 1")
+            let summary = "document.querySelector('#details .summary')"
+            try await page.wait(
+                until: "\(summary)?.textContent.includes('Alice has no registration that may decide it.')"
+            )
+            let top = "getBoundingClientRect().top"
+            try await page.wait(until: "\(summary).\(top) < document.querySelector('#details .phone').\(top)")
         }
     }
 
@@ -50,6 +119,8 @@ struct ConsoleWorkbenchTests {
             try await page.click("#tab-faults")
             let rules = "document.querySelector('#fault-list').textContent"
             try await page.wait(until: "\(rules).includes('struck 1 of 1, spent')")
+            let struck = "document.querySelector('#fault-struck').textContent"
+            try await page.wait(until: "\(struck).includes('GET /x') && \(struck).includes('Once')")
         }
     }
 
@@ -63,7 +134,12 @@ struct ConsoleWorkbenchTests {
             try await withConsole(of: emulator, view: "spaces") { page async throws in
                 try await page.wait(until: "document.querySelectorAll('#spaces-list li').length === 2")
                 let first = try await page.evaluate("document.querySelector('#spaces-list li').textContent")
-                #expect(first.hasPrefix("✗ older · 1 operation · 1 refused“PENDING is not APPROVED”"), "\(first)")
+                #expect(first.hasPrefix("✗ older · 1 operation · 1 refused: 'template' names no template"), "\(first)")
+                #expect(first.contains("“PENDING is not APPROVED”"), "\(first)")
+                // One step to the reason.
+                let reason = try await page.evaluate("document.querySelectorAll('#spaces-list a')[1].href")
+                let refused = try #require(await failed.journal().last { !$0.isAccepted })
+                #expect(reason == "\(failed.cloudURL)/console/#journal/\(refused.id)")
                 try await page.fill("#spaces-filter", with: "pending IS")
                 try await page.wait(until: "document.querySelectorAll('#spaces-list li').length === 1")
                 let count = "document.querySelector('#spaces-count').textContent"

@@ -26,6 +26,7 @@ export const activations = new Collection("activations", (item) => make("div.act
   ago(item.timestampCreated, { class: "number time" })),
 (item) => `Activation of ${item.userId}: ${item.status}`);
 
+activations.applicationOf = (item) => item.applicationId;
 activations.prepared = (item) => ({ ...item, id: item.registrationId });
 
 export function activationName(id) {
@@ -92,7 +93,7 @@ onSubmit($("new-activation"), async () => {
   const userId = $("activation-user").value.trim();
   const flags = $("activation-flags").value.split(/\s+/).filter(Boolean);
   const id = $("activation-virtual").checked ? await makeDevice(userId)
-    : (await ask("cloud/registrations", { userId, flags })).registrationId;
+    : (await ask("cloud/registrations", { userId, flags, appId: $("activation-application").value || undefined })).registrationId;
   await activations.add(id);
   showDetails("activations", id);
 });

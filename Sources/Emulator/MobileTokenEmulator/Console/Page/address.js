@@ -1,7 +1,7 @@
 // What is shown stands in the page's address, so that every view is a link, the keys for back and forward work, and a
 // reload shows the same: `#operations/ID?operations.q=alice&journal.verdict=refused`.
 
-import "./lists.js";
+import { offerApplications } from "./lists.js";
 import { quietly } from "./server.js";
 
 const fields = new Map([...document.querySelectorAll("[data-address]")]
@@ -26,7 +26,11 @@ function read() {
   const home = homes[name] ?? name;
   address.view = views.has(home) ? home : "operations";
   address.open = id ? `${views.has(home) ? name : address.view}/${decoded(id)}` : parameters.get("open") || undefined;
-  for (const [name, field] of fields) field.value = parameters.get(name) ?? "";
+  for (const [name, field] of fields) {
+    const value = parameters.get(name) ?? "";
+    if (field.matches("[data-applications]")) offerApplications([value]);
+    field.value = value;
+  }
 }
 
 function written({ view, open }) {

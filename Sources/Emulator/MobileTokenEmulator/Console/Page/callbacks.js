@@ -51,7 +51,7 @@ function row({ isPaused, ...item }) {
   return make("li", { class: isPaused && "paused" },
     make("div", make("b", item.name), " ", status(state, state === "failing" ? `failing since ${timeOf(since)}, ${failed} of ${count} failed` : worded(state)),
       make("p.mono", breakable(item.callbackUrl)),
-      make("p.hint", [`tells of ${kind}`, item.attributes.join(", "), item.maxAttempts > 1 && `${item.maxAttempts} attempts`].filter(Boolean).join(" · "))),
+      make("p.hint", [`tells of ${kind} of ${item.appId}`, item.attributes.join(", "), item.maxAttempts > 1 && `${item.maxAttempts} attempts`].filter(Boolean).join(" · "))),
     make("div.buttons",
       act(label, () => change(`${label}d`, `callbacks/${path}`, { isPaused: !isPaused }, "PUT")),
       failed > 0 && act("Resend failed", () => send("resend", "Sent again")),
@@ -62,6 +62,7 @@ function row({ isPaused, ...item }) {
 onSubmit($("new-callback"), async () => {
   await ask("cloud/callbacks", {
     name: $("callback-name").value.trim() || "callback", type: $("callback-type").value, callbackUrl: $("callback-url").value.trim(),
+    appId: $("callback-application").value || undefined,
     attributes: $("callback-attributes").value.split(/[\s,]+/).filter(Boolean), maxAttempts: Number($("callback-attempts").value) || 1,
   });
   toast("Callback created");

@@ -1,6 +1,9 @@
 import { $, button, make } from "./dom.js";
+import { activations } from "./activations.js";
 import { address, onAddress } from "./address.js";
+import { deliveries, receiverOf } from "./deliveries.js";
 import { detailsLink } from "./details.js";
+import { devices } from "./devices.js";
 import { operations } from "./operations.js";
 import { ask, quietly } from "./server.js";
 import { dateOf, serverNow, setServerTime, tick, timeOf, within } from "./time.js";
@@ -34,18 +37,32 @@ function showShift(minutes) {
   $("shift").setAttribute("aria-valuetext", text);
 }
 
-let next;
+/** What the server does by itself when its time has come, the next first. */
+function coming() {
+  const waiting = (items, status) => [...items.values()].filter((one) => one.status === status && one.timestampExpires);
+  return [
+    ...waiting(operations.items, "PENDING").map((one) => [one.timestampExpires, "operations", one.id, "expires", () => what(one).lead]),
+    ...waiting(activations.items, "CREATED").map((one) => [one.timestampExpires, "activations", one.id, "expires", () => `The code of ${one.userId}`]),
+    ...[...devices.values()].flatMap(({ id, name, tasks }) => tasks.filter((task) => task.state === "waiting")
+      .map((task) => [Date.parse(task.due), "activations", id, "decides", () => name])),
+    ...[...deliveries.items.values()].filter((one) => one.due)
+      .map((one) => [Date.parse(one.due), "deliveries", one.id, "is sent", () => `The callback ${receiverOf(one)}`]),
+  ].sort(([one], [other]) => one - other).slice(0, 8).map(([due, kind, id, does, name]) => ({ due, kind, id, does, name: name() }));
+}
 
-/** The operation that expires first, and the way there. */
+let shown;
+
+/** Only a change is drawn: somebody may be about to press a button. */
 function showNext() {
   if (address.view !== "clock") return;
-  const first = [...operations.items.values()].filter((one) => one.status === "PENDING")
-    .reduce((first, one) => (!first || one.timestampExpires < first.timestampExpires ? one : first), undefined);
-  if (first === next) return;
-  next = first;
-  const jump = () => quietly(setClock({ advance: Math.max(1, Math.ceil((first.timestampExpires - serverNow()) / 1000)), settle: true }));
-  $("clock-next").replaceChildren(...(first
-    ? ["Next: ", detailsLink("operations", first.id, what(first).lead), " expires in ", within(first.timestampExpires), " ", button("Jump", jump, { "aria-label": "Jump to its expiry" })] : []));
+  const all = coming();
+  const state = JSON.stringify(all);
+  if (state === shown) return;
+  shown = state;
+  const jump = (due) => quietly(setClock({ advance: Math.max(1, Math.ceil((due - serverNow()) / 1000)), settle: true }));
+  $("clock-next").replaceChildren(...(all.length ? all.map(({ due, kind, id, name, does }) => make("li",
+    make("div", detailsLink(kind, id, name), ` ${does} in `, within(due)), button("Jump", () => jump(due), { "aria-label": `Jump to when ${name} ${does}` })))
+    : [make("li.muted", "Nothing waits for its time: no operation, code, decision or callback.")]));
 }
 
 function showTime() {

@@ -1,6 +1,7 @@
 import { $, announce, showTotal, spaced } from "./dom.js";
 import { ask, quietly } from "./server.js";
 import { refreshDetails, showDetails } from "./details.js";
+import { offerApplications } from "./lists.js";
 import { onAddress } from "./address.js";
 import { VirtualList } from "./virtual-list.js";
 
@@ -26,8 +27,9 @@ export class Collection {
     this.texts = new WeakMap();
     this.filterField = $(`${name}-filter`);
     this.choice = $(`${name}-status`);
+    this.application = $(`${name}-application`);
     onAddress(() => {
-      const filter = `${this.filterField.value}\n${this.choice?.value}`;
+      const filter = [this.filterField, this.choice, this.application].map((field) => field?.value).join("\n");
       if (filter === this.filter) return;
       this.filter = filter;
       this.show({ fromTop: true });
@@ -72,6 +74,7 @@ export class Collection {
       const item = this.prepared(one);
       items.set(item.id, item);
     }
+    offerApplications([...items.values()].map((one) => this.applicationOf(one)));
     for (const some of [newer, this.arrived]) for (const [id, item] of some) items.set(id, item);
     this.items = items;
     this.show();
@@ -97,6 +100,7 @@ export class Collection {
       const item = this.prepared(one);
       found.set(item.id, item);
     }
+    offerApplications([...found.values()].map((one) => this.applicationOf(one)));
     if (generation !== this.generation) return this.fetch(ids);  // the list was loaded anew meanwhile
     // In the order in which they were heard of: two new ones stand as the server lists them.
     for (const id of ids.filter((one) => found.has(one))) {
@@ -143,17 +147,18 @@ export class Collection {
     ids.forEach((id) => refreshDetails(`${this.name}/${id}`));
   }
 
-  // What a kind may have of its own: how an item of the server's becomes one of the list's, what the choice of a status is
-  // compared with, and what the filter looks at.
+  // What a kind may have of its own: how an item of the server's becomes one of the list's, what the choices of a status and of an
+  // application are compared with, and what the filter looks at.
   prepared(item) { return item; }
   statusOf(item) { return item.status; }
+  applicationOf() { return undefined; }
   searched(item) { return Object.values(item); }
 
   show({ fromTop = false } = {}) {
     const wanted = this.filterField.value.trim().toLowerCase();
-    const status = this.choice?.value;
+    const [status, application] = [this.choice?.value, this.application?.value];
     const shown = [...this.items.values()]
-      .filter((item) => (!status || this.statusOf(item) === status) && (!wanted || this.textOf(item).includes(wanted)));
+      .filter((item) => (!status || this.statusOf(item) === status) && (!application || this.applicationOf(item) === application) && (!wanted || this.textOf(item).includes(wanted)));
     this.list.set(shown.reverse(), { fromTop });
     showTotal(this.view ?? this.name, this.total);
     showCount(this.name, shown.length, this.total);

@@ -1,4 +1,5 @@
 import { $, button, command, confirmButton, facts, make, tried } from "./dom.js";
+import { offerApplications } from "./lists.js";
 import { ask, download, forgetCredentials, root, setCredentials } from "./server.js";
 import { quoted } from "./curl.js";
 
@@ -9,7 +10,8 @@ const names = {
 
 /** What holds keys is shown to those who know the password: others may use the machine. */
 export async function loadConfiguration() {
-  const { isAuthenticated, user } = await ask("access");
+  const { isAuthenticated, user, applications } = await ask("access");
+  offerApplications(applications, true);
   if (!$("unlock-user").value) $("unlock-user").value = user ?? "";
   $("unlock").hidden = isAuthenticated;
   for (const id of ["configuration-card", "command-heading", "command", "export"]) $(id).hidden = !isAuthenticated;

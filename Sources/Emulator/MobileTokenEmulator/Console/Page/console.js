@@ -43,6 +43,7 @@ function changePeople() {
   showGuide();
 }
 activations.changed = changePeople;
+journal.changedApplications = () => quietly(loadConfiguration());
 journal.changedCallbacks = () => quietly(loadCallbacks());
 operations.onShow = () => {
   showCounts();

@@ -3,6 +3,7 @@
 import { $, make, spaced } from "./dom.js";
 import { ask, quietly } from "./server.js";
 import { operations } from "./operations.js";
+import { showStruck } from "./faults.js";
 import { journal, reasonOf } from "./journal.js";
 
 const shown = ["PENDING", "APPROVED", "REJECTED"];
@@ -51,4 +52,7 @@ function draw() {
       told ? `of the newest ${spaced(operations.items.size)}` : mostly(journal.entries)) : "");
 }
 
-journal.onShow = showCounts;
+journal.onShow = () => {
+  showCounts();
+  showStruck();
+};

@@ -3,6 +3,7 @@
 import { $, breakable, facts, make, plainly, pretty, status, tried, worded } from "./dom.js";
 import { ago, dateOf } from "./time.js";
 import { ask, at, quietly } from "./server.js";
+import { activations } from "./activations.js";
 import { Collection } from "./collection.js";
 import { action, defineDetails, detailsLink, moment, moments, plain, refreshDetails, section } from "./details.js";
 import { onOperations, operations } from "./operations.js";
@@ -60,6 +61,7 @@ deliveries.prepared = (item) => {
   };
 };
 deliveries.searched = (item) => [...Object.values(item), subjectOf(item), userOf(item)];
+deliveries.applicationOf = (item) => operations.find(item.operationId)?.appId ?? activations.find(item.activationId)?.applicationId;
 deliveries.view = "callbacks";
 deliveries.statusOf = (item) => item.state;
 

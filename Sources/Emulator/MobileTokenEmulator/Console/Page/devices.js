@@ -65,7 +65,7 @@ async function create(body) {
 }
 
 export const makeDevice = (userId) =>
-  create({ userId, version: $("virtual-version").value, name: $("virtual-name").value.trim() || undefined, rule: { decision: $("virtual-decision").value } });
+  create({ userId, appId: $("activation-application").value || undefined, version: $("virtual-version").value, name: $("virtual-name").value.trim() || undefined, rule: { decision: $("virtual-decision").value } });
 
 /** In the place of a client that scans the code. */
 export const activateDevice = (activationCode) => create({ activationCode, rule: { decision: "never" } });

@@ -1,6 +1,9 @@
 import { $, button, make, showTotal, tried } from "./dom.js";
-import { onView } from "./address.js";
+import { address, onView } from "./address.js";
+import { detailsLink } from "./details.js";
+import { journal } from "./journal.js";
 import { ask, at } from "./server.js";
+import { ago } from "./time.js";
 
 const presets = [
   ["Slow: 2 s", "Every answer comes two seconds late", { delay: 2 }],
@@ -59,5 +62,18 @@ $("fault-editor").onsubmit = (event) => {
   return change(() => JSON.parse($("fault-rules").value).rules);
 };
 $("fault-clear").onclick = () => change([]);
-onView("faults", loadFaults);
+let shown;
+
+/** The last requests that met a rule. */
+export function showStruck() {
+  if (address.view !== "faults") return;
+  const struck = journal.entries.filter((one) => one.fault).slice(0, 12);
+  const state = struck.map((one) => one.id).join();
+  if (state === shown) return;
+  shown = state;
+  $("fault-struck").replaceChildren(...(struck.length ? struck.map((one) => make("li", make("div",
+    detailsLink("journal", one.id, `${one.callbackName ?? one.method} ${one.path}`),
+    make("p.hint", `${[one.fault, one.faultEffect].filter(Boolean).join(": ")} · `, ago(one.time))))) : [make("li.muted", "No request has met a rule.")]));
+}
+onView("faults", () => { showStruck(); return loadFaults(); });
 $("fault-real").onclick = () => post("faults/real");

@@ -47,7 +47,9 @@ export const journal = {
     this.last = entries[0]?.id ?? this.last;
     entries.forEach((entry) => this.list.highlight(entry.id));
     followOperations([...new Set(entries.flatMap((entry) => entry.operationIds ?? []))]);
-    if (entries.some((entry) => entry.method !== "GET" && /\/v2\/callbacks/.test(entry.path))) this.changedCallbacks();
+    const isMade = (path) => entries.some((entry) => entry.method !== "GET" && entry.path.includes(path));
+    if (isMade("/v2/callbacks")) this.changedCallbacks();
+    if (isMade("/admin/applications")) this.changedApplications();
     this.show();
     if (page.last > this.last) this.touch();
   },

@@ -11,10 +11,12 @@ export const operations = new Collection("operations", (item) => make("div", { c
   make("span.main", headline(item)),
   make(item.userId ? "span.sub" : "span.sub.muted", item.userId ?? "anybody"),
   make("span.kind", item.failureCount ? make("span.bad", `${item.failureCount} of ${item.maxFailureCount} refused`) : reason(item) ?? ""),
+  make("span.application.muted", item.appId),
   item.status === "PENDING" ? until(item.timestampExpires, { class: "number left" }) : ago(item.timestampCreated, { class: "number time" })),
 (item) => `${sentence(item)}: ${item.status}`);
 
 operations.prepared = (item) => ({ ...item, id: item.operationId });
+operations.applicationOf = (item) => item.appId;
 operations.searched = (item) => [...Object.values(item).filter((one) => typeof one !== "object"), sentence(item), JSON.stringify(item.formData?.attributes ?? "")];
 
 const followers = [];

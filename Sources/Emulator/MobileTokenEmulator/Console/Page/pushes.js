@@ -1,7 +1,7 @@
 import { facts, make, pretty, status } from "./dom.js";
 import { ago, dateOf } from "./time.js";
 import { Collection } from "./collection.js";
-import { activationName } from "./activations.js";
+import { activationName, activations } from "./activations.js";
 import { defineDetails, detailsLink, plain, section } from "./details.js";
 
 export const pushes = new Collection("pushes", (item) => make("div.push",
@@ -9,6 +9,7 @@ export const pushes = new Collection("pushes", (item) => make("div.push",
   ago(item.created, { class: "number time" })),
 (item) => `${item.title}: ${item.status}`);
 
+pushes.applicationOf = (item) => activations.find(item.activationId)?.applicationId;
 pushes.prepared = (item) => {
   const payload = JSON.parse(item.payload);
   const { title, body } = payload.aps?.alert ?? {};

@@ -1,6 +1,7 @@
-import { $, confirmButton, make, showTotal, tried } from "./dom.js";
+import { $, command, confirmButton, make, plainly, showTotal, tried } from "./dom.js";
 import { ago } from "./time.js";
 import { api, ask, root } from "./server.js";
+import { postCommand } from "./curl.js";
 import { onAddress, onView } from "./address.js";
 
 // A space has none of its own: it is marked among its server's.
@@ -44,13 +45,11 @@ function showList() {
 }
 onAddress(showList);
 
-/** The line of a failure that says what was expected: pytest marks it. */
-function gist(failure) {
-  const lines = failure.split("\n").map((one) => one.trim()).filter(Boolean);
-  return (lines.find((one) => /^E\s/.test(one)) ?? lines[0] ?? "").replace(/^E\s+/, "");
-}
+const gist = (failure) => failure.trim().split("\n")[0];
 
 const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+const reasonIn = ({ url, lastRefusal: last }) => last && [": ", make("a", { href: `${new URL(url).pathname}/console/#journal/${last.id}` }, plainly(last.finding))];
 
 function row(space) {
   const isOwn = space.id === own;
@@ -60,7 +59,7 @@ function row(space) {
     make("div",
       space.failure && make("span.bad", "✗ "),
       isOwn ? make("b", name) : make("a", { href: `${new URL(space.url).pathname}/console/` }, name),
-      make("span.muted", ` · ${counted(space.operations, "operation")}`), space.refused > 0 && make("span.bad", ` · ${space.refused} refused`),
+      make("span.muted", ` · ${counted(space.operations, "operation")}`), space.refused > 0 && make("span.bad", ` · ${space.refused} refused`, reasonIn(space)),
       said && make("p.bad", `“${said}”`),
       make("p.hint", isOwn && "this one, ", "made ", ago(space.created)),
       said && said !== space.failure && make("details", make("summary", "All of it"), make("pre", { tabindex: "0" }, space.failure))),
@@ -78,5 +77,10 @@ $("new-space").onsubmit = async (event) => {
   await change("Space created", spacesURL, name ? { name } : {});
   $("space-name").value = "";
 };
+
+$("spaces-commands").append(...[
+  ["pytest and JUnit, a report of what fails", "mobile-token-emulator exec --per-test --report report -- pytest"],
+  ["Any other test makes its own", postCommand(spacesURL, { name: "a test" })],
+].map(([label, text]) => make("div", make("p.hint", label), command(text, label))));
 
 onView("spaces", loadSpaces);

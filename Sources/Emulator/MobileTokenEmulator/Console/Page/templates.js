@@ -57,6 +57,7 @@ onSubmit($("new-operation"), async (button) => {
     template: $("operation-template").value, proximityCheckEnabled: $("operation-proximity").checked,
     parameters: Object.fromEntries([...parameterFields()].filter((one) => one.value !== "").map((one) => [one.name, one.value])),
     userId: $("operation-anybody").checked ? undefined : $("operation-user").value.trim(),
+    appId: $("operation-application").value || undefined,
     expiresIn: $("operation-lifetime").value ? Number($("operation-lifetime").value) : undefined,
   };
   const { operationId } = await ask("cloud/operations", body);
