@@ -48,7 +48,7 @@ function summary(item, moments, awaited) {
     make("p.headline", headline(item)),
     make("p.muted", item.title, " for ", item.userId ?? "anybody, until somebody claims it", ", ", ago(item.timestampCreated), item.status === "PENDING" && [" · ", until(item.timestampExpires)]),
     last && item.status !== "APPROVED" && make("p.finding.bad", `${reasonOf(last) ?? "Refused"}. `, detailsLink("journal", last.requestId, "Why"), make("span.muted", ` · ${item.failureCount} of ${item.maxFailureCount} attempts`)),
-    item.status === "PENDING" && awaited && make("p", `${capitalized(awaited)}.`),
+    item.status === "PENDING" && !last && awaited && make("p", `${capitalized(awaited)}.`),
     reason && make("p", `Reason: ${reason}`));
 }
 
