@@ -3,7 +3,7 @@ public import MobileTokenEmulator
 extension Emulator {
     /// Runs `body` with a space of this server, and removes the space at the end.
     ///
-    /// An error of `body`, or an issue that ``noteIssue(_:)`` is told of, is reported as the failure of the space's test, and what was
+    /// An error of `body`, or an issue that `noteIssue(_:)` is told of, is reported as the failure of the space's test, and what was
     /// refused is printed. A server that keeps failed spaces then keeps it, and its console's address is printed.
     ///
     /// - Parameters:
