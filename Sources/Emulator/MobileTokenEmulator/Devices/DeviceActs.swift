@@ -1,4 +1,5 @@
 package import APIDescriptions
+import Basics
 public import Foundation
 import MobileToken
 
@@ -61,7 +62,7 @@ extension Emulator.DeviceMessage: Described {
             Form<Int64>.timestamp.map {
                 Date(milliseconds: $0)
             } from: {
-                Int64(($0.timeIntervalSince1970 * 1000).rounded())
+                Int64(saturating: ($0.timeIntervalSince1970 * 1000).rounded())
             }
         )
     )
