@@ -137,7 +137,7 @@ extension ApprovalAgent {
                     }
                     try await trace.record()
                 }
-                return AgentSupervision.Resolution(trace)
+                return AgentSupervision.Resolution(trace.fate, end: trace.end)
             }
         } catch {
             let error = error as? MobileTokenError ?? MobileTokenError(.networkUnknown, "The question was given up")

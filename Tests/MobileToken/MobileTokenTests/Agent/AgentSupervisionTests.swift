@@ -475,6 +475,15 @@ import WireFacts
         #expect(desk.work == ["reject (UNEXPECTED_OPERATION) 1 2"])
     }
 
+    /// The status after the server's own refusal explains it: an action at the server ends that.
+    @Test(arguments: [MobileTokenError.Code.activationBlocked, .activationPending])
+    func whatAnActivationOnHoldWasRefusedIsTriedAgain(code: MobileTokenError.Code) {
+        var desk = self.approved("1")
+        desk.sent(.failed(self.refusal(code, 401)), by: "approve 1 1")
+        desk.pass(.seconds(60))
+        #expect(desk.work == ["approve 1 2"])
+    }
+
     @Test func factorsThatTheOperationDoesNotTakeLeaveItToPeople() {
         var desk = self.approved("1")
         desk.sent(.failed(self.error(.factorsNotAllowed)), by: "approve 1 1")
@@ -868,6 +877,22 @@ import WireFacts
         #expect(desk.supervision.activationCount == 0)
         desk.list(self.operation("0"))
         #expect(desk.work == ["review 0"])
+    }
+
+    /// The operation is over, and a signature that is accepted now would tell more.
+    @Test func aFateIsNotUnknownBeforeTheFence() {
+        let end = self.refusal(.operationAlreadyFinished, 400)
+        var fate = DecisionFate(.approve, .unanswered(code: "timeout"))
+        fate.see(.finished)
+        guard case .pending = AgentSupervision.Resolution(fate, end: end) else {
+            Issue.record("nothing is certain yet")
+            return
+        }
+        fate.see(.past)
+        guard case .unknown = AgentSupervision.Resolution(fate, end: end) else {
+            Issue.record("nothing tells more")
+            return
+        }
     }
 
     @Test func anUnknownFateIsCountedAndNeverTriedAgain() {

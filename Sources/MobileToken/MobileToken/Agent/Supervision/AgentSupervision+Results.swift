@@ -89,14 +89,16 @@ extension AgentSupervision {
 
 extension AgentSupervision.Resolution {
     /// Concludes the consequence for an agent.
-    init(_ trace: DecisionTrace) {
-        switch trace.fate.result {
+    ///
+    /// - Parameter end: The operation's end, as the server reported it; `nil` while it is pending.
+    package init(_ fate: DecisionFate, end: MobileTokenError?) {
+        switch fate.result {
         case .accepted?, .inferred?: self = .ours
-        case .notFollowed?, .refused?: self = trace.end.map { .elsewhere($0) } ?? .pending
+        case .notFollowed?, .refused?: self = end.map { .elsewhere($0) } ?? .pending
         case .unknown?: self = .unknown
         // Over, with an unknown verdict.
         case .followed?, .doubtful?, .unanswered?, nil:
-            self = trace.end == nil || trace.fate.needsFence ? .pending : .unknown
+            self = end == nil || fate.needsFence ? .pending : .unknown
         }
     }
 }
