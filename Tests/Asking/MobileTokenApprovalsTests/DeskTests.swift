@@ -90,6 +90,21 @@ import Testing
         #expect(reason == "changed my mind")
     }
 
+    /// The action is done while the withdrawal is about to be written.
+    @Test func aWithdrawalThatComesTooLateSaysSo() async throws {
+        let driver = StoppingLedger(MemoryLedger())
+        let bench = try await Bench(ledger: .testing(driver))
+        let other = try await Bench.desk(bench.ledger, bench.server)
+        let ticket = try await bench.decided()
+        driver.set(.before(.withdrawn)) {
+            driver.set(nil)
+            try await bench.perform(at: other)
+        }
+        let error = await #expect(throws: ApprovalError.self) { try await ticket.withdraw() }
+        #expect(error?.code == .alreadyPerformed)
+        #expect(error?.performance == .done)
+    }
+
     /// Without a poller: whoever waits for another question tells the server once more.
     @Test(arguments: [false, true]) func aCancellationThatFailedIsRepeatedByTheNextWait(_ isRestarted: Bool)
         async throws
@@ -229,6 +244,23 @@ import Testing
         }
         let keys = ["soon", "later", "last"].map { LedgerKey(audience: "test", id: $0) }
         #expect(state.takeDue(at: .zero, limits: limits) == keys)
+    }
+
+    @Test func aLostCreationIsNotRepeatedBeforeTheServersRetryAfter() throws {
+        var (state, record) = (DeskState(), QuestionRecord(try Bench.request().terms(audience: "test"), at: 0))
+        record.send(0, at: 0)
+        state.plan(
+            record,
+            at: .zero,
+            date: 0,
+            patience: 25_000,
+            timeout: 20_000,
+            limits: ApprovalDesk.Configuration.Limits(),
+            failed: true,
+            retryAfter: .seconds(60),
+            isNew: false
+        )
+        #expect(state.due(record.key) == .seconds(60))
     }
 
     @Test func aCallbackDoesNotShortenTheServersRetryAfter() throws {

@@ -1,5 +1,6 @@
 import ApprovalTesting
 import Basics
+import CloudCalls
 import Coordination
 import ExactJSON
 import Foundation
@@ -72,6 +73,27 @@ import Testing
         try await bench.desk.exportReceipts(to: archive)
         let answer = try #require(try await archive.questionReceipts().first?.personal?["answers"]?.array?.first)
         #expect(answer["evidence"]?.string == "unverifiedData" && answer["data"] == nil)
+    }
+
+    /// An approval may come until the server confirms the end.
+    @Test func aReceiptWaitsForTheEndAtTheServer() async throws {
+        let folder = try TemporaryFolder()
+        let archive = ReceiptArchive(folder: folder.file("questions"))
+        let bench = try await Bench()
+        bench.server.with { state in
+            state.script = [:]
+            state.cancelFailures = Array(repeating: TestServer.unanswered(lost: false), count: 9)
+        }
+        try await bench.desk.ask(Bench.request()).withdraw()
+        #expect(try await bench.desk.exportReceipts(to: archive).entryCount == 0)
+        bench.server.with { state in
+            state.cancelFailures = []
+            state.operations[0].status = "APPROVED"
+        }
+        try await bench.desk.core.step(LedgerKey(audience: "test", id: "deploy-1"))
+        #expect(try await bench.desk.exportReceipts(to: archive).entryCount == 1)
+        let answer = try #require(try await archive.questionReceipts().first?.personal?["answers"]?.array?.first)
+        #expect(answer["surplus"] != nil)
     }
 
     @Test func aSettledQuestionHasASecondReceipt() async throws {

@@ -396,6 +396,19 @@ import Testing
         #expect(bench.server.operations.count == 1)
     }
 
+    /// Whoever sees a claim sees that its holder lives.
+    @Test func rule7AClaimIsHeldWhenOthersSeeIt() async throws {
+        let driver = StoppingLedger(MemoryLedger())
+        let bench = try await Bench(ledger: .testing(driver))
+        let other = try await Bench.desk(bench.ledger, bench.server)
+        driver.set(.after(.claimed)) {
+            let ticket = try await other.tickets(id: "deploy-1").first
+            #expect(ticket?.state == .claimed)
+        }
+        try await bench.perform()
+        #expect(try await bench.state() == .done)
+    }
+
     // MARK: 9
 
     @Test(arguments: servers) func rule9TheFirstFinalStateStays(_ isDocumentedOnly: Bool) async throws {

@@ -481,6 +481,17 @@ import TestSupport
 
     // MARK: Dry run
 
+    /// Both of two signed amounts leave the account.
+    @Test func allSignedAmountsAreCharged() {
+        let limit = ApprovalAgent.Limit("sum", of: .fleet, within: .rolling(.hours(1)), sum: ["CZK": 100])
+        let rules = LimitRules([limit], userID: { _ in nil })
+        for (data, passed) in [("A2*A60CZK*A40CZK", nil), ("A2*A60CZK*A50CZK", "sum")] {
+            var sums = ChargeSums()
+            let operation = UserOperation(id: "1", name: "payment", data: data)
+            #expect(rules.limit(passedBy: OperationReview(of: operation, activationID: "a"), &sums) == passed)
+        }
+    }
+
     @Test func aDryRunDecidesNothing() async throws {
         struct Broken: Error {}
         let agent = try self.makeAgent { review in

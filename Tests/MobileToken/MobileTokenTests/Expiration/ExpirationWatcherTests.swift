@@ -199,12 +199,19 @@ import TestSupport
         #expect(await self.clock.nextSleep() == .seconds(5))
         await until { self.channel.requestCount == 2 }
         await until { !service.isLoadingOperations }
-        self.channel.setRule { _ in SampleAnswer.list() }
+        let asked = Shared<[ManualClock.Instant]>([])
+        self.channel.setRule { [clock] _ in
+            asked.update { $0.append(clock.now) }
+            return SampleAnswer.list()
+        }
+        let start = self.clock.now
         self.advance(by: 5)
         #expect(await self.clock.nextSleep() == .seconds(10))
+        for _ in 0..<1_000 { await Task.yield() }
+        #expect(asked.value.isEmpty)
         self.advance(by: 10)
         await until { await watcher.count == 0 }
-        #expect(self.channel.requestCount == 3)
+        #expect(asked.value == [start.advanced(by: .seconds(15))])
         watching.cancel()
         await watching.value
     }

@@ -173,6 +173,7 @@ struct GuestRulesTests {
         #expect(self.rules.beginPoll(at: .seconds(1)) == .waitForEnd)
         self.rules.endPoll()
         #expect(self.rules.beginPoll(at: .seconds(1)) == .go)
+        #expect(self.rules.beginPoll(at: .seconds(1)) == .waitForEnd)
     }
 
     @Test mutating func aLostProbeIsFollowedByAnother() {

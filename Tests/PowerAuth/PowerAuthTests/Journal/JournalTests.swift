@@ -139,6 +139,8 @@ struct JournalTests {
         }
         #expect(wasPutBack)
         #expect(try await self.one.record(of: "a")?.isUnsettled == true)
+        // Another change compares nothing.
+        #expect(try await self.one.record(of: "a")?.ledger.wasPutBack == true)
     }
 
     // MARK: Answers that are lost
@@ -343,12 +345,12 @@ struct JournalTests {
         for operation in ["1", "2"] {
             moves.append(try await self.one.update("a", recording: self.intent(operation)) { $0.takeMove() + 1 })
         }
-        self.driver.next(.append, .refused)
+        self.driver.next(.append, .refused, .refused, .refused)
         for move in moves { try? await self.one.record(self.outcome(.accepted), ofMove: move, of: "a") }
         // The first one is damaged, say, or its key is gone.
         self.driver.next(.append, .broken)
         #expect(try await self.one.decisionPause() == nil)
-        #expect(try await self.other.openDecisions(of: "a").count <= 1)
+        #expect(try await self.other.openDecisions(of: "a").count == 1)
         _ = try await self.one.decisionPause()
         #expect(try await self.other.openDecisions(of: "a").isEmpty)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import PowerAuthCrypto
+import PowerAuthProtocol
 import StoreTesting
 import Testing
 
@@ -47,6 +48,29 @@ import Testing
             #expect(LimitCharges.entries(stored: charges.stored) == charges.entries)
             #expect(sums.limit(passedBy: charges) == "limit")
         }
+    }
+
+    /// Windows follow the server's time where it is known.
+    @Test(arguments: [nil, 7_200]) func aDecisionIsChargedAtTheServersTime(ahead: TimeInterval?) {
+        let date = ActivationStoreConformance.limitDate
+        var intent = DecisionIntent(
+            activationID: "a",
+            operationID: "1",
+            verdict: .approve,
+            factors: .possession,
+            signed: "A2"
+        )
+        intent.demands = [ActivationStoreConformance.demand(1)]
+        let charges = intent.dated(date, serverDate: ahead.map { date + $0 }).charges
+        #expect(charges?.minute == (date + (ahead ?? 0)).minute)
+    }
+
+    /// Decisions that a closure refuses do not close the limits anew.
+    @Test func aClosureIsDatedOnce() async throws {
+        let store = ActivationStore.inMemory()
+        try await store.closeLimits()
+        for minute in [7, 9] as [Int64] { try await store.dateClosure(minute) }
+        #expect(try await store.limitUse([]).closure == 7)
     }
 
     // MARK: The stored form

@@ -408,6 +408,25 @@ import WireFacts
         #expect(self.results == [.doubtful(code: "authenticationFailed", serverCode: "POWERAUTH_AUTH_FAIL")])
     }
 
+    /// The server has counted a failure before, and now cannot answer: nothing counts this one.
+    @Test func anEarlierFailureIsNotThatOfARefusalInDoubt() async throws {
+        let (fixture, activation) = try await self.makeActivation()
+        await #expect(throws: MobileTokenError.self) {
+            try await activation.approve("x", with: .possessionAndKnowledge(password: "wrong"))
+        }
+        try await activation.approve("y")
+        let body = #"{"status":"ERROR","responseObject":{"code":"ERR_AUTHENTICATION","message":"x"}}"#
+        fixture.server.setFate {
+            $0.url.hasSuffix("/api/signed")
+                ? .answered(HTTPResponse(status: 401, body: Array(body.utf8))) : .delivered
+        }
+        let error = await #expect(throws: MobileTokenError.self) {
+            try await activation.decide("a", self.intent(activation, "a", policy: Self.policy))
+        }
+        #expect(error?.code == .refusalUnproven)
+        #expect(self.results == [Self.doubt])
+    }
+
     // MARK: The end of the client
 
     @Test func shutdownWaitsForWhatIsSigned() async throws {
