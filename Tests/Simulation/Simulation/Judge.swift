@@ -95,6 +95,8 @@ struct Judge {
     /// The number of an activation's failed attempts explained by changes of the world.
     private var allowances: [String: Int] = [:]
     private var failures: [String: Int] = [:]
+    /// The failed attempts of the processes with a wrong password.
+    private var mistakes: [Int: Int] = [:]
     /// The activations with a signature that the bank refused.
     private(set) var refusedActivations: Set<String> = []
     private(set) var counters: [String: UInt64] = [:]
@@ -148,6 +150,12 @@ struct Judge {
     /// Allows one more failed attempt of an activation: a request may be duplicated, or overtaken by others.
     mutating func allowFailure(of activationID: String?) {
         if let activationID { self.allowances[activationID, default: 0] += 1 }
+    }
+
+    /// Notes that a process signs with a wrong password, which costs one failed attempt.
+    mutating func mistyped(by process: Int) {
+        self.count("passwords mistyped")
+        self.mistakes[process] = 0
     }
 
     /// Allows one more failed attempt of a signature that was committed by then.
@@ -455,6 +463,11 @@ struct Judge {
         // A blocked activation's signatures are not verified.
         if case .refused(let reason) = reply.verdict, reason.contains("the activation is ") { return }
         guard reply.status == 401 else { return }
+        if let count = self.mistakes[flight.process] {
+            self.mistakes[flight.process] = count + 1
+            if count > 0 { self.fail("a wrong password of \(id) is tried again") }
+            return
+        }
         self.count("failed attempts")
         if let time = flight.commit?.time, let index = self.earlyAllowances[id]?.firstIndex(where: { time <= $0 }) {
             self.earlyAllowances[id]?.remove(at: index)

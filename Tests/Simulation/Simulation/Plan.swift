@@ -30,6 +30,8 @@ struct Plan: Codable, Sendable {
         case block(device: Int, seconds: Int)
         /// A person decides a device's oldest operation by hand.
         case decideByHand(device: Int)
+        /// A person mistypes the password while deciding a device's oldest operation by hand.
+        case mistype(device: Int)
         /// A person pauses decisions for some seconds.
         case pause(seconds: Int)
         /// A node is killed, and restarted after some seconds.
@@ -222,6 +224,7 @@ extension Plan {
                 if draw.happens(0.5) { self.add(.withdraw, &draw) }
             }
         }
+        if draw.happens(0.15) { self.add(.mistype(device: draw.below(self.devices)), &draw) }
         self.entries.sort { $0.milliseconds < $1.milliseconds }
         self.askers = draw.element(of: [1, 1, 2])
         // Answers of 1.9 were recorded, and those of the backend are compared with them; it knows no upgrade.
@@ -292,6 +295,7 @@ extension Plan.Act: CustomStringConvertible {
         case .change: "the bank changes a payment"
         case .block(let device, let seconds): "the bank blocks device \(device) for \(seconds) s"
         case .decideByHand(let device): "a person takes device \(device) in hand"
+        case .mistype(let device): "a person mistypes the password of device \(device)"
         case .pause(let seconds): "decisions are paused for \(seconds) s"
         case .kill(let node, let moment, let seconds): "node \(node) dies \(moment), for \(seconds) s"
         case .stop(let node, let seconds): "node \(node) is asked to end, for \(seconds) s"

@@ -222,6 +222,19 @@ extension World {
         }
     }
 
+    func mistype(_ index: Int) {
+        self.asPerson(index) { client, activation in
+            let service = client.makeOperationsService(for: activation)
+            guard let operation = try await service.operations().first(where: { !$0.allows(.possession) }) else {
+                return
+            }
+            self.judge.mistyped(by: self.simulator.currentProcess.index)
+            self.simulator.note("mistypes the password for \(self.judge.name(of: operation.id))")
+            try await service.authorize(operation, with: .possessionAndKnowledge(password: "correct house"))
+            self.judge.fail("a wrong password has decided \(self.judge.name(of: operation.id))")
+        }
+    }
+
     func upgrade(_ index: Int) {
         self.backend.protocolRules.upgradeOffers = [Setting.applicationID]
         self.upgraded.insert(self.setting.devices[index].activationID)

@@ -274,6 +274,7 @@ final class World: @unchecked Sendable {
         case .cancel: self.cancel()
         case .block(let device, let seconds): self.block(device, seconds)
         case .decideByHand(let device): self.decideByHand(device)
+        case .mistype(let device): self.mistype(device)
         case .pause(let seconds): self.pause(seconds)
         case .kill(let node, let moment, let seconds): self.kill(self.nodes[node], moment, seconds)
         case .stop(let node, let seconds): self.stop(self.nodes[node], seconds)
