@@ -1,7 +1,10 @@
 import Coordination
 import MobileToken
 import MobileTokenTesting
+import PostgresDatabase
 import PostgresTestServer
+import PowerAuth
+import StoreTesting
 import TestSupport
 import Testing
 
@@ -194,6 +197,24 @@ struct PostgresFleetMembershipTests {
                 task.cancel()
                 try await task.value
             }
+        }
+    }
+
+    /// Whoever had the buckets between two leases may have decided.
+    @Test func whatIsHadUnderAnotherLeaseIsTakenOverAnew() async throws {
+        try await withNodes { nodes in
+            let store = nodes.node("one", Self.longLived)
+            try await store.insert(ActivationStoreConformance.record("a"))
+            let one = try Member(store, self.clock)
+            let history = Shared<[Int]>([])
+            let running = one.run { assignment in history.update { $0.append(assignment.buckets.count) } }
+            await self.clock.waitForSleepers(1)
+            try nodes.connect().run("DELETE FROM node")
+            try await store.withSigningTurn(of: "a") { _ in }  // finds the lease gone, and takes another
+            await self.look(1)
+            #expect(history.value == [64, 0, 64])
+            running.cancel()
+            try await running.value
         }
     }
 
