@@ -29,6 +29,8 @@ struct Judge {
     struct Book {
         /// Expired also if the bank has not looked at it since its time was over.
         let status: ServerOperation.Status
+        /// Indicates that its time is over, whatever has become of it.
+        let isLate: Bool
         let data: String
 
         var isOver: Bool { self.status != .pending }

@@ -32,8 +32,9 @@ extension World {
         guard let operation = self.backend.state.operations[id] else { return nil }
         // The time that its server tells in seconds is known to a second.
         let now = Int64(self.date.timeIntervalSince1970 * 1_000) + 1_000
-        let isExpired = operation.status == .pending && operation.expires <= now
-        return Judge.Book(status: isExpired ? .expired : operation.status, data: operation.data)
+        let isLate = operation.expires <= now
+        let status = operation.status == .pending && isLate ? .expired : operation.status
+        return Judge.Book(status: status, isLate: isLate, data: operation.data)
     }
 
     /// Changes the amount of a payment that waits, so that a policy says something else of it.
