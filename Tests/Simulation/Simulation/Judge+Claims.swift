@@ -57,7 +57,7 @@ extension Judge {
         guard let book, book.isOver else {
             return self.fail("\(name) is over elsewhere, says an agent, and it is pending: \(error)")
         }
-        // What is past its time has expired, even if it was canceled before.
+        // An operation past its time has expired, even if it was canceled before.
         if let status = Self.status(of: error), status != book.status, status != .expired || !book.isLate {
             self.fail("\(name) is \(status.rawValue), says an agent, and it is \(book.status.rawValue)")
         }
