@@ -13,12 +13,12 @@ let version4Targets = [
     FuzzTarget("authentication-header-4") { input in
         let header = try readTwice { try Version4.AuthenticationHeader(parsing: input.text) }
         hold(try Version4.AuthenticationHeader(parsing: header.value) == header, "another header")
-        hold(try Version4.requestCode(inHeader: header.value)?.version == .version4, "of another version")
+        hold(try Version4.requestCode(HeaderFields(parsing: header.value))?.version == .version4, "of another version")
     },
     FuzzTarget("token-header-4") { input in
         let header = try readTwice { try TokenHeader(parsing: input.text, inVersion4: true) }
         hold(try TokenHeader(parsing: header.value, inVersion4: true) == header, "another header")
-        hold(try Version4.requestToken(inHeader: header.value)?.version == .version4, "of another version")
+        hold(try Version4.requestToken(HeaderFields(parsing: header.value))?.version == .version4, "of another version")
     },
     FuzzTarget("encryption-header-4") { input in
         for scope in [EncryptionScope.application, .activation] {
