@@ -108,6 +108,9 @@ import Testing
             #expect(try JSONValue(parsing: read.body)["body"] == "<b>B</b>", "\(read.text)")
             let later = try await emulator.send("GET", "/_emulator/devices/\(device.id)/inbox")
             #expect(try JSONValue(parsing: later.body)["unread"] == 1)
+            let shown = try JSONValue(parsing: later.body)["messages"]?.array ?? []
+            #expect(shown.filter { $0["read"] == true }.map { $0["id"]?.string } == [id])
+            #expect(shown.allSatisfy { $0["timestamp"]?.int64 != nil && $0["isRead"] == nil }, "\(later.text)")
             #expect(await emulator.messages().filter(\.isRead).map(\.id) == [id])
             let error = await #expect(throws: EmulatorError.self) {
                 try await emulator.readMessage("none", byDevice: device.id)
