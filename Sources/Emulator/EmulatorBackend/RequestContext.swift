@@ -100,7 +100,7 @@ struct RequestContext {
     }
 }
 
-/// The content of a request's body, once somebody has asked for it.
+/// The content of a request's body; `nil` until it is read.
 private final class BodyReading {
     var content: Result<JSONObject, Refusal>?
 }

@@ -13,7 +13,7 @@ import Synchronization
 /// moment, the transaction is rolled back and each statement is run separately. Statements that lock rows name their place. A
 /// transaction runs them in the order of places, so that transactions, even of other processes, do not deadlock.
 ///
-/// Where transactions would wait for each other's end anyway, let one run at a time: what arrives meanwhile shares the next.
+/// Transactions that would wait for each other anyway run one at a time, on request. Statements that arrive meanwhile share the next.
 package final class SharedTransactions: Sendable {
     fileprivate enum Turn: Sendable {
         /// The statement is the first one of the transaction with this number, and runs it.

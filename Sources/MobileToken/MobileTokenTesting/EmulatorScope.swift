@@ -39,7 +39,7 @@ extension Emulator {
     public static func noteIssue(_ issue: String) { TestIssues.current?.first.withLock { $0 = $0 ?? issue } }
 }
 
-/// The issues of a test, as far as its server is told of them.
+/// The first issue of the current test, for the report of its server.
 final class TestIssues: Sendable {
     @TaskLocal static var current: TestIssues?
 

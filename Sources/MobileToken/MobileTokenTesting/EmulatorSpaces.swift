@@ -3,8 +3,8 @@ public import MobileTokenEmulator
 extension Emulator {
     /// Runs `body` with a space of this server, and removes the space at the end.
     ///
-    /// An error of `body`, or an issue that `noteIssue(_:)` is told of, is reported as the failure of the space's test, and what was
-    /// refused is printed. A server that keeps failed spaces then keeps it, and its console's address is printed.
+    /// The test has failed if `body` throws or calls `noteIssue(_:)`. The reason is reported to the server, and the refused requests are
+    /// printed. A server that keeps failed spaces then keeps it, and its console's address is printed.
     ///
     /// - Parameters:
     ///   - name: The name in lists, by default that of the test; at most 255 bytes.

@@ -27,7 +27,7 @@ extension EmulatorCore {
         if let failed = devices.first(where: { $0.failure != nil }) {
             return "\(failed.name) cannot look for operations: \(failed.failure ?? "")"
         }
-        return devices.isEmpty
-            ? "a client of \(user) has not decided it" : "no rule decides it; \(devices[0].name) decides by hand"
+        guard let device = devices.first else { return "a client of \(user) has not decided it" }
+        return "no rule decides it; \(device.name) decides by hand"
     }
 }

@@ -39,7 +39,7 @@ package struct LimitDemand: Sendable, Hashable {
         self.includesPeople = includesPeople
     }
 
-    /// Returns units as a number. No division: that of decimal numbers took a tenth of an approval's processor time.
+    /// Returns units as a number, without a division: that of decimal numbers took 7 % of a charged approval's processor time.
     package static func number(ofUnits units: Int64) -> Decimal {
         var (significand, exponent) = (units, -4)
         while exponent < 0, significand.isMultiple(of: 10) {
