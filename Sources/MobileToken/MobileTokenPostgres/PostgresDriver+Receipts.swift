@@ -19,8 +19,9 @@ extension PostgresDriver {
         // Rare: an outcome is known already, or the intent is missing.
         guard let intent = outcome.intent, let tag = outcome.tag else { return .notBetter }
         let restoration = StoredReceipts.insertion(intent: intent, tag: tag, key: outcome.key)
-        _ = try await self.run([restoration], in: self.relaxed)
-        return try await self.add(outcome, changesCharges: true) ? .written : .notBetter
+        let isRestored = try await self.run([restoration], in: self.relaxed).first?.isEmpty == false
+        return try await self.add(isRestored ? outcome.withRestoredIntent : outcome, changesCharges: true)
+            ? .written : .notBetter
     }
 
     private func add(_ outcome: SealedOutcome, changesCharges: Bool) async throws -> Bool {

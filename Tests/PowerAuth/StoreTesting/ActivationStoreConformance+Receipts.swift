@@ -234,6 +234,37 @@ extension ActivationStoreConformance {
 
 extension ActivationStoreConformance {
     /// An intent with all values.
+    func checkLostIntents(of store: ActivationStore, deletedBy other: ActivationStore) async throws {
+        try await store.insert(Self.record("a"))
+        // An earlier one is not written again.
+        let intent = Self.intent("a", "1").dated(Date(), serverDate: nil)
+        func results() async throws -> [DecisionOutcome.Result?] {
+            try await store.receipts(of: nil, after: 0, limit: 9).map(\.outcome?.result)
+        }
+        func delete() async throws {
+            // Only entries with a number are.
+            _ = try await other.receiptEntries(after: 0, limit: 9)
+            _ = try await other.pruneReceipts(after: 0, before: .max, decidedBefore: .distantFuture)
+        }
+        for (result, restored) in [
+            (DecisionOutcome.Result.unanswered(code: "timeout"), DecisionOutcome.Result.evidenceLost),
+            (.doubtful(code: "c", serverCode: "S"), .evidenceLost), (.followed, .followed), (.accepted, .accepted),
+        ] {
+            let move = try await store.update("a", recording: intent) { $0.takeMove() + 1 }
+            // Whoever deletes it is not the one who has it in memory.
+            try await other.record(Self.outcome(.unknown), ofMove: move, of: "a")
+            try await delete()
+            try self.require(try await results().isEmpty, "a receipt was not deleted")
+            try await store.record(Self.outcome(result), ofMove: move, of: "a")
+            try self.require(try await results() == [restored], "\(result) was restored as another outcome")
+            try await store.record(Self.outcome(.unanswered(code: "again")), ofMove: move, of: "a")
+            try self.require(try await results() == [restored], "\(restored) was replaced")
+            try await store.record(Self.outcome(.accepted), ofMove: move, of: "a")
+            try self.require(try await results() == [.accepted], "\(restored) was not replaced by a certain one")
+            try await delete()
+        }
+    }
+
     package static func intent(_ activationID: String, _ operationID: String, second: Int = 0) -> DecisionIntent {
         DecisionIntent(
             activationID: activationID,

@@ -76,6 +76,9 @@ package enum ActivationStoreConformance: String, CaseIterable, Sendable {
     case sharesReceiptsBetweenHandles
     /// Two handles number their entries together. Checked as the one before.
     case losesNoReceiptBetweenHandles
+    /// An intent that a restore took is written again with its outcome; an open one says that evidence is lost. Checked as the one
+    /// before.
+    case restoresLostIntents
     /// A pause set or ended by one handle applies to the other at once. Checked as the one before.
     case pausesAcrossHandles
     /// A decision that would pass a limit moves no counter and leaves no intent, and what came to nothing is not counted.
@@ -162,6 +165,9 @@ package enum ActivationStoreConformance: String, CaseIterable, Sendable {
         case .pausesAcrossHandles:
             guard let openAgain else { return }
             try await self.checkPause(of: store, asSeenBy: openAgain(store))
+        case .restoresLostIntents:
+            guard let openAgain else { return }
+            try await self.checkLostIntents(of: store, deletedBy: openAgain(store))
         case .holdsLimits: try await self.checkLimits(of: store)
         case .holdsLimitsAcrossHandles:
             guard let openAgain else { return }

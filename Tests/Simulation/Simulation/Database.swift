@@ -301,7 +301,8 @@ struct Database {
         }
     }
 
-    mutating func append(_ outcome: SealedOutcome) -> AppendAnswer {
+    mutating func append(_ sent: SealedOutcome) -> AppendAnswer {
+        var outcome = sent
         let intents = self.entries.indices.filter { index in
             let entry = self.entries[index]
             return entry.intent == nil && entry.sealed.moves == outcome.sealed.moves
@@ -316,7 +317,7 @@ struct Database {
         }
         if intents.isEmpty, let intent = outcome.intent, let tag = outcome.tag {
             self.append(intent, nil, tag, outcome.key)
-            index = self.entries.indices.last
+            (outcome, index) = (outcome.withRestoredIntent, self.entries.indices.last)
         }
         guard let index else { return .notBetter }
         self.entries[index].outcome = outcome

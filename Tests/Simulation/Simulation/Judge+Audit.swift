@@ -27,6 +27,7 @@ extension Judge {
                 $0.operationID == receipt.intent.personalData?.operationID && $0.isApproval == isApproval
             }
             let name = self.name(of: receipt.intent.personalData?.operationID)
+            let isPending = receipt.intent.personalData.flatMap { book($0.operationID) }?.isOver == false
             note("receipt \(receipt.number) of \(name), move \(receipt.intent.moves): \(result?.description ?? "open")")
             switch result {
             case .accepted, .inferred:
@@ -43,8 +44,9 @@ extension Judge {
                 {
                     self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank did it")
                 }
-            // The bank has accepted the signature, and may be about to decide: nothing but the operation's end tells.
-            case .followed where receipt.intent.personalData.flatMap { book($0.operationID) }?.isOver == false: break
+            // The bank has accepted the signature, or may have, and may be about to decide: nothing but the operation's end tells.
+            case .followed where isPending: break
+            case .unanswered where isPending && result == .evidenceLost: break
             case .unanswered, .doubtful, .followed, nil:
                 if receipt.intent.isAutomatic, !self.lostKeys.contains(signature.activationID) {
                     self.fail("nobody found out what became of \(name): receipt \(receipt.number) is open")

@@ -60,6 +60,7 @@ extension OperationsService {
                 try Task.checkCancellation()
                 continue
             }
+            guard open.result != .evidenceLost else { continue }
             switch try await evidence.counter(at: open) {
             case .behind, .followed, .reached: throw Self.isOpen(open)
             case .past, .untold: continue

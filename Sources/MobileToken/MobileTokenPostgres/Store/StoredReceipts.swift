@@ -188,7 +188,7 @@ enum StoredReceipts {
             INSERT INTO receipt (activation_id, moves, tag, date, weight, sealing_key, body, personal_data)
             SELECT $1, $2, $3, $4, 0, $5, $6, $7 WHERE NOT EXISTS (
                 SELECT FROM receipt WHERE activation_id = $1 AND moves = $2 AND tag = $3 AND intent IS NULL
-            )
+            ) RETURNING id
             """,
             [
                 .text(intent.activationID), .integer(Int64(clamping: intent.moves)), .integer(tag.rawValue),

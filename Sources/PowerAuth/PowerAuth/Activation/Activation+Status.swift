@@ -128,10 +128,9 @@ extension Activation {
         var ledger = stored
         let comparison = try MobileTokenError.mapCryptoErrors { try ledger.compare(with: server) }
         guard ledger != stored else { return (comparison, ledger) }
-        // Only a restore puts a counter behind the server's: charges to limits are lost as well. Closed first, because the change
-        // removes what shows it.
+        // Only a restore puts a counter behind the server's. Noted first, because the change removes what shows it.
         if case .movedForward = comparison.result {
-            try await MobileTokenError.mapStoreErrors { try await self.server.store.closeLimits() }
+            try await MobileTokenError.mapStoreErrors { try await self.server.store.noteRestore(of: self.activationID) }
         }
         // A signature may have moved the counter since the read, so the transaction compares again.
         return try await self.updateRecord { record in

@@ -156,7 +156,13 @@ extension Activation {
             throw MobileTokenError(.activationRemoved, "The activation was removed from the server")
         }
         // Another signature may have moved the counter since, so the distance counts from the comparison.
-        return DecisionFate.Counter(compared.status, moves: compared.moves, of: decision)
+        let counter = DecisionFate.Counter(compared.status, moves: compared.moves, of: decision)
+        guard counter == .past else { return counter }
+        // A journal that had lost the decision did not look at it before the signatures that followed.
+        guard let known = try await self.openDecisions().first(where: { $0.isSame(as: decision) }) else {
+            return try await self.hasReceipt(of: decision) ? .past : .reached
+        }
+        return known.result == .evidenceLost ? .reached : .past
     }
 
     /// Makes a possession signature, which counts no failure, to invalidate earlier signatures that may still be accepted.

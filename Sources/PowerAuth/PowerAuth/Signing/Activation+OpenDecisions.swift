@@ -43,18 +43,30 @@ extension Activation {
 
     /// Returns the results of other signatures for the same operation, from the receipts.
     package nonisolated func results(ofOthersThan decision: OpenDecision) async throws -> [DecisionOutcome.Result?] {
-        // From an hour earlier.
+        try await self.receipts(around: decision) { receipt in
+            !receipt.isOf(decision)
+                && receipt.intent.personalData?.operationID.isExactly(decision.intent.operationID) == true
+        }.map(\.outcome?.result)
+    }
+
+    /// Returns whether the store has the decision's receipt. A restored one may have lost it.
+    nonisolated func hasReceipt(of decision: OpenDecision) async throws -> Bool {
+        try await !self.receipts(around: decision) { $0.isOf(decision) }.isEmpty
+    }
+
+    /// Returns receipts from an hour before the decision on.
+    private nonisolated func receipts(
+        around decision: OpenDecision,
+        where isWanted: (DecisionReceipt) -> Bool
+    ) async throws -> [DecisionReceipt] {
         let date = decision.intent.localDate - 3_600
         return try await MobileTokenError.mapStoreErrors {
             var number = try await self.server.store.receiptNumber(before: date)
-            var results: [DecisionOutcome.Result?] = []
+            var receipts: [DecisionReceipt] = []
             while true {
                 let page = try await self.server.store.receipts(of: nil, after: number, limit: 256)
-                guard let last = page.last else { return results }
-                results += page.filter { receipt in
-                    !receipt.isOf(decision)
-                        && receipt.intent.personalData?.operationID.isExactly(decision.intent.operationID) == true
-                }.map(\.outcome?.result)
+                guard let last = page.last else { return receipts }
+                receipts += page.filter(isWanted)
                 number = last.number
             }
         }

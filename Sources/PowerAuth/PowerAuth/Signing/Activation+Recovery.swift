@@ -29,7 +29,11 @@ extension Activation {
                 }
             }
             if let count {
-                if count > 0 { try await MobileTokenError.mapStoreErrors { try await self.server.store.closeLimits() } }
+                if count > 0 {
+                    try await MobileTokenError.mapStoreErrors {
+                        try await self.server.store.noteRestore(of: self.activationID)
+                    }
+                }
                 return count
             }
             guard !comparison.canSign else { return 0 }

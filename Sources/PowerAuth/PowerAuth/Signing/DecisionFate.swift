@@ -16,6 +16,7 @@ import PowerAuthProtocol
 /// | the operation over as decided, or in a way that no response tells, the counter as far, otherwise | `unknown` |
 /// | a refusal, and the signature counted as a failure or the operation over otherwise | `refused` |
 /// | a refusal otherwise | `doubtful`, or the lines above |
+/// | the store restored since | as if the server's counter had been seen right behind the signature, with a doubt |
 package struct DecisionFate: Sendable, Hashable {
     /// The server's counter relative to the decision's value.
     package enum Counter: Sendable, Hashable {
@@ -23,7 +24,7 @@ package struct DecisionFate: Sendable, Hashable {
         case behind
         /// The counter is right behind it and no failed attempt contradicts: the signature was accepted.
         case followed
-        /// The counter is right behind it, but a failed attempt leaves a doubt about the signature.
+        /// The counter is right behind it, or was, but a failed attempt or a restored store leaves a doubt about the signature.
         case reached
         /// The value can no longer be accepted. It is unknown whether it was.
         case past
@@ -61,6 +62,7 @@ package struct DecisionFate: Sendable, Hashable {
         self.known = known
         (self.isFollowed, self.isReached, self.cannotBeAccepted) =
             (known == .followed, known == .followed, known == .followed)
+        if known == .evidenceLost { self.isReached = true }
         if case .refused(_, let code?)? = known { self.see(code) }
         if case .doubtful(_, let code?)? = known { self.see(code) }
     }
@@ -194,4 +196,7 @@ extension DecisionFate.Operation {
 extension OpenDecision {
     /// Indicates that the server counts a wrong signature as a failed attempt.
     var hasTwoFactors: Bool { self.intent.factors != SignatureType.possession.rawValue }
+
+    /// Returns whether both have the same signature. A store keeps an intent's dates less precisely than the signing process.
+    package func isSame(as other: Self) -> Bool { self.moves == other.moves && self.tag == other.tag }
 }

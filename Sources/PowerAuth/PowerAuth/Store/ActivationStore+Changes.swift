@@ -157,6 +157,9 @@ extension ActivationStore {
         let opened: Sealing.Opened
         /// The record, caught up with its mark.
         let record: ActivationRecord
+
+        /// Indicates that the row is of an earlier state.
+        var wasRestored: Bool { self.row.wasPutBack || self.record.counterMoves != self.opened.record.counterMoves }
     }
 
     /// Loads an activation; `nil` if there is none.
@@ -175,6 +178,7 @@ extension ActivationStore {
                 continue
             }
             if let found = try await self.restore(row, isLatest: isSame, in: open) {
+                if found.wasRestored { await self.noteLostEvidence(of: activationID) }
                 self.memory.withLock { $0.remember(row) }
                 return found
             }

@@ -57,22 +57,42 @@ extension ActivationStore {
         let intent = self.memory.withLock { $0.intent(ofMove: known.moves, of: known.activationID) }
             .flatMap { $0.tag == known.tag ? $0 : nil }
         for isLast in [false, true] {
-            let keys = open.keys
-            let outcome = SealedOutcome(
-                sealed: try keys.currentSealing.seal(known.outcome, ofMove: known.moves, of: known.activationID),
-                weight: known.outcome.result.weight,
+            let (keys, outcome) = (open.keys, known.outcome)
+            let seal = { (outcome: DecisionOutcome) in
+                try keys.currentSealing.seal(outcome, ofMove: known.moves, of: known.activationID)
+            }
+            let withIntent = intent == nil ? outcome : outcome.withRestoredIntent
+            let sealed = SealedOutcome(
+                sealed: try seal(outcome),
+                weight: outcome.result.weight,
                 key: keys.current,
                 tag: known.tag,
                 intent: intent?.lost(underKey: keys.current, at: Date()),
-                releasesCharges: known.outcome.result.decidedNothing
+                releasesCharges: outcome.result.decidedNothing,
+                withIntent: withIntent == outcome ? nil : (try seal(withIntent), withIntent.result.weight)
             )
-            let answer = try await self.repeatingUntilKnown { try await self.driver.append(outcome) }
+            let answer = try await self.repeatingUntilKnown { try await self.driver.append(sealed) }
             guard answer == .otherKey else { break }
             open = try await self.reloadKeys()
             if isLast { throw MobileTokenError(.storeBusy, "The sealing key changes again and again") }
         }
         if intent != nil {
             self.memory.withLock { $0.noteWritten(known.outcome, ofMove: known.moves, of: known.activationID) }
+        }
+    }
+
+    /// Records that an activation was restored to an earlier state: signatures and charges are missing, and so is what the statuses
+    /// before those signatures had shown of open decisions. What cannot be written now is kept in memory.
+    func noteRestore(of activationID: String) async throws {
+        try await self.closeLimits()
+        await self.noteLostEvidence(of: activationID)
+    }
+
+    func noteLostEvidence(of activationID: String) async {
+        let open = (try? await self.openDecisions(of: activationID)) ?? []
+        let outcome = DecisionOutcome(.evidenceLost, localDate: Date(), serverDate: nil)
+        for decision in open where decision.result != .followed && decision.result != .evidenceLost {
+            try? await self.record(outcome, of: decision)
         }
     }
 

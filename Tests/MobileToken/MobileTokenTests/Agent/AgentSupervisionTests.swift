@@ -719,6 +719,22 @@ import WireFacts
         #expect(desk.work == ["approve 0 4"])
     }
 
+    /// A store returns it again and again, until the operation's end tells more.
+    @Test func whatWasAskedAboutInVainIsNotAdoptedWhileTheOperationWaits() {
+        var desk = self.adopted()
+        self.look(&desk)
+        desk.pass(.seconds(20))
+        desk.resolved(.pending, by: "resolve 0 7 at last")
+        desk.adopt(self.lostApproval(attempt: 3), for: .zero)
+        #expect(desk.work == ["review 0"])
+        desk.returned(.deferToPeople, from: "review 0")
+        desk.adopt(self.lostApproval(attempt: 3), for: .zero)
+        #expect(desk.work == [])
+        desk.list(self.operation("1"))
+        desk.adopt(self.lostApproval(attempt: 3), for: .zero)
+        #expect(desk.work.contains("resolve 0 7 at last"))
+    }
+
     /// A person may have decided what the policy leaves, while the agent was working.
     @Test func whatSomebodyElseSentInVainMeanwhileIsReviewed() {
         var desk = self.listed("0")

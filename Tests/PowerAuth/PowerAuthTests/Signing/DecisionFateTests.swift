@@ -63,6 +63,17 @@ struct DecisionFateTests {
         #expect(self.result(Self.lost, [.counter(.untold), .operation(.pending)]) == Self.lost)
     }
 
+    /// The signature may have been accepted, which a status has shown that is lost with the backup.
+    @Test func aRestoredStoreProvesNothingOfWhatWasAcceptedBefore() {
+        let lost = DecisionOutcome.Result.evidenceLost
+        #expect(self.result(lost, [.counter(.past), .operation(.pending)]) == lost)
+        #expect(self.result(lost, [.history(.pending)]) == lost)
+        #expect(self.result(lost, [.counter(.past), .operation(.asDecided)]) == .unknown)
+        #expect(self.result(lost, [.counter(.past), .operation(.otherwise)]) == .notFollowed)
+        #expect(self.result(lost, [.operation(.asDecided), .counter(.behind)]) == .notFollowed)
+        #expect(self.result(lost, [.counter(.followed), .operation(.asDecided)]) == .inferred)
+    }
+
     @Test func anOperationThatEndedOtherwiseWasNotDecidedByIt() {
         for known in [nil, Self.lost, .followed, .unknown] {
             #expect(self.result(known, [.operation(.otherwise)]) == .notFollowed)

@@ -4,6 +4,7 @@ import HTTPClientTransport
 @testable import EmulatorBackend
 @testable import PowerAuth
 import MobileTokenTesting
+import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 import TestSupport
@@ -235,6 +236,38 @@ import WireFacts
 
         func signingWaits(_ wait: MobileTokenObservation.Wait) { self.limits.update { $0.append(wait.limit) } }
     }
+
+    /// The server decides an operation in a second step, which may wait. A status has shown that the signature was accepted, and is
+    /// lost with the store; a later signature hides it.
+    @Test(arguments: [true, false]) func aRestoredStoreDoesNotTellThatADecisionCameToNothing(isInBackup: Bool)
+        async throws
+    {
+        let driver = MemoryDriver()
+        let store = ActivationStore(driver, name: "memory", keys: SealingKeys(current: .closure { Self.key }))
+        let fixture = try Fixture(store: store)
+        let activation = try await fixture.activate()
+        let before = driver.snapshot
+        fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .answerLost : .delivered }
+        let decision = try #require(await self.decide("a", with: activation).signed?.decision)
+        fixture.server.setFate { _ in .delivered }
+        let backup = isInBackup ? driver.snapshot : before
+        try await activation.approve("b")
+        #expect(try await activation.openDecisions().map(\.result) == [.followed])
+
+        driver.snapshot = backup
+        let other = try await Fixture(
+            server: fixture.server,
+            store: ActivationStore(driver, name: "memory", keys: SealingKeys(current: .closure { Self.key }))
+        ).client.activation(id: activation.activationID)
+        try await other.approve("c")
+        #expect(try await activation.counter(at: decision) == .reached)
+        #expect(try await other.openDecisions().map(\.result) == (isInBackup ? [.evidenceLost] : []))
+        // Whatever the process that signed has found out is written with the intent.
+        await activation.resolve(decision, as: .unanswered(code: "timeout"))
+        #expect(try await other.openDecisions().map(\.result) == [.evidenceLost])
+    }
+
+    private static let key = SecureRandom.secret(Sealing.keyByteCount)
 
     /// Another process signs between the server's status and the comparison with it.
     @Test func aSignatureInTheMiddleDoesNotHideTheFateOfAnother() async throws {

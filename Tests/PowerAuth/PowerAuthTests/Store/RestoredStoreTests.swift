@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HTTPClientTransport
 import PowerAuthProtocol
 import StoreTesting
 import TestSupport
@@ -78,6 +79,33 @@ struct RestoredStoreTests {
         try await self.withActivation { try await $0.approve("x") }
         #expect(self.server.state.value.accepted == ["x"])
         #expect(self.server.device(self.activationID)?.counter == start.advanced(by: 5))
+    }
+
+    /// The database is lost with all that statuses showed of a decision with a lost response.
+    @Test func aDecisionThatWasOpenInTheBackupHasLostItsEvidence() async throws {
+        self.server.setFate { $0.url.hasSuffix("/api/signed") ? .answerLost : .delivered }
+        let intent = DecisionIntent(
+            activationID: self.activationID,
+            operationID: "a",
+            verdict: .approve,
+            factors: .possession,
+            signed: "A1"
+        )
+        try await self.withActivation { _ = try? await $0.decide("a", intent) }
+        self.server.setFate { _ in .delivered }
+        let backup = contents(of: self.path)
+        try await self.withActivation { activation in
+            try await activation.approve("b")
+            #expect(try await activation.openDecisions().map(\.result) == [.followed])
+        }
+        try self.restore(backup)
+        try await self.withActivation { activation in
+            try await activation.approve("c")
+            let open = try #require(try await activation.openDecisions().first)
+            #expect(open.result == .evidenceLost)
+            #expect(try await activation.counter(at: open) == .reached)
+        }
+        #expect(self.server.state.value.accepted == ["a", "b", "c"])
     }
 
     @Test func aMarkThatIsTooFarAheadEndsAllSigning() async throws {

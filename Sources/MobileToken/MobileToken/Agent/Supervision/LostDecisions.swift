@@ -143,11 +143,6 @@ extension AgentSupervision.Resolution {
     }
 }
 
-extension OpenDecision {
-    /// Returns whether both have the same signature. A store keeps an intent's dates less precisely than the signing process.
-    func isSame(as other: Self) -> Bool { self.moves == other.moves && self.tag == other.tag }
-}
-
 extension UserOperation {
     /// The time to wait for a decision, from its creation, limited to one minute through one day.
     var lifetime: Duration {

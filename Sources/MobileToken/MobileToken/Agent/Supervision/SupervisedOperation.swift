@@ -40,6 +40,8 @@ struct SupervisedOperation: Sendable {
     private var isUnreadable = false
     /// Indicates whether it changed since the work under way began.
     private var hasChanged = false
+    /// The decisions that were asked about in vain while the operation was pending. Only its end can tell more.
+    private var undetermined: [OpenDecision] = []
     private var (attempts, failures) = (0, 0)
     /// The end of the wait that the server asked for, even if another review comes first.
     private var notBefore = Duration.zero
@@ -63,8 +65,9 @@ struct SupervisedOperation: Sendable {
 
     /// Adopts a decision without a recorded outcome: another process did not resolve it, or the store has lost it.
     ///
-    /// Ignored while the operation has another job.
+    /// Ignored while the operation has another job, and if nothing more can be learned: otherwise it would never be decided again.
     mutating func adopt(_ decision: OpenDecision, until end: Duration) {
+        guard !self.isListed || !self.undetermined.contains(where: decision.isSame) else { return }
         let adopted = LostDecisions(adopting: decision, until: end, lifetime: self.operation.lifetime)
         guard case .resolve(var lost) = self.step, !self.isSettled else {
             if !self.isWorking { self.findOut(about: adopted) }
@@ -352,6 +355,7 @@ struct SupervisedOperation: Sendable {
     /// Returns the conclusion about all open decisions; `nil` if another one must be resolved now.
     private mutating func conclusion(from result: AgentSupervision.Resolution) -> AgentSupervision.Resolution? {
         guard case .resolve(var lost) = self.step else { return result }
+        if case .pending = result, lost.isOver { self.undetermined.append(lost.decision) }
         let conclusion = lost.conclusion(from: result)
         if conclusion == nil { self.findOut(about: lost) } else { self.step = .resolve(lost) }
         return conclusion

@@ -7,6 +7,8 @@ package struct SealedOutcome: Sendable {
     package let tag: WriteTag?
     /// The intent, written again if a restored store lacks it.
     package let intent: SealedReceipt?
+    /// The outcome that is written with ``intent`` instead, and its weight; `nil` for the same.
+    private let outcomeWithIntent: (sealed: SealedReceipt, weight: Int)?
     /// Indicates that the decision certainly came to nothing, so its charges to limits are taken back.
     package let releasesCharges: Bool
 
@@ -16,7 +18,8 @@ package struct SealedOutcome: Sendable {
         key: Int64,
         tag: WriteTag?,
         intent: SealedReceipt?,
-        releasesCharges: Bool = false
+        releasesCharges: Bool = false,
+        withIntent outcomeWithIntent: (sealed: SealedReceipt, weight: Int)? = nil
     ) {
         self.sealed = sealed
         self.weight = weight
@@ -24,6 +27,20 @@ package struct SealedOutcome: Sendable {
         self.tag = tag
         self.intent = intent
         self.releasesCharges = releasesCharges
+        self.outcomeWithIntent = outcomeWithIntent
+    }
+
+    /// The outcome to add once the intent was written again.
+    package var withRestoredIntent: Self {
+        guard let instead = self.outcomeWithIntent else { return self }
+        return Self(
+            sealed: instead.sealed,
+            weight: instead.weight,
+            key: self.key,
+            tag: self.tag,
+            intent: nil,
+            releasesCharges: self.releasesCharges
+        )
     }
 }
 

@@ -181,10 +181,10 @@ package final class MemoryDriver: JournalDriver {
 
     package func append(_ outcome: SealedOutcome) async throws -> AppendAnswer {
         self.contents.withLock { contents in
-            var index = contents.index(ofIntentOf: outcome)
+            var (outcome, index) = (outcome, contents.index(ofIntentOf: outcome))
             if index == nil, let intent = outcome.intent, let tag = outcome.tag {
                 contents.append(intent, tag: tag, key: outcome.key)
-                index = contents.entries.indices.last
+                (outcome, index) = (outcome.withRestoredIntent, contents.entries.indices.last)
             }
             guard let index else { return .notBetter }
             let known = contents.entries[index].weight

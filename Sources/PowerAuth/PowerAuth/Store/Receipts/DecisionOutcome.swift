@@ -10,7 +10,7 @@ public struct DecisionOutcome: Sendable, Hashable {
         /// was decided.
         case refused(code: String, serverCode: String?)
         /// There was no conclusive response: none at all, or for example a proxy's page. The intent stays open until a later case
-        /// replaces this one.
+        /// replaces this one. With the code `stateRolledBack`, the store was restored since, and only the operation's end tells more.
         case unanswered(code: String)
         /// The server's counter shows that it accepted the signature, but the response was lost. The intent stays open.
         case followed
@@ -47,6 +47,14 @@ public struct DecisionOutcome: Sendable, Hashable {
     /// Indicates that no outcome can replace this one.
     package var isFinal: Bool { self.result.weight == Result.finalWeight }
 
+    /// The outcome to write if a restored store has lost the intent.
+    var withRestoredIntent: Self {
+        switch self.result {
+        case .unanswered, .doubtful: Self(.evidenceLost, localDate: self.localDate, serverDate: self.serverDate)
+        case .accepted, .refused, .followed, .inferred, .notFollowed, .unknown: self
+        }
+    }
+
     /// Returns whether this outcome may replace `other`. A definite outcome replaces an open one, never the reverse; an open one
     /// may replace an open one.
     public func replaces(_ other: Self?) -> Bool {
@@ -67,6 +75,10 @@ extension DecisionOutcome.Result {
         }
     }
 
+    /// The outcome of an open decision whose store was restored since: signatures were made that its journal does not know, and a
+    /// status before them may have shown that this one was accepted.
+    package static let evidenceLost = Self.unanswered(code: MobileTokenError.Code.stateRolledBack.description)
+
     /// The lowest weight of an outcome that is not open.
     package static let decidedWeight = 3
     /// The weight of a final outcome.
@@ -76,7 +88,7 @@ extension DecisionOutcome.Result {
     /// their equals.
     package var weight: Int {
         switch self {
-        case .unanswered: 1
+        case .unanswered: self == .evidenceLost ? 2 : 1
         case .followed, .doubtful: 2
         case .unknown: Self.decidedWeight
         case .notFollowed, .inferred: 4

@@ -30,7 +30,7 @@ extension ActivationDatabase {
         }
         return try connection.transaction {
             try self.insert(intent: intent, tag: tag, connection)
-            return try self.insert(outcome, connection) ? .written : .notBetter
+            return try self.insert(outcome.withRestoredIntent, connection) ? .written : .notBetter
         }
     }
 
