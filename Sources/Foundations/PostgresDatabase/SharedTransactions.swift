@@ -14,7 +14,21 @@ import Synchronization
 /// transaction runs them in the order of places, so that transactions, even of other processes, do not deadlock.
 ///
 /// Transactions that would wait for each other anyway run one at a time, on request. Statements that arrive meanwhile share the next.
-package final class SharedTransactions: Sendable {
+/// Work that each of them would do for itself may be done once for all, by statements made of their parts; `Part` is `Never` otherwise.
+package final class SharedTransactions<Part: Sendable>: Sendable {
+    /// The statements to run instead in a transaction with others, and the part of the work that it then does for all.
+    ///
+    /// If one fails, all of the transaction is repeated with the original statements.
+    package struct Share: Sendable {
+        fileprivate let statements: [PostgresStatement]
+        fileprivate let part: Part
+
+        package init(_ statements: [PostgresStatement], _ part: Part) {
+            self.statements = statements
+            self.part = part
+        }
+    }
+
     fileprivate enum Turn: Sendable {
         /// The statement is the first one of the transaction with this number, and runs it.
         case lead(UInt64)
@@ -27,6 +41,7 @@ package final class SharedTransactions: Sendable {
     /// Statements, what the transaction begins and ends with for them, and the place of the row that they lock.
     fileprivate struct Work: Sendable {
         let statements: [PostgresStatement]
+        let share: Share?
         let opening: [PostgresStatement]
         let closing: [PostgresStatement]
         let place: Int64
@@ -44,21 +59,31 @@ package final class SharedTransactions: Sendable {
         var open: UInt64?
     }
 
-    private static let limit = 64
+    private static var limit: Int { 64 }
     /// Limits the wait for locks; a blocked statement then waits separately. What a transaction begins with waits as long as it takes,
     /// because each of its statements would.
-    private static let patience = Duration.milliseconds(100)
+    private static var patience: Duration { .milliseconds(100) }
 
     private let pool: PostgresPool
     private let effect: PostgresConnection.Effect
     private let turns: KeyedSemaphore?
+    private let combine: @Sendable ([Part]) -> [PostgresStatement]?
     private let state = Mutex(State())
 
-    /// - Parameter runsOneAtATime: `true` if a shared transaction begins when the one before has ended.
-    package init(in pool: PostgresPool, _ effect: PostgresConnection.Effect, runsOneAtATime: Bool = false) {
+    /// - Parameters:
+    ///   - runsOneAtATime: `true` if a shared transaction begins when the one before has ended.
+    ///   - combine: Returns the statements that end a transaction for all parts of it, and make it fail if a part cannot be done with
+    ///     the others; `nil` if they cannot be done together.
+    package init(
+        in pool: PostgresPool,
+        _ effect: PostgresConnection.Effect,
+        runsOneAtATime: Bool = false,
+        combine: @escaping @Sendable ([Part]) -> [PostgresStatement]? = { _ in nil }
+    ) {
         self.pool = pool
         self.effect = effect
         self.turns = runsOneAtATime ? KeyedSemaphore() : nil
+        self.combine = combine
     }
 
     /// The number of statements that joined another one's transaction, for tests.
@@ -79,16 +104,18 @@ package final class SharedTransactions: Sendable {
     /// Runs statements in order in a transaction that others may share; see ``run(_:place:)``.
     ///
     /// - Parameters:
+    ///   - share: The work in a shared transaction instead, if all who share it have one.
     ///   - opening: Statements without values that the transaction begins with. They are run once for all that ask for the same.
     ///   - closing: The same that it ends with.
-    /// - Returns: The rows of each of `statements`.
+    /// - Returns: The rows of each of `statements`, or of those of `share`.
     package func run(
         _ statements: [PostgresStatement],
+        share: Share? = nil,
         opening: [PostgresStatement] = [],
         closing: [PostgresStatement] = [],
         place: Int64 = 0
     ) async throws -> [PostgresRows] {
-        let work = Work(statements: statements, opening: opening, closing: closing, place: place)
+        let work = Work(statements: statements, share: share, opening: opening, closing: closing, place: place)
         let turn = try await self.state.wait { state, waiter in
             state.join(Entry(work: work, waiter: waiter), limit: Self.limit)
         } leave: { state, id in
@@ -151,14 +178,9 @@ package final class SharedTransactions: Sendable {
         for other in others { all.append((other.work, other.waiter)) }
         all.sort { $0.work.place < $1.work.place }
         do throws(PostgresError) {
-            let opening = Self.once(all.flatMap(\.work.opening))
-            let statements = all.flatMap(\.work.statements) + Self.once(all.flatMap(\.work.closing))
-            var results = try connection.run(statements, self.effect, opening: opening, lockTimeout: Self.patience)[...]
-            guard results.count == statements.count else { throw PostgresError(.unexpectedResult) }
+            let results = try self.run(all.map(\.work), connection)
             var ownRows: [PostgresRows] = []
-            for (work, waiter) in all {
-                let rows = Array(results.prefix(work.statements.count))
-                results = results.dropFirst(work.statements.count)
+            for ((_, waiter), rows) in zip(all, results) {
                 if let waiter { waiter.resume(with: .success(.done(rows))) } else { ownRows = rows }
             }
             return ownRows
@@ -167,6 +189,33 @@ package final class SharedTransactions: Sendable {
             for other in others { other.waiter.resume(with: isRefused ? .success(.alone) : .failure(error)) }
             if isRefused { return nil }
             throw error
+        }
+    }
+
+    /// Runs all in one transaction: their shares if that is possible, otherwise their statements.
+    private func run(_ works: [Work], _ connection: PostgresConnection) throws(PostgresError) -> [[PostgresRows]] {
+        let shares = works.compactMap(\.share)
+        if shares.count == works.count, let combined = self.combine(shares.map(\.part)) {
+            do {
+                return try self.run(shares.map(\.statements), closing: combined, of: works, connection)
+            } catch  where error.kind == .refused {}
+        }
+        return try self.run(works.map(\.statements), closing: [], of: works, connection)
+    }
+
+    private func run(
+        _ parts: [[PostgresStatement]],
+        closing: [PostgresStatement],
+        of works: [Work],
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> [[PostgresRows]] {
+        let statements = parts.flatMap(\.self) + closing + Self.once(works.flatMap(\.closing))
+        let opening = Self.once(works.flatMap(\.opening))
+        var results = try connection.run(statements, self.effect, opening: opening, lockTimeout: Self.patience)[...]
+        guard results.count == statements.count else { throw PostgresError(.unexpectedResult) }
+        return parts.map { part in
+            defer { results = results.dropFirst(part.count) }
+            return Array(results.prefix(part.count))
         }
     }
 }

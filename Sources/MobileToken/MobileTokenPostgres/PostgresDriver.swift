@@ -13,11 +13,11 @@ package final class PostgresDriver: JournalDriver {
     package let node: Node
     let clock: ServiceClock
     /// Concurrent changes of different activations share one durable commit.
-    let durable: SharedTransactions
+    let durable: SharedTransactions<Never>
     /// The same for changes that charge limits: each waits for the commit of the one before, so they had better share it.
-    let charging: SharedTransactions
+    let charging: SharedTransactions<LimitCharges>
     /// The same for changes that a server crash may undo.
-    let relaxed: SharedTransactions
+    let relaxed: SharedTransactions<Never>
     private let marks = Mutex<HighWaterMarks?>(nil)
 
     init(_ configuration: PostgresConfiguration) {
@@ -61,7 +61,7 @@ package final class PostgresDriver: JournalDriver {
         self.keeperPool = keeperPool
         self.clock = clock
         self.durable = SharedTransactions(in: pool, .durable)
-        self.charging = SharedTransactions(in: pool, .durable, runsOneAtATime: true)
+        self.charging = SharedTransactions(in: pool, .durable, runsOneAtATime: true) { StoredLimits.charging($0) }
         self.relaxed = SharedTransactions(in: pool, .relaxed)
     }
 
@@ -152,18 +152,20 @@ package final class PostgresDriver: JournalDriver {
     /// Runs statements in order as a transaction that concurrent ones may share.
     ///
     /// - Parameters:
+    ///   - share: The same in a transaction with others.
     ///   - opening: Statements at the transaction's beginning, run once for all that ask for the same.
     ///   - closing: The same at its end.
     ///   - slot: The activation whose row they lock: all nodes lock rows in the order of slots.
-    func run(
+    func run<Part>(
         _ statements: [PostgresStatement],
-        in transactions: SharedTransactions,
+        in transactions: SharedTransactions<Part>,
+        share: SharedTransactions<Part>.Share? = nil,
         opening: [PostgresStatement] = [],
         closing: [PostgresStatement] = [],
         slot: Int64 = 0
     ) async throws -> [PostgresRows] {
         try await self.mappingErrors {
-            try await transactions.run(statements, opening: opening, closing: closing, place: slot)
+            try await transactions.run(statements, share: share, opening: opening, closing: closing, place: slot)
         }
     }
 
@@ -184,14 +186,23 @@ package final class PostgresDriver: JournalDriver {
 
     func swap(_ change: RowChange) async throws -> SwapAnswer {
         do {
-            let isCharging = change.charges != nil
-            let rows = try await self.run(
-                [change.statement],
-                in: isCharging ? self.charging : self.durable,
-                opening: isCharging ? [StoredLimits.opening] : [],
-                closing: change.heedsPause && !isCharging ? StoredPause.confirmation : [],
-                slot: change.slot
-            )
+            let rows: [PostgresRows]
+            if let charges = change.charges {
+                rows = try await self.run(
+                    [change.statement()],
+                    in: self.charging,
+                    share: .init([change.statement(chargedWithOthers: true)], charges),
+                    opening: [StoredLimits.opening],
+                    slot: change.slot
+                )
+            } else {
+                rows = try await self.run(
+                    [change.statement()],
+                    in: self.durable,
+                    closing: change.heedsPause ? StoredPause.confirmation : [],
+                    slot: change.slot
+                )
+            }
             if try rows.first?.first?.boolean(0) == true { return .written }
         } catch let error as MobileTokenError where change.heedsPause && StoredPause.stopped(error) {}
         return try await self.obstacle(to: change)

@@ -70,6 +70,35 @@ struct SharedTransactionsTests {
         }
     }
 
+    @Test(arguments: [2, 3]) func whatEachWouldDoIsDoneOnceForAllIfItCanBe(part: Int) async throws {
+        try await withStage { stage in
+            let results = try await stage.together(4) { stage, _ in
+                let own = PostgresStatement("SELECT pg_current_xact_id()::text || ' by itself'")
+                let shared = PostgresStatement("SELECT pg_current_xact_id()::text || ' with others'")
+                let rows = try await stage.transactions.run([own], share: .init([shared], part))
+                return try #require(rows.first?.first).text(0)
+            }
+            let words = try Set(results.map { try $0.get() })
+            #expect(words.count == 1)
+            #expect(words.first?.hasSuffix(part == 2 ? "with others" : "by itself") == true)
+            let number = "SELECT coalesce(max(value), 0)::text FROM number WHERE value > 100"
+            #expect(try await stage.run(number) == (part == 2 ? "108" : "0"))
+        }
+    }
+
+    /// Without a part of each, nothing can be done for all.
+    @Test func whoHasNoShareKeepsTheOthersFromTheirs() async throws {
+        try await withStage { stage in
+            let results = try await stage.together(4) { stage, index in
+                let own = PostgresStatement("SELECT 'by itself'")
+                let share = SharedTransactions<Int>.Share([PostgresStatement("SELECT 'with others'")], 1)
+                let rows = try await stage.transactions.run([own], share: index == 2 ? nil : share)
+                return try #require(rows.first?.first).text(0)
+            }
+            #expect(try Set(results.map { try $0.get() }) == ["by itself"])
+        }
+    }
+
     /// Two transactions that lock the same rows do not wait for each other: they begin with the same one.
     @Test func rowsAreLockedInTheOrderOfTheirPlaces() async throws {
         try await withStage { stage in
@@ -217,7 +246,7 @@ struct SharedTransactionsTests {
 private struct Stage: Sendable {
     let server: PostgresTestServer
     let pool: PostgresPool
-    let transactions: SharedTransactions
+    let transactions: SharedTransactions<Int>
 
     func run(_ sql: String) async throws -> String {
         try #require(try await self.transactions.run(PostgresStatement(sql)).first).text(0)
@@ -268,7 +297,11 @@ private func withStage(runsOneAtATime: Bool = false, _ body: (Stage) async throw
         try connection.run("CREATE TABLE number (value int8 PRIMARY KEY)")
         try connection.run("INSERT INTO number SELECT * FROM generate_series(0, 6)")
     }
-    let transactions = SharedTransactions(in: pool, .durable, runsOneAtATime: runsOneAtATime)
+    // Parts that together are more than ten cannot be done together.
+    let transactions = SharedTransactions<Int>(in: pool, .durable, runsOneAtATime: runsOneAtATime) { parts in
+        let sum = parts.reduce(0, +)
+        return [PostgresStatement("INSERT INTO number SELECT 100 + \(sum) / CASE WHEN \(sum) > 10 THEN 0 ELSE 1 END")]
+    }
     try await body(Stage(server: server, pool: pool, transactions: transactions))
     await pool.closeIdleConnections()
 }

@@ -91,6 +91,47 @@ struct LimitTests {
         }
     }
 
+    /// One statement looks at the windows and charges for all, unless there is not room for all.
+    @Test func decisionsThatShareATransactionAreChargedTogether() async throws {
+        try await withNodes { nodes in
+            let one = nodes.node("one") {
+                $0.poolSize = 1
+                $0.lifetimes = NodeLifetimes(heartbeat: .seconds(600), death: .seconds(3_600))
+            }
+            let ids = (0..<8).map { "a\($0)" }
+            for id in ids {
+                try await one.insert(Conformance.sparseRecord(id))
+                try await one.withSigningTurn(of: id) { turn in _ = try await turn.update { $0.takeMove() } }
+            }
+            let driver = try one.postgres
+            func decide(_ ids: [String]) async throws -> (made: Int, statements: Int) {
+                let before = await driver.counts.statements
+                let made = try await driver.together(ids, in: driver.charging) { id in
+                    try await one.withSigningTurn(of: id) { turn in
+                        let intent = Conformance.intent(id, Self.demands(of: id == "a0" ? 0 : 1, allowed: 13))
+                        do {
+                            _ = try await turn.update(recording: intent) { $0.takeMove() }
+                            return true
+                        } catch let error as MobileTokenError where error.code == .limitReached {
+                            return false
+                        }
+                    }
+                }
+                return (made.values.count { $0 }, await driver.counts.statements - before)
+            }
+            let first = try await decide(ids)
+            #expect(first.made == 8)
+            // The locks, the patience for rows, eight changes, and one that charges them.
+            #expect(first.statements == 8 + 3)
+            let checks = Conformance.intent("a0", Self.demands(of: 0, allowed: 13)).charges?.checks ?? []
+            #expect(try await driver.limitUse(checks) == [8, 1, 1, 8])
+            // Five fit; each is looked at by itself.
+            #expect(try await decide(ids).made == 5)
+            #expect(try await decide(["a0", "a1"]).made == 0)
+            #expect(try await one.receipts(of: nil, after: 0, limit: 99).count == 13)
+        }
+    }
+
     /// After a restore or a failover, what was charged may be missing.
     @Test func anotherEpochClosesTheLimits() async throws {
         try await withNodes { nodes in

@@ -1,5 +1,6 @@
+import Dispatch
 import Foundation
-import MobileTokenPostgres
+@testable import MobileTokenPostgres
 import PostgresDatabase
 import PostgresTestServer
 import PowerAuth
@@ -91,4 +92,29 @@ func withNodes(
         throw error
     }
     await fixture.close()
+}
+
+extension PostgresDriver {
+    /// Runs `body` with each identifier while the only connection is held, so that all of them are in one transaction.
+    func together<Result: Sendable, Part>(
+        _ ids: [String],
+        in transactions: SharedTransactions<Part>,
+        _ body: @escaping @Sendable (String) async throws -> Result
+    ) async throws -> [String: Result] {
+        let (isHeld, release) = (Shared(false), DispatchSemaphore(value: 0))
+        let holder = Task {
+            try await self.pool.withConnection { _ in
+                isHeld.value = true
+                release.wait()
+            }
+        }
+        await until { isHeld.value }
+        return try await withThrowingTaskGroup(of: (String, Result).self) { group in
+            for id in ids { group.addTask { (id, try await body(id)) } }
+            await until { transactions.gatheredCount == ids.count - 1 }
+            release.signal()
+            try await holder.value
+            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+    }
 }

@@ -56,30 +56,6 @@ struct SigningRightTests {
         }
     }
 
-    /// Runs `body` with each identifier while the only connection is held, so that all of them are in one transaction.
-    private static func together<Result: Sendable>(
-        _ ids: [String],
-        in transactions: SharedTransactions,
-        of driver: PostgresDriver,
-        _ body: @escaping @Sendable (String) async throws -> Result
-    ) async throws -> [String: Result] {
-        let (isHeld, release) = (Shared(false), DispatchSemaphore(value: 0))
-        let holder = Task {
-            try await driver.pool.withConnection { _ in
-                isHeld.value = true
-                release.wait()
-            }
-        }
-        await until { isHeld.value }
-        return try await withThrowingTaskGroup(of: (String, Result).self) { group in
-            for id in ids { group.addTask { (id, try await body(id)) } }
-            await until { transactions.gatheredCount == ids.count - 1 }
-            release.signal()
-            try await holder.value
-            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
-        }
-    }
-
     @Test func movesThatAreAskedForTogetherShareACommit() async throws {
         try await withNodes { nodes in
             let one = nodes.node("one") { $0.poolSize = 1 }
@@ -90,7 +66,7 @@ struct SigningRightTests {
             }
             let driver = try one.postgres
             let before = await driver.counts.roundTrips
-            _ = try await Self.together(ids, in: driver.durable, of: driver) { id in
+            _ = try await driver.together(ids, in: driver.durable) { id in
                 try await one.withSigningTurn(of: id) { turn in _ = try await turn.update { $0.takeMove() } }
             }
             #expect(await driver.counts.roundTrips == before + 1)
@@ -124,8 +100,8 @@ struct SigningRightTests {
             for id in ids { try await record(id, try await move(id)) }
             #expect(await driver.counts.statements == before + ids.count * 5)
             before = await driver.counts.statements
-            let moves = try await Self.together(ids, in: driver.durable, of: driver, move)
-            _ = try await Self.together(ids, in: driver.relaxed, of: driver) { try await record($0, moves[$0] ?? 0) }
+            let moves = try await driver.together(ids, in: driver.durable, move)
+            _ = try await driver.together(ids, in: driver.relaxed) { try await record($0, moves[$0] ?? 0) }
             #expect(await driver.counts.statements == before + ids.count * 2 + 4)
             for id in ids { #expect(try await one.openDecisions(of: id).isEmpty) }
         }

@@ -66,7 +66,10 @@ extension RowChange {
     /// The row of the activation is what two changes meet at: the second waits for the first, and then finds another tag.
     /// What the change does not need is not in the statement, so that the usual one, of a counter, costs the server the least.
     /// Returns whether it was written.
-    var statement: PostgresStatement {
+    ///
+    /// - Parameter isCharged: `true` if another statement charges the limits for it and others, in the same transaction. Then this one
+    ///   fails if it was not written, because the charges are made for it.
+    func statement(chargedWithOthers isCharged: Bool = false) -> PostgresStatement {
         var values: [PostgresValue] = [
             .integer(self.slot), .integer(self.tag.rawValue), .integer(self.newTag.rawValue),
             .integer(self.comparedEpoch), .integer(self.epoch), .integer(self.key),
@@ -83,7 +86,7 @@ extension RowChange {
             let number = parameter(.integer(fence))
             conditions += " AND holder = \(number) AND EXISTS (SELECT FROM node WHERE number = \(number))"
         }
-        if let charges { conditions += " AND " + StoredLimits.areWithin(charges.checks, parameter) }
+        if let charges, !isCharged { conditions += " AND " + StoredLimits.areWithin(charges.checks, parameter) }
         if self.heedsPause { conditions += " AND \(StoredPause.isAbsent)" }
         if let format {
             let number = parameter(.integer(format.rawValue))
@@ -129,7 +132,8 @@ extension RowChange {
                 )
                 """
         }
-        if let charges { sql += StoredLimits.charging(charges.entries, parameter) }
+        if isCharged { return PostgresStatement(sql + " SELECT 1 / count(*) = 1 FROM moved", values) }
+        if let charges { sql += ", " + StoredLimits.charging(charges.entries, of: "moved, ", parameter) }
         return PostgresStatement(sql + " SELECT EXISTS (SELECT FROM moved)", values)
     }
 }

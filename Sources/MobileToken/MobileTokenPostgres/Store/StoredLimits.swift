@@ -20,7 +20,16 @@ enum StoredLimits {
     ///
     /// - Parameter parameter: Adds a value, and returns its place as SQL.
     static func areWithin(_ checks: [LimitCharges.Check], _ parameter: (PostgresValue) -> String) -> String {
-        let rooms = parameter(.integers(checks.map { $0.demand.allowed.subtractingSaturated($0.demand.amount) }))
+        self.areWithin(checks, checks.map { $0.demand.allowed.subtractingSaturated($0.demand.amount) }, parameter)
+    }
+
+    /// - Parameter rooms: The largest use of each window before.
+    private static func areWithin(
+        _ checks: [LimitCharges.Check],
+        _ rooms: [Int64],
+        _ parameter: (PostgresValue) -> String
+    ) -> String {
+        let rooms = parameter(.integers(rooms))
         return """
             NOT EXISTS (
                 SELECT FROM unnest(\(Self.windows(of: checks, parameter)), \(rooms)::int8[]) AS demand (key, first, has_people, room)
@@ -63,9 +72,46 @@ enum StoredLimits {
         return PostgresStatement("SELECT \(Self.use) FROM \(demands) ORDER BY number", values)
     }
 
-    /// Returns the expressions that add a decision's charges, if the row in `moved` was written, and forget old sums when a minute
-    /// begins.
-    static func charging(_ entries: [LimitCharges.Entry], _ parameter: (PostgresValue) -> String) -> String {
+    /// Returns the statement that charges decisions which were written in the same transaction, and makes it fail unless there is room
+    /// for all of them; `nil` if they are of different minutes, whose order matters.
+    ///
+    /// One look at each window and one new sum of each key cost the server far less than those of each decision.
+    static func charging(_ all: [LimitCharges]) -> [PostgresStatement]? {
+        guard let minute = all.first?.minute, all.allSatisfy({ $0.minute == minute }) else { return nil }
+        let entries = Dictionary(all.flatMap(\.entries).map { ($0.key, $0) }, uniquingKeysWith: { $0.adding($1) })
+        var checks: [Window: (check: LimitCharges.Check, room: Int64)] = [:]
+        for check in all.flatMap(\.checks) {
+            let demand = check.demand
+            guard let entry = entries[demand.key] else { return nil }
+            let sum = demand.includesPeople ? entry.agents.addingSaturated(entry.people) : entry.agents
+            let room = demand.allowed.subtractingSaturated(sum)
+            let window = Window(key: demand.key, first: check.first, includesPeople: demand.includesPeople)
+            if room < checks[window]?.room ?? .max { checks[window] = (check, room) }
+        }
+        var values: [PostgresValue] = []
+        func parameter(_ value: PostgresValue) -> String {
+            values.append(value)
+            return "$\(values.count)"
+        }
+        let areWithin = self.areWithin(checks.values.map(\.check), checks.values.map(\.room), parameter)
+        let charging = self.charging(entries.values.sorted { $0.key < $1.key }, of: "", parameter)
+        return [PostgresStatement("WITH \(charging) SELECT 1 / CASE WHEN \(areWithin) THEN 1 ELSE 0 END", values)]
+    }
+
+    private struct Window: Hashable {
+        let key: String
+        let first: Int64
+        let includesPeople: Bool
+    }
+
+    /// Returns the expressions that add charges, and forget old sums when a minute begins.
+    ///
+    /// - Parameter source: The rows that the charges depend on, as the beginning of a list in SQL.
+    static func charging(
+        _ entries: [LimitCharges.Entry],
+        of source: String,
+        _ parameter: (PostgresValue) -> String
+    ) -> String {
         let columns = [
             parameter(.texts(entries.map(\.key))) + "::text[]",
             parameter(.integers(entries.map(\.minute))) + "::int8[]",
@@ -73,9 +119,9 @@ enum StoredLimits {
             parameter(.integers(entries.map(\.people))) + "::int8[]",
         ]
         return """
-            , entry AS (
+            entry AS (
                 SELECT new.*, last.minute AS last, last.agents AS old_agents, last.people AS old_people
-                FROM moved, unnest(\(columns.joined(separator: ", "))) AS new (key, minute, agents, people) LEFT JOIN LATERAL (
+                FROM \(source)unnest(\(columns.joined(separator: ", "))) AS new (key, minute, agents, people) LEFT JOIN LATERAL (
                     SELECT * FROM charge WHERE charge.key = new.key ORDER BY minute DESC LIMIT 1
                 ) AS last ON true
             ), charged AS (

@@ -77,6 +77,14 @@ package struct LimitCharges: Sendable, Hashable {
         package let minute: Int64
         package let agents: Int64
         package let people: Int64
+
+        /// Adds the charges of another decision to the same key in the same minute.
+        package func adding(_ other: Self) -> Self {
+            let (agents, people) = (
+                self.agents.addingSaturated(other.agents), self.people.addingSaturated(other.people)
+            )
+            return Self(key: self.key, minute: self.minute, agents: agents, people: people)
+        }
     }
 
     /// The minute of the signature.
