@@ -197,6 +197,56 @@ import TestSupport
             }
         }
     }
+
+    /// Another process may have decided since.
+    @Test func aReadingFromBeforeAnActivationLeftIsNotBelieved() async throws {
+        try await withEmulator { emulator in
+            let (held, membership) = (HeldReadings(), SteeredMembership())
+            let clients = [
+                try self.makeClient(emulator, store: .inMemory { _ in held }), try self.makeClient(emulator),
+            ]
+            _ = try await emulator.makeActivation(user: "mallory", password: password, client: clients[0])
+            _ = try await emulator.makeActivation(user: "alice", password: password, client: clients[1])
+            let login = try await emulator.cloud.createOperation("login", userID: "mallory")
+            var configuration = OperationsFleet.Configuration()
+            configuration.membership = membership
+            try await self.run(OperationsFleet(clients: clients, configuration: configuration)) {
+                agent,
+                _ async throws in
+                await membership.waitForStart()
+                await membership.assign([0, 1])
+                await held.doors[0].waitForVisitors()
+                await membership.assign([])
+                await until { agent.health.fleet.counts.isEmpty }
+                await membership.assign([0, 1])
+                await until { agent.health.fleet.counts == [.active: 2] }
+                held.doors[0].open()
+                await held.doors[1].waitForVisitors()
+                let other = try await emulator.cloud.createOperation("login", userID: "alice")
+                #expect(await emulator.decision(on: other.id)?.status == .approved)
+                #expect(try await emulator.cloud.operation(login.id).status == .pending)
+                held.doors[1].open()
+                #expect(await emulator.decision(on: login.id)?.status == .approved)
+            }
+        }
+    }
+}
+
+/// A store whose first two readings of open decisions end when a test says so.
+private final class HeldReadings: ForwardingDriver {
+    let base: any JournalDriver = MemoryDriver()
+    let doors = [Door(), Door()]
+    private let count = Shared(0)
+
+    func receipts(_ query: ReceiptQuery) async throws -> ReceiptPage {
+        let page = try await self.base.receipts(query)
+        let number = self.count.update { count in
+            defer { count += 1 }
+            return count
+        }
+        if number < self.doors.count { await self.doors[number].pass() }
+        return page
+    }
 }
 
 /// A store whose receipts are not read for as long as a test says.
