@@ -143,10 +143,13 @@ package final class SharedTransactions<Part: Sendable>: Sendable {
                 try await self.pool.withConnection { try self.run(work, with: self.begin(number), $0) }
             }
             return if let rows { rows } else { try await self.runAlone(work) }
+        } catch is CancellationError {
+            // It does not concern the others, and nothing was run.
+            if let heir = self.state.withLock({ $0.handOver(number) }) { heir.resume(with: .success(.lead(heir.id))) }
+            throw CancellationError()
         } catch {
-            // Nothing was run: there is no connection, or this task was canceled, which does not concern the others.
-            let turn: Result<Turn, any Error> = error is CancellationError ? .success(.alone) : .failure(error)
-            for other in self.begin(number) { other.waiter.resume(with: turn) }
+            // There is no connection.
+            for other in self.begin(number) { other.waiter.resume(with: .failure(error)) }
             throw error
         }
     }
@@ -239,6 +242,17 @@ extension SharedTransactions.State {
     fileprivate mutating func begin(_ number: UInt64) -> [SharedTransactions.Entry] {
         if self.open == number { self.open = nil }
         return self.gathered.removeValue(forKey: number) ?? []
+    }
+
+    /// Lets the first of those who joined lead the transaction.
+    fileprivate mutating func handOver(_ number: UInt64) -> Waiter<SharedTransactions.Turn>? {
+        let isOpen = self.open == number
+        var entries = self.begin(number)
+        guard !entries.isEmpty else { return nil }
+        let heir = entries.removeFirst().waiter
+        self.gathered[heir.id] = entries
+        if isOpen { self.open = heir.id }
+        return heir
     }
 
     fileprivate mutating func leave(_ id: UInt64) -> Waiter<SharedTransactions.Turn>? {

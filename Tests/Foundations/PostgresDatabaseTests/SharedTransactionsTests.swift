@@ -209,6 +209,19 @@ struct SharedTransactionsTests {
         }
     }
 
+    @Test func whoJoinedAnotherThatIsCanceledStillShares() async throws {
+        try await withStage { stage in
+            let ids = try await stage.together { stage, _ in
+                try await stage.run("SELECT pg_current_xact_id()::text")
+            } whenGathered: { tasks in
+                tasks[0].cancel()
+                _ = await tasks[0].result
+            }
+            #expect(throws: CancellationError.self) { try ids[0].get() }
+            #expect(try Set(ids.dropFirst().map { try $0.get() }).count == 1)
+        }
+    }
+
     @Test func allAreToldWhenTheConnectionIsLost() async throws {
         try await withStage { stage in
             let watcher = try PostgresConnection(to: .of(stage.server))

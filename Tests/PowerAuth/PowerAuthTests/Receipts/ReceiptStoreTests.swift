@@ -201,13 +201,9 @@ struct ReceiptStoreTests {
         await old.close()
         let connection = try SQLiteConnection(path: self.path)
         for sql in [
-            "DROP TRIGGER receipt_charge", "DROP TRIGGER receipt_outcome", "DROP TABLE charge", "DROP TABLE place",
+            "DROP TRIGGER receipt_charge", "DROP TRIGGER receipt_release", "DROP TABLE charge", "DROP TABLE place",
             "ALTER TABLE receipt DROP COLUMN charges", "ALTER TABLE receipt DROP COLUMN is_released",
-            """
-            CREATE TRIGGER receipt_outcome AFTER INSERT ON receipt WHEN new.intent IS NOT NULL BEGIN
-                UPDATE receipt SET outcome = new.number, weight = new.weight WHERE number = new.intent;
-            END
-            """, "PRAGMA user_version = 10",
+            "PRAGMA user_version = 10",
         ] { try connection.run(sql) }
         #expect(try new.check(connection) == 10)
 
