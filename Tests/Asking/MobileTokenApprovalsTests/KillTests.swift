@@ -5,7 +5,7 @@ import MobileTokenTesting
 import TestSupport
 import Testing
 
-@testable import MobileTokenApprovals
+import MobileTokenApprovals
 
 /// Processes that ask and act, killed at every arrow: nothing is done twice, nothing without an approval, and what was interrupted is shown.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct KillTests {

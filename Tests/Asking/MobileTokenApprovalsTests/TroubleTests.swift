@@ -7,7 +7,7 @@ import MobileTokenTesting
 import Synchronization
 import Testing
 
-@testable import MobileTokenApprovals
+import MobileTokenApprovals
 
 /// One trouble at each call of a desk to its ledger and to the server, one call after the other: nothing is done twice, without an approval,
 /// or late, whatever comes after.

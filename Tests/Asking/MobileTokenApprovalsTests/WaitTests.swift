@@ -5,7 +5,7 @@ import HTTPClientTransport
 import MobileTokenTesting
 import Testing
 
-@testable import MobileTokenApprovals
+import MobileTokenApprovals
 
 /// The wait is the wait, whatever the server does (number 14): people have the time of the request, one request more has its own, and telling
 /// the server of the end takes two seconds at most.

@@ -9,8 +9,8 @@ import TestSupport
 import Testing
 import WireFacts
 
-@testable import MobileTokenApprovals
-@testable import MobileTokenReceipts
+import MobileTokenApprovals
+import MobileTokenReceipts
 
 /// Both halves in one process: a desk asks, an agent decides by its policy, and their receipts tell the same.
 @Suite(.timeLimit(.minutes(8))) struct BothHalvesTests {

@@ -7,7 +7,7 @@ import PowerAuthProtocol
 import TestSupport
 import Testing
 
-@testable import MobileTokenPostgres
+import MobileTokenPostgres
 
 /// A standby that takes the server's place within the lifetime of the nodes, which it knows, and lacks the last commits.
 @Suite(

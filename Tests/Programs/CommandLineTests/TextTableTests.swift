@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CommandLineSupport
+import CommandLineSupport
 
 /// Number 35: cells are padded by the columns that they take.
 @Suite struct TextTableTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import HTTPClientTransport
+import HTTPClientTransport
 
 #if AsyncHTTPClient
     import AsyncHTTPClient

@@ -6,7 +6,7 @@ import PowerAuth
 import Testing
 import TestSupport
 
-@testable import MobileToken
+import MobileToken
 
 /// An operation that cannot be read may wait for a decision: everybody who follows the list hears of it.
 @Suite(.timeLimit(.minutes(5))) struct UnreadableOperationTests {

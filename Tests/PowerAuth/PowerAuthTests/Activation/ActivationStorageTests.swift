@@ -7,7 +7,7 @@ import PowerAuthCrypto
 import TestSupport
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
 
 /// The server uses up a code with the request: an unusable store is noticed before, and what happens after is waited for.
 @Suite(.timeLimit(.minutes(5)))

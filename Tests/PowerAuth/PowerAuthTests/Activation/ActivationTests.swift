@@ -1,7 +1,7 @@
 import ExactJSON
 import Foundation
 import HTTPClientTransport
-@testable import PowerAuth
+import PowerAuth
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Synchronization

@@ -5,8 +5,8 @@ import Synchronization
 import Testing
 import TestSupport
 
-@testable import EmulatorBackend
-@testable import PowerAuth
+import EmulatorBackend
+import PowerAuth
 
 /// Every call, canceled at every place where it waits for the network or the store.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct CancellationTests {

@@ -5,8 +5,8 @@ import Synchronization
 import Testing
 import TestSupport
 
-@testable import EmulatorBackend
-@testable import PowerAuth
+import EmulatorBackend
+import PowerAuth
 
 @Suite(.timeLimit(.minutes(5))) struct EndpointTests {
     struct Note: Codable, Sendable, Equatable { var text: String }

@@ -6,7 +6,7 @@ import PowerAuthProtocol
 import TestSupport
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
 
 /// Names of tokens and activations: what is accepted comes back as it went in.
 @Suite(.timeLimit(.minutes(5)))

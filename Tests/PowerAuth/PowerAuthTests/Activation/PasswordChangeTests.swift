@@ -2,7 +2,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
 
 @Suite(.timeLimit(.minutes(5))) struct PasswordChangeTests {
     private let old = SecretBytes(utf8: Fixture.password)

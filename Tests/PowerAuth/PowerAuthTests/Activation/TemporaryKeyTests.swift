@@ -9,7 +9,7 @@ import Testing
 import TestSupport
 import WireFacts
 
-@testable import PowerAuth
+import PowerAuth
 
 @Suite(.timeLimit(.minutes(5))) struct TemporaryKeyTests {
     private let clock = ManualClock()

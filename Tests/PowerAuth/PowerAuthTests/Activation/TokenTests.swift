@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 import TestSupport
 
-@testable import PowerAuth
+import PowerAuth
 
 @Suite(.timeLimit(.minutes(5))) struct TokenTests {
     @Test func aHundredRequestsAtOnceCreateOneToken() async throws {

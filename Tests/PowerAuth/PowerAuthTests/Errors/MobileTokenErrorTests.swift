@@ -5,7 +5,7 @@ import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
 
 @Suite(.timeLimit(.minutes(5))) struct MobileTokenErrorTests {
     /// The server's words can neither steer a terminal nor forge the next line of a log.

@@ -3,7 +3,7 @@ import HTTPClientTransport
 import Testing
 import WireFacts
 
-@testable import PowerAuth
+import PowerAuth
 
 @Suite struct ResponseEnvelopeTests {
     private let now = Date(timeIntervalSince1970: 784_111_777)  // Sun, 06 Nov 1994 08:49:37 GMT

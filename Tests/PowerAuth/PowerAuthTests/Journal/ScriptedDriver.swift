@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-@testable import PowerAuth
+import PowerAuth
 
 /// A store in memory that several journals share, and that fails, loses answers, commits late and goes back in time as told.
 final class ScriptedDriver: JournalDriver {

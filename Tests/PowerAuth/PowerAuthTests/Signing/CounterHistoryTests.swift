@@ -4,7 +4,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
 
 struct CounterHistoryTests {
     /// A history whose client has made `unconfirmed` signatures that the server may not have seen.

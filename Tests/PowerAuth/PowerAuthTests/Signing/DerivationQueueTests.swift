@@ -3,7 +3,7 @@ import PowerAuthCrypto
 import TestSupport
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
 
 /// Keys are derived from passwords beside Swift's threads, a few at a time.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,7 +1,7 @@
 import StoreTesting
 import Foundation
 import HTTPClientTransport
-@testable import PowerAuth
+import PowerAuth
 import PowerAuthProtocol
 import Testing
 import TestSupport

@@ -2,7 +2,7 @@ import StoreTesting
 import MobileTokenTesting
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
 
 struct MemoryDriverTests {
     /// A process that lives long must not grow; what is open is not forgotten.

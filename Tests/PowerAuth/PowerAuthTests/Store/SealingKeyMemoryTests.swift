@@ -5,7 +5,7 @@ import MobileTokenTesting
 import PowerAuthCrypto
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
 
 /// The key that seals a store is nowhere in memory once its owners have gone.
 @Suite(.serialized, .timeLimit(.minutes(5)))

@@ -5,7 +5,7 @@ import MobileTokenTesting
 import TestSupport
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
 
 /// Copies of a store that is in use.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,6 +1,6 @@
 import StoreTesting
 import Foundation
-@testable import PowerAuth
+import PowerAuth
 import PowerAuthCrypto
 import Synchronization
 

@@ -1,5 +1,5 @@
 import Coordination
-@testable import PowerAuth
+import PowerAuth
 import Synchronization
 
 /// A limiter that lets so many requests through at once, and keeps what became of each.

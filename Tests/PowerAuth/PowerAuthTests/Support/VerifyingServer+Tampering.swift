@@ -2,7 +2,7 @@ import HTTPClientTransport
 import TestSupport
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
 
 extension VerifyingServer {
     /// Catches an approval on its way, and flips each bit of its body: all of these are refused without changing anything, so

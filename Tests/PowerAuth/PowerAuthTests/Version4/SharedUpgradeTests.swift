@@ -5,7 +5,7 @@ import PowerAuthProtocol
 import Testing
 import TestSupport
 
-@testable import PowerAuth
+import PowerAuth
 
 /// An upgrade in one process, while others use the same activation: to a SQLite file two stores are two processes.
 @Suite(.timeLimit(.minutes(5))) struct SharedUpgradeTests {
