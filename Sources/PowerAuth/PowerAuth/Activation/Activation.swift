@@ -103,7 +103,7 @@ public actor Activation: AuthenticatedChannel, Identifiable {
     /// The algorithms of a version 4 activation; `nil` in version 3.
     public nonisolated var suite: AlgorithmSuite? { self.dialect.suite }
 
-    nonisolated func storedRecord() async throws -> ActivationRecord {
+    package nonisolated func storedRecord() async throws -> ActivationRecord {
         let record = try await MobileTokenError.mapStoreErrors {
             try await self.server.store.record(of: self.activationID)
         }

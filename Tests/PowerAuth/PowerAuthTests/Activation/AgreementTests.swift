@@ -3,7 +3,7 @@ import PowerAuthProtocol
 import Testing
 import TestSupport
 
-@testable import PowerAuth
+import PowerAuth
 
 /// Client and server go on agreeing whatever the network loses or repeats, with upgrades, changes of password and
 /// biometry among the calls.

@@ -7,7 +7,7 @@ import PowerAuthProtocol
 import Testing
 import TestSupport
 
-@testable import PowerAuth
+import PowerAuth
 
 /// One bit flipped anywhere on the way: the receiver refuses by name, and nothing changes.
 @Suite(.timeLimit(.minutes(5))) struct TamperingTests {

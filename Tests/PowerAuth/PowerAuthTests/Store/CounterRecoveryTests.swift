@@ -6,8 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import EmulatorBackend
-@testable import PowerAuth
+import EmulatorBackend
+import PowerAuth
 
 /// A store that was put back to a state from long ago, without anything beside it that tells how far it had come.
 @Suite(.timeLimit(.minutes(5))) struct CounterRecoveryTests {

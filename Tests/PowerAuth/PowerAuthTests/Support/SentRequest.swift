@@ -1,5 +1,5 @@
 import HTTPClientTransport
-@testable import PowerAuth
+import PowerAuth
 import PowerAuthCrypto
 import PowerAuthProtocol
 import TestSupport
