@@ -16,4 +16,8 @@ class ForEveryPython(bdist_wheel):
         return "py3", "none", super().get_tag()[2]
 
 
-setup(version=os.environ["WHEEL_VERSION"], distclass=WithProgram, cmdclass={"bdist_wheel": ForEveryPython})
+version = os.environ.get("WHEEL_VERSION")
+if not version:
+    raise SystemExit("the wheel needs the program inside: make it with Scripts/wheel of a checkout")
+
+setup(version=version, distclass=WithProgram, cmdclass={"bdist_wheel": ForEveryPython})

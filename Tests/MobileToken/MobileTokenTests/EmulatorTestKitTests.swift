@@ -32,6 +32,16 @@ import Testing
         }
     }
 
+    @Test func aDecisionThatDoesNotComeIsAwaitedAsLongAsTheTestSays() async throws {
+        try await withEmulator { emulator async throws in
+            try await emulator.cloud.register(userID: "alice")
+            let login = try await emulator.cloud.createOperation("login", userID: "alice")
+            #expect(await emulator.decision(on: login.id, within: .milliseconds(1))?.status == .pending)
+            try await emulator.cloud.cancelOperation(login.id)
+            #expect(await emulator.decision(on: login.id, within: .seconds(60))?.status == .canceled)
+        }
+    }
+
     @Test func aFaultLastsAsLongAsItsScope() async throws {
         try await withEmulator { emulator async throws in
             try await emulator.withFault(.unavailable(retryAfter: 5), on: "/v2/**") {

@@ -51,6 +51,7 @@ import Testing
             let outcome = try await stage.ask([], ["touch", stage.file("done")])
             #expect(outcome.exitCode == 80, "\(outcome.errors)")
             #expect(outcome.errors.contains("alice rejected it"))
+            #expect(outcome.errors.contains("UNEXPECTED_OPERATION"))
             #expect(!stage.exists("done"))
             let report = try stage.report()
             #expect(report["ran"]?.bool == false && report["outcome"]?.string == "rejected")

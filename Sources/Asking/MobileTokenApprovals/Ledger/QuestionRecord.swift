@@ -287,7 +287,8 @@ struct QuestionRecord: Sendable, Equatable {
 
     private mutating func endByAnswers(at now: Int64) {
         if let part = self.parts.first(where: { $0.answer == .rejected }) {
-            let reason = part.reason.map { ": \($0)" } ?? ""
+            // The protocol's word for no reason.
+            let reason = part.reason.flatMap { $0 == "UNKNOWN" ? nil : ": \($0)" } ?? ""
             self.end(.rejected, .rejected, "\(part.person) rejected it" + DisplayText.escaped(reason), at: now)
         } else if let part = self.parts.first(where: { $0.answer == .canceled }) {
             let reason = part.reason.map { ": \($0)" } ?? ""

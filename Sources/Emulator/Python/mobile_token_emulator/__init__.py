@@ -23,7 +23,14 @@ __all__ = ["Callbacks", "Refused", "Server", "Space", "program", "start"]
 
 def program() -> str:
     """Returns the path of the program: the one in this package, unless MOBILE_TOKEN_EMULATOR names another."""
-    return os.environ.get("MOBILE_TOKEN_EMULATOR") or os.path.join(os.path.dirname(__file__), "bin", "mobile-token-emulator")
+    named = os.environ.get("MOBILE_TOKEN_EMULATOR")
+    path = named or os.path.join(os.path.dirname(__file__), "bin", "mobile-token-emulator")
+    if not named and not os.path.exists(path):
+        raise RuntimeError(
+            "this package is installed without the program: install a wheel made by Scripts/wheel, set MOBILE_TOKEN_EMULATOR to the "
+            "program's path, or run the tests under `mobile-token-emulator exec`"
+        )
+    return path
 
 
 _SPACES = "/_emulator/spaces"

@@ -38,7 +38,13 @@ public actor Activation: AuthenticatedChannel, Identifiable {
 
     init(_ record: ActivationRecord, server: ServerConnection, applicationKeys: ApplicationEncryption) throws {
         guard record.applicationKey == server.application.applicationKey else {
-            throw MobileTokenError(.invalidConfiguration, "sdkConfiguration: the activation is of another application")
+            throw MobileTokenError(
+                .invalidConfiguration,
+                """
+                sdkConfiguration: the activation \(record.activationID) in the store is of another application. Use that \
+                application's configuration, or another store
+                """
+            )
         }
         self.activationID = record.activationID
         self.name = record.name

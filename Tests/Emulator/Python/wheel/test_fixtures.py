@@ -175,6 +175,13 @@ def test_a_server_that_cannot_start_is_an_error():
         mobile_token_emulator.start("--no-such-option")
 
 
+def test_a_package_without_the_program_says_so(monkeypatch):
+    monkeypatch.delenv("MOBILE_TOKEN_EMULATOR", raising=False)
+    monkeypatch.setattr(mobile_token_emulator, "__file__", "/nowhere/__init__.py")
+    with pytest.raises(RuntimeError, match="Scripts/wheel"):
+        mobile_token_emulator.program()
+
+
 def test_tls_is_trusted_without_more():
     with mobile_token_emulator.start("--tls") as server:
         assert server.url.startswith("https://")
