@@ -1,11 +1,10 @@
 import Foundation
+import MobileTokenApprovals
 import MobileTokenCloud
 import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing
-
-import MobileTokenApprovals
 
 /// Processes that ask and act, killed at every arrow: nothing is done twice, nothing without an approval, and what was interrupted is shown.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct KillTests {

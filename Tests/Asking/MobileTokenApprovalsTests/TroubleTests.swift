@@ -2,12 +2,11 @@ import ApprovalTesting
 import CloudCalls
 import Foundation
 import HTTPClientTransport
+import MobileTokenApprovals
 import MobileTokenCloud
 import MobileTokenTesting
 import Synchronization
 import Testing
-
-import MobileTokenApprovals
 
 /// One trouble at each call of a desk to its ledger and to the server, one call after the other: nothing is done twice, without an approval,
 /// or late, whatever comes after.

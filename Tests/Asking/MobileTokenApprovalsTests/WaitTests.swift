@@ -2,10 +2,9 @@ import ApprovalTesting
 import CloudCalls
 import Foundation
 import HTTPClientTransport
+import MobileTokenApprovals
 import MobileTokenTesting
 import Testing
-
-import MobileTokenApprovals
 
 /// The wait is the wait, whatever the server does (number 14): people have the time of the request, one request more has its own, and telling
 /// the server of the end takes two seconds at most.

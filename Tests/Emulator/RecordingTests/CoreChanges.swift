@@ -1,9 +1,8 @@
+import EmulatorBackend
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
-
-@testable import EmulatorBackend
 
 // The mistakes in a request that the recorded one does not show: the name of the case says them.
 

@@ -1,9 +1,8 @@
+import EmulatorBackend
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
-
-@testable import EmulatorBackend
 
 // The contents of requests: recorded ones, filled in and with the mistakes that the name of the case says.
 

@@ -1,9 +1,8 @@
+import EmulatorBackend
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
-
-@testable import EmulatorBackend
 
 // Cases of the standard endpoints whose bank does something between the requests, or which read an answer in their own way.
 

@@ -1,8 +1,7 @@
+import EmulatorBackend
 import ExactJSON
 import Foundation
 import PowerAuthProtocol
-
-@testable import EmulatorBackend
 
 // A device that is gone is replaced by another one, with its recovery code and PUK.
 

@@ -1,10 +1,9 @@
+import EmulatorBackend
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Synchronization
-
-@testable import EmulatorBackend
 
 // The kinds of cases of the Mobile Token API.
 

@@ -1,9 +1,8 @@
+import EmulatorBackend
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
-
-@testable import EmulatorBackend
 
 // Encrypted requests, lists, and operations with a proximity code.
 

@@ -1,8 +1,7 @@
+import EmulatorBackend
 import ExactJSON
 import Foundation
 import PowerAuthProtocol
-
-@testable import EmulatorBackend
 
 // Messages, push registrations, and the forms of operations.
 

@@ -1,8 +1,7 @@
+import EmulatorBackend
 import ExactJSON
 import Foundation
 import PowerAuthProtocol
-
-@testable import EmulatorBackend
 
 // Cases whose operations and messages are prepared in a way of their own.
 

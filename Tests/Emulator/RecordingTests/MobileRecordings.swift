@@ -1,11 +1,10 @@
+import EmulatorBackend
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 import WireFacts
-
-@testable import EmulatorBackend
 
 /// Requests of the Mobile Token API, each on a server of its own.
 @Suite(.wireFact("recordings/mobile.jsonl"))

@@ -1,9 +1,8 @@
+import EmulatorBackend
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
-
-@testable import EmulatorBackend
 
 // Requests with tokens, and the requests that recorded ones stand for.
 

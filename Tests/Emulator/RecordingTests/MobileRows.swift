@@ -1,7 +1,6 @@
+import EmulatorBackend
 import ExactJSON
 import Foundation
-
-@testable import EmulatorBackend
 
 // Cases about one row of the official servers' table of texts, or about a flag of their templates.
 

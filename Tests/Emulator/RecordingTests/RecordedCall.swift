@@ -1,10 +1,9 @@
+import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
-
-@testable import EmulatorBackend
 
 /// A field of a header, or a header.
 typealias RecordedField = (name: String, value: String)

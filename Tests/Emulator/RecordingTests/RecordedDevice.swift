@@ -1,10 +1,9 @@
+import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
-
-@testable import EmulatorBackend
 
 /// A device that sends what a recording says. It computes with the SDK's values of the protocol, and decides nothing.
 final class RecordedDevice {

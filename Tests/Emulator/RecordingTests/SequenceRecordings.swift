@@ -1,11 +1,10 @@
+import EmulatorBackend
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 import WireFacts
-
-@testable import EmulatorBackend
 
 /// Lives of users with devices and a bank, step by step: each step is answered, and changes the state, as at the official servers.
 @Suite(.wireFact("recordings/sequences.jsonl"))

@@ -1,6 +1,5 @@
-import Testing
-
 import CommandLineSupport
+import Testing
 
 /// Number 35: cells are padded by the columns that they take.
 @Suite struct TextTableTests {

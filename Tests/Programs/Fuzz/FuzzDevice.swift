@@ -1,11 +1,10 @@
+import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
 import Foundation
+import MobileTokenEmulator
 import PowerAuthCrypto
 import PowerAuthProtocol
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// The client half of the protocol in version 3.1, which needs no temporary keys, computed from its values alone.
 struct FuzzDevice {

@@ -1,9 +1,8 @@
+import EmulatorBackend
 import ExactJSON
+import MobileTokenEmulator
 import PowerAuthProtocol
 import Testing
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// Signatures of version 3 and authentication codes of version 4, as far as the server judges and counts them alike.
 @Suite struct CodeRefusalTests {

@@ -1,10 +1,9 @@
+import EmulatorBackend
 import ExactJSON
+import MobileTokenEmulator
 import PowerAuthProtocol
 import Testing
 import WireFacts
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// Calls of an application that real servers have beside those of PowerAuth itself.
 @Suite(.wireFact("A10")) struct ConfigurationAndTransferTests {

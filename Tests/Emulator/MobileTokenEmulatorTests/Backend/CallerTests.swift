@@ -1,8 +1,7 @@
+import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
 import Testing
-
-@testable import EmulatorBackend
 
 /// A part of the process is trusted; whoever comes from the network shows credentials.
 @Suite struct CallerTests {

@@ -1,10 +1,9 @@
 import ExactJSON
+import MobileTokenEmulator
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 import WireFacts
-
-@testable import MobileTokenEmulator
 
 @Suite(.wireFact("6.1", "6.2", "B4")) struct CloudAPITests {
     @Test func credentialsAreAskedForFirst() throws {

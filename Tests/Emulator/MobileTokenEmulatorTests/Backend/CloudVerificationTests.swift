@@ -1,11 +1,10 @@
+import EmulatorBackend
 import ExactJSON
+import MobileTokenEmulator
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 import WireFacts
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// The check of devices' codes and tokens by a bank's own endpoint.
 @Suite(.wireFact("6.1", "6.2", "B4", "2.6")) struct CloudVerificationTests {

@@ -1,10 +1,9 @@
+import EmulatorBackend
 import ExactJSON
+import MobileTokenEmulator
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// Every endpoint is sent what no client should send: it refuses by name, and its state is as it was.
 @Suite(.timeLimit(.minutes(5))) struct MalformedRequestTests {

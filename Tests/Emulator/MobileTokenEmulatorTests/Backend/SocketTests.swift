@@ -1,15 +1,14 @@
 import Dispatch
+import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
 import Foundation
+import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuthProtocol
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// The same client as in the other suites, with a socket in between.
 @Suite(.timeLimit(.minutes(5))) struct SocketTests {

@@ -1,11 +1,10 @@
+import EmulatorBackend
 import ExactJSON
 import Foundation
+import MobileTokenEmulator
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// The client half of the protocol, computed from its values alone.
 struct TestDevice {

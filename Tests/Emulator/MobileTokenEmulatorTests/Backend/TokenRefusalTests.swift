@@ -1,11 +1,10 @@
+import EmulatorBackend
 import ExactJSON
+import MobileTokenEmulator
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 import WireFacts
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// The refusals of requests with a token by the server. None changes anything but the nonces that are used up.
 @Suite struct TokenRefusalTests {

@@ -1,13 +1,12 @@
+import EmulatorBackend
 import ExactJSON
 import Foundation
 import MobileToken
+import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
 import WireFacts
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// Tests bodies that cannot be read: real servers answer 500, and the journal says what was wrong.
 @Suite(.wireFact("B17", "2.2")) struct UnreadableRequestTests {

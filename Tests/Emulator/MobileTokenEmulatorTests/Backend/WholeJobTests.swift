@@ -1,9 +1,8 @@
 import ExactJSON
+import MobileTokenEmulator
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
-
-@testable import MobileTokenEmulator
 
 @Suite struct WholeJobTests {
     @Test(arguments: ProtocolVersion.version3)

@@ -2,11 +2,10 @@ import EmulatorHTTP
 import EmulatorMessages
 import ExactJSON
 import Foundation
+import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing
-
-@testable import MobileTokenEmulator
 
 /// The bank's side: what it was told, and what it answers.
 private final class Bank: Sendable {

@@ -1,9 +1,8 @@
 import Foundation
 import HeadlessBrowser
+import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
-
-@testable import MobileTokenEmulator
 
 /// Tests that axe, which `Scripts/setup --tests` fetches, finds nothing in the page. A continuous integration does not do without.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))

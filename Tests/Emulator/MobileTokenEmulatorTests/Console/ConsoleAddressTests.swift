@@ -1,9 +1,8 @@
 import Foundation
 import HeadlessBrowser
+import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
-
-@testable import MobileTokenEmulator
 
 /// The console's addresses: a link for everything that it shows, in a real browser.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))

@@ -1,8 +1,7 @@
 import HeadlessBrowser
+import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
-
-@testable import MobileTokenEmulator
 
 /// Tests of what the console may cost. Its times hold for a release build, which the benchmark `console.operations` measures; a debug build
 /// beside other tests has several times as long.

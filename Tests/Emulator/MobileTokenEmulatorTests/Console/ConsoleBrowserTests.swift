@@ -3,10 +3,9 @@ import Foundation
 import Glibc
 import HeadlessBrowser
 import MobileToken
+import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
-
-@testable import MobileTokenEmulator
 
 /// The page in a real browser.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))

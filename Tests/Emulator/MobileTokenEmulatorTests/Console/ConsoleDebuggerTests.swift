@@ -4,11 +4,10 @@ import ExactJSON
 import Foundation
 import HeadlessBrowser
 import MobileToken
+import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing
-
-@testable import MobileTokenEmulator
 
 /// The console as a debugger, in a real browser.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))

@@ -1,9 +1,8 @@
 import ExactJSON
 import HeadlessBrowser
+import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
-
-@testable import MobileTokenEmulator
 
 /// Tests that what the console shows at a glance is whole and true: DEFECTS3 E 48.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))

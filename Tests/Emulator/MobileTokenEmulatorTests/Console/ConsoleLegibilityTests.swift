@@ -1,8 +1,7 @@
 import HeadlessBrowser
+import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
-
-@testable import MobileTokenEmulator
 
 /// Tests that everything in the console can be read and used: on a phone and on wide pages, in both colors, without a mouse.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))

@@ -1,10 +1,9 @@
 import ExactJSON
 import Foundation
 import HeadlessBrowser
+import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
-
-@testable import MobileTokenEmulator
 
 private let folder = ProcessInfo.processInfo.environment["CONSOLE_SCREENSHOTS"].map { URL(filePath: $0) }
 

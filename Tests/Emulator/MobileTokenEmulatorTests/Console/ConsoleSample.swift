@@ -1,8 +1,7 @@
 import Foundation
+import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
-
-@testable import MobileTokenEmulator
 
 /// Something of everything that the console shows, with long names and failures among it.
 struct ConsoleSample {

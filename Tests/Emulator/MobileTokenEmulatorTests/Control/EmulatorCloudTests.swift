@@ -1,7 +1,6 @@
+import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
-
-@testable import MobileTokenEmulator
 
 @Suite(.timeLimit(.minutes(5))) struct EmulatorCloudTests {
     @Test func aRegistrationAndAnOperationAreMadeAndCancelled() async throws {

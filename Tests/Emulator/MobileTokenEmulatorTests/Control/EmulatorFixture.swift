@@ -1,6 +1,5 @@
 import Foundation
-
-@testable import MobileTokenEmulator
+import MobileTokenEmulator
 
 extension Emulator {
     /// A connection as the server speaks, with TLS or without.

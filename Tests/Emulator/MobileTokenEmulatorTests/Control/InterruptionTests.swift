@@ -1,9 +1,8 @@
+import EmulatorHTTP
 import Foundation
+import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
-
-@testable import EmulatorHTTP
-@testable import MobileTokenEmulator
 
 /// Requests that end before they are whole, and answers that nobody waits for.
 @Suite(.timeLimit(.minutes(5))) struct InterruptionTests {

@@ -1,8 +1,7 @@
 import Foundation
+import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
-
-@testable import MobileTokenEmulator
 
 /// Values that no server can work with are refused when it starts.
 @Suite(.timeLimit(.minutes(5))) struct LimitsTests {

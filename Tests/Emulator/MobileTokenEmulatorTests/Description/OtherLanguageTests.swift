@@ -1,9 +1,8 @@
 import Foundation
+import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing
-
-@testable import MobileTokenEmulator
 
 /// The description in the hands of programs that know nothing else of the server.
 @Suite(.serialized, .timeLimit(.minutes(6))) struct OtherLanguageTests {

@@ -2,10 +2,9 @@ import EmulatorHTTP
 import EmulatorMessages
 import ExactJSON
 import MobileToken
+import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
-
-@testable import MobileTokenEmulator
 
 /// Number 42: no answer that needs no credentials has a secret of the server, the bank or a device in it.
 @Suite(.timeLimit(.minutes(5))) struct SecretAnswerTests {

@@ -1,11 +1,10 @@
 import EmulatorBackend
 import ExactJSON
 import Foundation
+import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
-
-@testable import MobileTokenEmulator
 
 /// The actions of a virtual device beside its decisions, in each version of the protocol.
 @Suite(.timeLimit(.minutes(5))) struct DeviceActTests {

@@ -1,8 +1,7 @@
 import ExactJSON
+import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
-
-@testable import MobileTokenEmulator
 
 /// The routes of virtual devices, over real sockets.
 @Suite(.timeLimit(.minutes(5))) struct DeviceRouteTests {

@@ -1,10 +1,9 @@
+import EmulatorBackend
 import ExactJSON
+import MobileTokenEmulator
 import PowerAuthProtocol
 import Testing
 import WireFacts
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// By how much a clock may be wrong, release by release.
 @Suite(.wireFact("B33", "2.8")) struct TimestampTests {

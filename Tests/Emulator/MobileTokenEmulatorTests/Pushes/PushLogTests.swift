@@ -1,14 +1,13 @@
+import EmulatorBackend
 import EmulatorHTTP
 import EmulatorMessages
 import ExactJSON
 import Foundation
 import MobileToken
+import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// Push messages as they are kept, shown and sent on.
 @Suite(.timeLimit(.minutes(5))) struct PushLogTests {

@@ -1,10 +1,9 @@
 import ExactJSON
 import Foundation
+import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
-
-@testable import MobileTokenEmulator
 
 /// Scenarios are carried out as a whole or not at all.
 @Suite(.timeLimit(.minutes(5))) struct ScenarioTests {

@@ -1,12 +1,11 @@
+import EmulatorBackend
 import ExactJSON
 import Foundation
 import MobileToken
+import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// Templates of one's own: over HTTP, in Swift and from files.
 @Suite(.timeLimit(.minutes(5))) struct ServedTemplateTests {

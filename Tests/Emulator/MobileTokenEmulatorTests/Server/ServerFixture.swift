@@ -1,9 +1,8 @@
+import EmulatorHTTP
 import EmulatorMessages
+import MobileTokenEmulator
 import PowerAuthCrypto
 import Testing
-
-@testable import EmulatorHTTP
-@testable import MobileTokenEmulator
 
 /// A request handler that shows what it got, and a request with what is answered to it.
 enum Echo {

@@ -1,9 +1,8 @@
+import EmulatorHTTP
 import EmulatorMessages
+import MobileTokenEmulator
 import TestSupport
 import Testing
-
-@testable import EmulatorHTTP
-@testable import MobileTokenEmulator
 
 @Suite(.timeLimit(.minutes(5))) struct ServerLifecycleTests {
     @Test func stoppingEndsEveryConnectionWhateverItsState() async throws {

@@ -1,11 +1,10 @@
+import EmulatorBackend
+import EmulatorHTTP
 import EmulatorMessages
+import MobileTokenEmulator
 import MobileTokenTesting
 import Synchronization
 import Testing
-
-@testable import EmulatorBackend
-@testable import EmulatorHTTP
-@testable import MobileTokenEmulator
 
 /// The limits on the data and waits that clients can cause, and the service for others meanwhile.
 @Suite(.timeLimit(.minutes(5))) struct ServerLimitsTests {

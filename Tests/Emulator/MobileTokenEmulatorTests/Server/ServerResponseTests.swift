@@ -1,8 +1,7 @@
+import EmulatorHTTP
 import EmulatorMessages
+import MobileTokenEmulator
 import Testing
-
-@testable import EmulatorHTTP
-@testable import MobileTokenEmulator
 
 /// The ways in which responses reach the client.
 @Suite(.timeLimit(.minutes(5))) struct ServerResponseTests {

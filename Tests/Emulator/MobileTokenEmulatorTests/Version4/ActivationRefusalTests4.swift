@@ -1,11 +1,10 @@
+import EmulatorBackend
 import ExactJSON
+import MobileTokenEmulator
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 import WireFacts
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// The refusals of the server when an activation of version 4 begins.
 @Suite struct ActivationRefusalTests4 {

@@ -1,11 +1,10 @@
+import EmulatorBackend
 import ExactJSON
+import MobileTokenEmulator
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 import WireFacts
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// Authentication codes of version 4, in what version 3 has differently or not at all.
 @Suite struct CodeTests4 {

@@ -1,10 +1,9 @@
+import EmulatorBackend
 import ExactJSON
+import MobileTokenEmulator
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// Keys of password and biometry that are replaced: the old and the new one work until one of them is used.
 @Suite struct FactorTests4 {

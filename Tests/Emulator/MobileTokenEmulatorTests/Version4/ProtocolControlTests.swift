@@ -1,10 +1,9 @@
 import ExactJSON
 import Foundation
+import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
-
-@testable import MobileTokenEmulator
 
 /// The rules of the protocol, over HTTP and in Swift.
 @Suite struct ProtocolControlTests {

@@ -1,11 +1,10 @@
+import EmulatorBackend
 import ExactJSON
+import MobileTokenEmulator
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 import WireFacts
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// Every bit of what a device sends is flipped, one at a time: nothing but the exact request is accepted, and what is refused
 /// changes nothing: not even what the data file would be given.

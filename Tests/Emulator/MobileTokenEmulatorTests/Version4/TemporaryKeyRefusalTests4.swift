@@ -1,11 +1,10 @@
+import EmulatorBackend
 import ExactJSON
+import MobileTokenEmulator
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 import WireFacts
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// The refusals of requests for temporary keys, and of requests that are encrypted with them.
 @Suite struct TemporaryKeyRefusalTests4 {

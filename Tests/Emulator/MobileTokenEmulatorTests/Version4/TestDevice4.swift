@@ -1,11 +1,10 @@
+import EmulatorBackend
 import ExactJSON
 import Foundation
+import MobileTokenEmulator
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
-
-@testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// The client half of version 4, computed from the protocol's values alone.
 struct TestDevice4 {
