@@ -213,9 +213,7 @@ import Testing
             _ = await asking.nextErrorLine()
             let id = try #require(await stage.emulator.operations().first?.id)
             let decision = ["approve", id, "--password-stdin"] + (isSigned ? ["--device-signature"] : [])
-            let deciding = try Program.start(decision, home: stage.home.url)
-            deciding.write("1234\n")
-            #expect(await deciding.outcome().exitCode == 0)
+            #expect(try await Program.run(decision, home: stage.home.url, input: "1234\n").exitCode == 0)
             let outcome = await asking.outcome()
             #expect(outcome.exitCode == (isSigned ? 0 : 86), "\(outcome.errors)")
             #expect(stage.exists("done") == isSigned)
@@ -429,13 +427,9 @@ import Testing
         try await AskStage.with { stage in
             let secret = try await stage.ask(["--bind", "p=env:MOBILE_TOKEN_CLOUD_PASSWORD"], ["echo", "{p}"])
             #expect(secret.exitCode == 2 && secret.errors.contains("is not for the command"), "\(secret.errors)")
-            let configured = try await stage.run(
-                "configure",
-                "--audience",
-                "test/staging",
-                "--sealing-key",
-                "env:LEDGER_KEY"
-            )
+            let configured = try await stage.run([
+                "configure", "--audience", "test/staging", "--sealing-key", "env:LEDGER_KEY",
+            ])
             #expect(configured.exitCode == 0, "\(configured.errors)")
             let key = try await stage.ask(["--bind", "p=env:LEDGER_KEY"], ["echo", "{p}"])
             #expect(key.exitCode == 2 && key.errors.contains("LEDGER_KEY is not for the command"), "\(key.errors)")
@@ -666,16 +660,9 @@ import Testing
             #expect(unknown.exitCode == 2 && unknown.errors.contains("pins no template 'deplot', but deploy"))
             // Without the report that was asked for, nothing runs.
             let report = stage.file("nothing/report")
-            let unreported = try await stage.run(
-                "--template",
-                "deploy",
-                "--user",
-                "alice",
-                "--report",
-                report,
-                "--",
-                "true"
-            )
+            let unreported = try await stage.run([
+                "--template", "deploy", "--user", "alice", "--report", report, "--", "true",
+            ])
             #expect(unreported.exitCode == 5, "\(unreported.errors)")
             #expect(await stage.emulator.operations().isEmpty)
         }
@@ -917,13 +904,9 @@ private struct AskStage {
         try await withEmulator(configuration) { emulator in
             let stage = Self(emulator: emulator, home: try TemporaryFolder())
             try await emulator.addTemplate(self.template(signing: self.form))
-            let configured = try await stage.run(
-                "configure",
-                "--audience",
-                "test/staging",
-                "--signs",
-                "deploy=\(self.form)"
-            )
+            let configured = try await stage.run([
+                "configure", "--audience", "test/staging", "--signs", "deploy=\(self.form)",
+            ])
             #expect(configured.exitCode == 0, "\(configured.errors)")
             // Nobody is asked who has no device.
             try await emulator.makeDevice(userID: "alice", rule: .init(.never))

@@ -14,12 +14,7 @@ import Testing
             #expect(backup.exitCode == 0, "\(backup.errors)")
             #expect(backup.output == "Activations copied and checked: 1.\n")
             let other = try await Program.run(
-                "store",
-                "backup",
-                home.file("other.sqlite"),
-                "--file",
-                store,
-                "--json",
+                ["store", "backup", home.file("other.sqlite"), "--file", store, "--json"],
                 home: home.url
             )
             #expect(try JSONValue(parsing: other.output)["activations"]?.array == [.string(id)], "\(other.errors)")

@@ -269,9 +269,7 @@ import Testing
             let id = try await Program.activate(at: emulator, home: home.url)
             // As if that one had been killed just before it wrote the profile.
             try left.write(to: profile)
-            let again = try Program.start(words, home: home.url)
-            again.write("1234\n")
-            let refused = await again.outcome()
+            let refused = try await Program.run(words, home: home.url, input: "1234\n")
             #expect(refused.exitCode == 2)
             #expect(refused.errors.contains("took up activation \(id)"), "\(refused.errors)")
             let status = try await Program.run("status", "--json", home: home.url)
@@ -284,9 +282,7 @@ import Testing
         try await withProgramAndServer { emulator, home in
             func activate(_ words: String...) async throws -> Int32? {
                 let common = ["activate", "--sdk-configuration", emulator.sdkConfiguration, "--password-stdin"]
-                let program = try Program.start(common + words, home: home.url)
-                program.write("1234\n")
-                return await program.outcome().exitCode
+                return try await Program.run(common + words, home: home.url, input: "1234\n").exitCode
             }
             let registration = try await emulator.cloud.register(userID: "bob")
             #expect(try await activate(registration.activationCode, "--url", "http://127.0.0.1:1") == 3)
@@ -307,12 +303,10 @@ import Testing
             for (mode, exitCode) in [(0o755, 5), (0o700, 0)] as [(Int, Int32)] {
                 try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder)
                 let outcome = try await Program.runWithPassword(
-                    "activate",
-                    registration.activationCode,
-                    "--url",
-                    emulator.baseURL,
-                    "--sdk-configuration",
-                    emulator.sdkConfiguration,
+                    [
+                        "activate", registration.activationCode, "--url", emulator.baseURL, "--sdk-configuration",
+                        emulator.sdkConfiguration,
+                    ],
                     home: home.url
                 )
                 #expect(outcome.exitCode == exitCode, "\(outcome.errors)")
@@ -342,9 +336,7 @@ import Testing
                 emulator.sdkConfiguration, "--password-stdin",
             ]
             for (option, exitCode) in [([], 2), (["--insecure-http"], 0)] as [([String], Int32)] {
-                let program = try Program.start(words + option, home: home.url)
-                program.write("1234\n")
-                let outcome = await program.outcome()
+                let outcome = try await Program.run(words + option, home: home.url, input: "1234\n")
                 #expect(outcome.exitCode == exitCode, "\(outcome.errors)")
             }
             try await emulator.cloud.commitRegistration(registration.id)
@@ -356,11 +348,7 @@ import Testing
     @Test func profilesAreKeptBelowTheHomeOfTheEnvironment() async throws {
         let home = try TemporaryFolder()
         _ = try await Program.run(
-            "status",
-            "--url",
-            "http://127.0.0.1:1",
-            "--sdk-configuration",
-            "x",
+            ["status", "--url", "http://127.0.0.1:1", "--sdk-configuration", "x"],
             home: home.url,
             environment: ["MOBILE_TOKEN_HOME": ""]
         )
@@ -399,11 +387,7 @@ import Testing
             #expect(verdict.isValid)
 
             let short = try await Program.runWithPassword(
-                "offline",
-                "--file",
-                file.path,
-                "--digits",
-                "4",
+                ["offline", "--file", file.path, "--digits", "4"],
                 home: home.url
             )
             #expect(short.output.wholeMatch(of: /[0-9]{4}-[0-9]{4}\n/) != nil, "\(short.errors)")
@@ -448,9 +432,7 @@ import Testing
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
 
             let wrong = try await Program.run(
-                "approve",
-                operation.id,
-                "--password-stdin",
+                ["approve", operation.id, "--password-stdin"],
                 home: home.url,
                 input: "4321\n"
             )
@@ -466,17 +448,13 @@ import Testing
     @Test func thePasswordChangesOnlyForWhoKnowsIt() async throws {
         try await withActivatedProgram { emulator, home in
             let refused = try await Program.run(
-                "password",
-                "change",
-                "--password-stdin",
+                ["password", "change", "--password-stdin"],
                 home: home.url,
                 input: "9999\n5678\n"
             )
             #expect(refused.exitCode == 7)
             let changed = try await Program.run(
-                "password",
-                "change",
-                "--password-stdin",
+                ["password", "change", "--password-stdin"],
                 home: home.url,
                 input: "1234\n5678\n"
             )

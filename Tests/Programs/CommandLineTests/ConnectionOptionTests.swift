@@ -14,9 +14,7 @@ import Testing
         _ home: TemporaryFolder,
         _ environment: [String: String] = [:]
     ) async throws -> ChildProcess.Outcome {
-        let program = try Program.start(words, home: home.url, environment: environment)
-        program.write("1234\n")
-        return await program.outcome()
+        try await Program.run(words, home: home.url, input: "1234\n", environment: environment)
     }
 
     /// Activates with a server named by the environment, as a script does.

@@ -13,9 +13,7 @@ import Testing
             for words in [
                 ["approve", "", "--password-stdin"], ["reject", ""], ["show", ""], ["wait", ""], ["claim", ""],
             ] {
-                let program = try Program.start(words, home: home.url)
-                program.write("1234\n")
-                #expect(await program.outcome().exitCode == 2, "\(words)")
+                #expect(try await Program.run(words, home: home.url, input: "1234\n").exitCode == 2, "\(words)")
             }
             #expect(try await emulator.cloud.operation(payment.id).status == .pending)
         }
@@ -38,9 +36,11 @@ import Testing
                 userID: "alice"
             )
             func approve(_ more: String...) async throws -> ChildProcess.Outcome {
-                let program = try Program.start(["approve", deceptive.id, "--password-stdin"] + more, home: home.url)
-                program.write("1234\n")
-                return await program.outcome()
+                try await Program.run(
+                    ["approve", deceptive.id, "--password-stdin"] + more,
+                    home: home.url,
+                    input: "1234\n"
+                )
             }
             let shown = try await approve()
             #expect(shown.exitCode == 12)

@@ -15,10 +15,7 @@ import Testing
             #expect(Data(base64Encoded: json["raw"]?.string ?? "")?.count == 65)
 
             let request = try await Program.runWithPassword(
-                "certificate-request",
-                #"/CN=approval\/bot/O=Example=Bank"#,
-                "--names",
-                "dns:bot.example.com ip:::1",
+                ["certificate-request", #"/CN=approval\/bot/O=Example=Bank"#, "--names", "dns:bot.example.com ip:::1"],
                 home: home.url
             )
             #expect(request.exitCode == 0, "\(request.errors)")

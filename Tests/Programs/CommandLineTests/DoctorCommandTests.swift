@@ -16,12 +16,10 @@ import Testing
         configuration: String? = nil
     ) async throws -> (exitCode: Int32, findings: Findings) {
         let outcome = try await Program.run(
-            "doctor",
-            "--json",
-            "--url",
-            url ?? emulator.baseURL,
-            "--sdk-configuration",
-            configuration ?? emulator.sdkConfiguration,
+            [
+                "doctor", "--json", "--url", url ?? emulator.baseURL, "--sdk-configuration",
+                configuration ?? emulator.sdkConfiguration,
+            ],
             home: home.url
         )
         let document = try JSONValue(parsing: outcome.output).array ?? []

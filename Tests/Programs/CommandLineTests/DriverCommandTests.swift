@@ -41,9 +41,8 @@ import Testing
             let code = try #require(registered["activationQrCodeData"]?.string)
             let home = try TemporaryFolder()
             let words = ["activate", code, "--sdk-configuration", emulator.sdkConfiguration, "--password-stdin"]
-            let device = try Program.start(words, home: home.url, environment: Self.environment(emulator))
-            device.write("1234\n")
-            #expect(await device.outcome().exitCode == 0)
+            let server = Self.environment(emulator)
+            #expect(try await Program.run(words, home: home.url, input: "1234\n", environment: server).exitCode == 0)
             #expect(try await Self.drive(emulator, "commit", id).output == "\(id)  ACTIVE\n")
             #expect(await emulator.activations().first?.status == .active)
 
@@ -85,12 +84,7 @@ import Testing
             #expect(refused.lines.count == 1 && refused.output == journal.output)
             let count = try await Self.drive(
                 emulator,
-                "journal",
-                "--count",
-                "--verdict",
-                "refused",
-                "--method",
-                "DELETE"
+                ["journal", "--count", "--verdict", "refused", "--method", "DELETE"]
             )
             #expect(count.output == "2\n")
             try await Self.drive(emulator, "journal", "--count", "--limit", "1", expecting: 2)
@@ -151,17 +145,7 @@ import Testing
             #expect(try await Self.drive(emulator, "fault").output == "No faults.\n")
             try await Self.drive(
                 emulator,
-                "fault",
-                "--name",
-                "busy",
-                "--path",
-                "/v2/**",
-                "--nth",
-                "2",
-                "--status",
-                "503",
-                "--retry-after",
-                "3"
+                ["fault", "--name", "busy", "--path", "/v2/**", "--nth", "2", "--status", "503", "--retry-after", "3"]
             )
             let rule = FaultRule(
                 name: "busy",

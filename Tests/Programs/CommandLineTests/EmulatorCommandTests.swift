@@ -77,9 +77,7 @@ import Testing
         let configuration = try #require(document["sdkConfiguration"]?.string)
         func activate(_ options: String...) async throws -> Int32 {
             let words = ["activate", code, "--url", url, "--sdk-configuration", configuration, "--password-stdin"]
-            let program = try Program.start(words + options, home: home.url)
-            program.write("1234\n")
-            return await program.outcome().exitCode
+            return try await Program.run(words + options, home: home.url, input: "1234\n").exitCode
         }
         let wrongPin = "sha256//" + Data(repeating: 7, count: 32).base64EncodedString()
         #expect(try await activate() == 11)
@@ -97,23 +95,15 @@ import Testing
     @Test func aScriptWaitsForTheServer() async throws {
         let home = try TemporaryFolder()
         let early = try await Program.run(
-            "emulator",
-            "wait",
-            "--url",
-            "http://127.0.0.1:1",
-            "--within",
-            "0.2",
+            ["emulator", "wait", "--url", "http://127.0.0.1:1", "--within", "0.2"],
             home: home.url
         )
         #expect(early.exitCode == 10, "\(early.errors)")
         let beside = try await Program.run(
-            "emulator",
-            "exec",
-            "--tls",
-            "--",
-            "sh",
-            "-c",
-            "'\(try ChildProcess.besideTests("mobile-token"))' emulator wait --ca-file $MOBILE_TOKEN_CA_FILE",
+            [
+                "emulator", "exec", "--tls", "--", "sh", "-c",
+                "'\(try ChildProcess.besideTests("mobile-token"))' emulator wait --ca-file $MOBILE_TOKEN_CA_FILE",
+            ],
             home: home.url
         )
         #expect(beside.output == "The server is ready.\n", "\(beside.errors)")
@@ -152,14 +142,7 @@ import Testing
             && test -z "$MOBILE_TOKEN_PROXY$MOBILE_TOKEN_POWERAUTH_URL" && exit 7
             """
         let outcome = try await Program.run(
-            "emulator",
-            "exec",
-            "--user",
-            "bank",
-            "--",
-            "sh",
-            "-c",
-            script,
+            ["emulator", "exec", "--user", "bank", "--", "sh", "-c", script],
             home: home.url,
             environment: ["MOBILE_TOKEN_PROXY": "http://elsewhere", "MOBILE_TOKEN_POWERAUTH_URL": "http://elsewhere"]
         )
@@ -325,26 +308,15 @@ import Testing
         let home = try TemporaryFolder()
         let file = home.url.appending(path: "state.json")
         let first = try await Program.run(
-            "emulator",
-            "exec",
-            "--export-on-exit",
-            file.path,
-            "--",
-            "sh",
-            "-c",
-            "echo $MOBILE_TOKEN_SDK_CONFIGURATION",
+            [
+                "emulator", "exec", "--export-on-exit", file.path, "--", "sh", "-c",
+                "echo $MOBILE_TOKEN_SDK_CONFIGURATION",
+            ],
             home: home.url
         )
         #expect(first.exitCode == 0, "\(first.errors)")
         let second = try await Program.run(
-            "emulator",
-            "exec",
-            "--seed",
-            file.path,
-            "--",
-            "sh",
-            "-c",
-            "echo $MOBILE_TOKEN_SDK_CONFIGURATION",
+            ["emulator", "exec", "--seed", file.path, "--", "sh", "-c", "echo $MOBILE_TOKEN_SDK_CONFIGURATION"],
             home: home.url
         )
         #expect(second.output == first.output && !second.output.isEmpty)

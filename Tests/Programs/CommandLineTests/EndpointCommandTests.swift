@@ -28,33 +28,17 @@ import Testing
         try await withEmulator { emulator in
             let device = try await self.json(
                 emulator,
-                "device",
-                "create",
-                "--user-id",
-                "alice",
-                "--version",
-                "4.0",
-                "--push",
-                "fcm",
-                "--rule-decision",
-                "reject",
-                "--rule-after",
-                "3600",
-                "--rule-reason",
-                "X"
+                [
+                    "device", "create", "--user-id", "alice", "--version", "4.0", "--push", "fcm", "--rule-decision",
+                    "reject", "--rule-after", "3600", "--rule-reason", "X",
+                ]
             )
             #expect(device["rule"]?["decision"] == "reject" && device["rule"]?["after"] == 3600)
             let id = try #require(device["id"]?.string)
             let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
             let decided = try await self.json(
                 emulator,
-                "device",
-                "decisions",
-                id,
-                "--operation-id",
-                operation,
-                "--decision",
-                "approve"
+                ["device", "decisions", id, "--operation-id", operation, "--decision", "approve"]
             )
             #expect(decided["tasks"]?.array?.last?["state"] == "done")
             #expect(try await emulator.cloud.operation(operation).status == .approved)
@@ -66,18 +50,10 @@ import Testing
             #expect(pushes["items"]?.array?.count == 1)
             let message = try await self.json(
                 emulator,
-                "message",
-                "create",
-                "--user-id",
-                "alice",
-                "--subject",
-                "S",
-                "--summary",
-                "T",
-                "--body",
-                "B",
-                "--type",
-                "text"
+                [
+                    "message", "create", "--user-id", "alice", "--subject", "S", "--summary", "T", "--body", "B",
+                    "--type", "text",
+                ]
             )
             #expect(message["id"]?.string != nil, "\(message)")
             let inbox = try await self.json(emulator, "device", "inbox", id)
@@ -97,18 +73,10 @@ import Testing
         try await withEmulator { emulator in
             let callback = try await self.json(
                 emulator,
-                "callback",
-                "create",
-                "--name",
-                "bank",
-                "--type",
-                "OPERATION",
-                "--callback-url",
-                "http://127.0.0.1:1/",
-                "--attributes",
-                "status,userId",
-                "--max-attempts",
-                "3"
+                [
+                    "callback", "create", "--name", "bank", "--type", "OPERATION", "--callback-url",
+                    "http://127.0.0.1:1/", "--attributes", "status,userId", "--max-attempts", "3",
+                ]
             )
             #expect(callback["maxAttempts"] == 3 && callback["attributes"] == ["status", "userId"])
             let id = try #require(callback["callbackId"]?.string)
@@ -127,12 +95,7 @@ import Testing
             try Data(#"{"devices": [{"userId": "bob"}]}"#.utf8).write(to: URL(filePath: folder.file("scenario.json")))
             let space = try await self.json(
                 emulator,
-                "space",
-                "create",
-                "--name",
-                "one",
-                "--from-scenario",
-                "@" + folder.file("scenario.json")
+                ["space", "create", "--name", "one", "--from-scenario", "@" + folder.file("scenario.json")]
             )
             #expect(space["name"] == "one", "\(space)")
             #expect(emulator.spaces().count == 1)
@@ -174,12 +137,7 @@ import Testing
             let address = authorization.authorizeURL
             let codes = try await self.json(
                 emulator,
-                "oidc",
-                "codes",
-                "--user-id",
-                "alice",
-                "--authorize-url",
-                address
+                ["oidc", "codes", "--user-id", "alice", "--authorize-url", address]
             )
             let callback = try #require(codes["callback"]?.string)
             _ = try await client.activate(oidc: authorization, callback: callback, password: "1234")

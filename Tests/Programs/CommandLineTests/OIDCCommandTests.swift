@@ -39,12 +39,9 @@ import Testing
     @Test(arguments: [["CODE", "--oidc", "emulator"], [], ["--oidc", "emulator", "--password-stdin"]])
     func aCallThatMakesNoSenseIsRefused(words: [String]) async throws {
         try await withProgramAndServer { emulator, home in
-            let program = try Program.start(
-                ["activate"] + words + ["--url", emulator.baseURL, "--sdk-configuration", emulator.sdkConfiguration],
-                home: home.url
-            )
-            program.write("")
-            #expect(await program.outcome().exitCode == 2)
+            let server = ["--url", emulator.baseURL, "--sdk-configuration", emulator.sdkConfiguration]
+            let outcome = try await Program.run(["activate"] + words + server, home: home.url)
+            #expect(outcome.exitCode == 2)
             #expect(await emulator.journal().isEmpty)
         }
     }

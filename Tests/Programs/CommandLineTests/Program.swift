@@ -22,7 +22,7 @@ enum Program {
 
     /// Runs the program to its end.
     static func run(
-        _ words: String...,
+        _ words: [String],
         home: URL,
         input: String = "",
         environment: [String: String] = [:]
@@ -32,11 +32,22 @@ enum Program {
         return await program.outcome()
     }
 
+    static func run(
+        _ words: String...,
+        home: URL,
+        input: String = "",
+        environment: [String: String] = [:]
+    ) async throws -> ChildProcess.Outcome {
+        try await Self.run(words, home: home, input: input, environment: environment)
+    }
+
     /// Runs the program to its end, with the password of ``activate(at:version:home:environment:)``.
+    static func runWithPassword(_ words: [String], home: URL) async throws -> ChildProcess.Outcome {
+        try await Self.run(words + ["--password-stdin"], home: home, input: "1234\n")
+    }
+
     static func runWithPassword(_ words: String..., home: URL) async throws -> ChildProcess.Outcome {
-        let program = try Self.start(words + ["--password-stdin"], home: home)
-        program.write("1234\n")
-        return await program.outcome()
+        try await Self.runWithPassword(words, home: home)
     }
 
     /// Activates at a server for alice, whose password is 1234, and returns the activation's identifier.
@@ -48,15 +59,10 @@ enum Program {
     ) async throws -> String {
         let registration = try await emulator.cloud.register(userID: "alice")
         let outcome = try await Self.run(
-            "activate",
-            registration.activationQRCode,
-            "--url",
-            emulator.baseURL,
-            "--sdk-configuration",
-            emulator.sdkConfiguration,
-            "--protocol",
-            version,
-            "--password-stdin",
+            [
+                "activate", registration.activationQRCode, "--url", emulator.baseURL, "--sdk-configuration",
+                emulator.sdkConfiguration, "--protocol", version, "--password-stdin",
+            ],
             home: home,
             input: "1234\n",
             environment: environment

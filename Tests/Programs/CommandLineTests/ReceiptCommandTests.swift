@@ -62,9 +62,7 @@ import Testing
             let ids = try await self.decide(at: emulator, home: home)
             let folder = home.file("misspelt")
             for words in [["reconcile", folder, "--password-stdin"], ["erase", folder, "--activation", id]] {
-                let program = try Program.start(["receipts"] + words, home: home.url)
-                program.write("1234\n")
-                let outcome = await program.outcome()
+                let outcome = try await Program.run(["receipts"] + words, home: home.url, input: "1234\n")
                 #expect(outcome.exitCode == 5)
                 #expect(outcome.errors == "mobile-token: storeUnreadable: There is no folder \(folder)\n")
             }
@@ -77,12 +75,11 @@ import Testing
     @Test func receiptsAreComparedWithTheBanksHistory() async throws {
         try await withProgramAndServer { emulator, home in
             func reconcile(_ words: String...) async throws -> (Int32?, JSONValue, String) {
-                let program = try Program.start(
+                let outcome = try await Program.run(
                     ["receipts", "reconcile", "--password-stdin", "--json"] + words,
-                    home: home.url
+                    home: home.url,
+                    input: "1234\n"
                 )
-                program.write("1234\n")
-                let outcome = await program.outcome()
                 return (outcome.exitCode, (try? JSONValue(parsing: outcome.output)) ?? .null, outcome.errors)
             }
             _ = try await Program.activate(at: emulator, home: home.url)
@@ -188,22 +185,12 @@ import Testing
             let (_, before) = try await self.verify(folder, home: home)
 
             let early = try await Program.run(
-                "receipts",
-                "erase",
-                folder,
-                "--before",
-                "2001-01-01",
-                "--json",
+                ["receipts", "erase", folder, "--before", "2001-01-01", "--json"],
                 home: home.url
             )
             #expect(try JSONValue(parsing: early.output)["erased"]?.int64 == 0)
             let erase = try await Program.run(
-                "receipts",
-                "erase",
-                folder,
-                "--activation",
-                activationID,
-                "--json",
+                ["receipts", "erase", folder, "--activation", activationID, "--json"],
                 home: home.url
             )
             #expect(erase.exitCode == 0, "\(erase.errors)")

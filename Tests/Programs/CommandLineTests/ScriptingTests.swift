@@ -61,21 +61,13 @@ import Testing
             for words in [
                 ["list"], ["history", "--password-stdin"], ["inbox", "list"], ["wait"], ["wait-for-commit"],
             ] {
-                let program = try Program.start(words + ["--json"], home: home.url)
-                program.write("1234\n")
-                let removed = try Failure(await program.outcome())
+                let removed = try Failure(try await Program.run(words + ["--json"], home: home.url, input: "1234\n"))
                 #expect(removed.exitCode == 9 && removed.code == "activationRemoved", "\(words): \(removed.error)")
             }
         }
         let home = try TemporaryFolder()
         let unreachable = try await Program.run(
-            "activate",
-            "FAKE",
-            "--url",
-            "http://127.0.0.1:1",
-            "--sdk-configuration",
-            "x",
-            "--json",
+            ["activate", "FAKE", "--url", "http://127.0.0.1:1", "--sdk-configuration", "x", "--json"],
             home: home.url
         )
         #expect(try Failure(unreachable).exitCode == 2)

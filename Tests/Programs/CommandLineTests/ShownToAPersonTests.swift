@@ -255,10 +255,7 @@ import Testing
                 let login = try await emulator.cloud.createOperation("login", userID: "alice")
                 try Data(bytes).write(to: file)
                 let outcome = try await Program.run(
-                    "approve",
-                    login.id,
-                    "--password-file",
-                    file.path,
+                    ["approve", login.id, "--password-file", file.path],
                     home: home.url
                 )
                 #expect(outcome.exitCode == code, "\(bytes): \(outcome.errors)")

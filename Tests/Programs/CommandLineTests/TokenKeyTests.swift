@@ -65,19 +65,10 @@ private struct SoftwareToken {
             ["softhsm2-util", "--init-token", "--free", "--label", "sealing", "--pin", "1234", "--so-pin", "5678"]
         )
         try await self.run(
-            self.tool(
-                "--pin",
-                "env:PIN",
-                "--keypairgen",
-                "--key-type",
-                "rsa:2048",
-                "--id",
-                "01",
-                "--usage-decrypt"
-            )
+            self.tool(["--pin", "env:PIN", "--keypairgen", "--key-type", "rsa:2048", "--id", "01", "--usage-decrypt"])
         )
         try await self.run(
-            self.tool("--read-object", "--type", "pubkey", "--id", "01", "--output-file", self.publicKey)
+            self.tool(["--read-object", "--type", "pubkey", "--id", "01", "--output-file", self.publicKey])
         )
     }
 
@@ -95,22 +86,13 @@ private struct SoftwareToken {
 
     /// Returns the command that unwraps it.
     func unwrapping(_ file: String) -> [String] {
-        self.tool(
-            "--pin",
-            "env:PIN",
-            "--decrypt",
-            "--id",
-            "01",
-            "--mechanism",
-            "RSA-PKCS-OAEP",
-            "--hash-algorithm",
-            "SHA-1",
-            "--input-file",
-            file
-        )
+        self.tool([
+            "--pin", "env:PIN", "--decrypt", "--id", "01", "--mechanism", "RSA-PKCS-OAEP", "--hash-algorithm", "SHA-1",
+            "--input-file", file,
+        ])
     }
 
-    private func tool(_ words: String...) -> [String] {
+    private func tool(_ words: [String]) -> [String] {
         ["pkcs11-tool", "--module", Self.module, "--token-label", "sealing"] + words
     }
 
