@@ -34,15 +34,6 @@ import WireFacts
         TestDevice(application: fixture.backend.defaultApplication, version: version)
     }
 
-    @Test func theCodeIsSignedByTheMasterKey() throws {
-        var fixture = try BackendFixture()
-        let json = fixture.cloud("POST", "/v2/registrations", ["userId": "alice", "flags": []]).json
-        let scanned = try ActivationCode(parsing: #require(json["activationQrCodeData"]?.string))
-        #expect(scanned.code == json["activationCode"]?.string)
-        #expect(scanned.isSigned(by: try self.device(fixture).masterKey))
-        #expect(json["registrationStatus"]?.string == "CREATED")
-    }
-
     @Test(.wireFact("B8"), arguments: MajorVersion.allCases) func aCodeIsUsedOnce(version: MajorVersion) throws {
         var fixture = try BackendFixture()
         let (id, code) = try self.offer(&fixture)

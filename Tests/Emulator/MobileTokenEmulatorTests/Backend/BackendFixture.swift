@@ -12,8 +12,6 @@ import Testing
 struct BackendFixture {
     var backend: Backend
     var now = Date(milliseconds: 1_800_000_000_000)
-    /// When set, requests go this way, and the backend here only tells the application.
-    var wire: ((ReceivedRequest) -> Reply)?
 
     static var configuration: Emulator.Configuration {
         var configuration = Emulator.Configuration()
@@ -52,7 +50,6 @@ struct BackendFixture {
         let hasType = headers.contains { $0.name.lowercased() == "content-type" }
         request.headers = headers + (hasType ? [] : [("Content-Type", "application/json")])
         request.body = body
-        if let wire = self.wire { return wire(request) }
         let reply = self.backend.reply(to: request, at: self.now)
         self.backend.expectDescribed(reply.response, to: request)
         return reply

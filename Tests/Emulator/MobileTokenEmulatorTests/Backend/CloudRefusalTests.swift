@@ -63,9 +63,7 @@ import Testing
         let set = fixture.cloud("PUT", "/v2/applications/\(id)/config", ["config": [entry]])
         #expect(try JSONValue(parsing: set.body)["config"]?[0] == entry, "\(set.outcome)")
         let document = try fixture.backend.exported()
-        var configuration = Emulator.Configuration()
-        configuration.cloudPassword = "secret"
-        let imported = try Backend(document: document, configuration)
+        let imported = try Backend(document: document, BackendFixture.configuration)
         #expect(try imported.exported() == document)
         let unset: JSONValue = ["config": [["key": "k", "scope": "APPLICATION"]]]
         let missing = fixture.cloud("PUT", "/v2/applications/\(id)/config", unset)

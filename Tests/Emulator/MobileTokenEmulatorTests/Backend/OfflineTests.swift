@@ -63,7 +63,8 @@ import WireFacts
     }
 
     @Test func aPersonalisedCodeIsApproved() throws {
-        var (fixture, device) = try BackendFixture.active()
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice(flags: ["VIP"])
         let operation = try fixture.operation("payment")
         let serverKey = try #require(device.serverKey)
         let scanned = try self.scan(
@@ -72,6 +73,10 @@ import WireFacts
             signedBy: serverKey,
             &fixture
         )
+        for malformed in ["no code", "1234-", "-1234", "12345678--12345678", "١٢٣٤٥٦٧٨-١٢٣٤٥٦٧٨"] {
+            let reply = self.verify(operation.id, malformed, scanned, device, &fixture)
+            #expect(reply.outcome == "400 ERROR_OTP_INVALID")
+        }
         #expect(scanned.lines.count == 7)
         #expect(
             scanned.lines[..<5] == [
@@ -80,13 +85,16 @@ import WireFacts
             ]
         )
         let code = try scanned.code(&device)
-        let answer = self.verify(operation.id, code, scanned, device, &fixture).json
-        #expect(answer["otpValid"] == true)
-        #expect(answer["userId"]?.string == "alice")
-        #expect(answer["registrationStatus"]?.string == "ACTIVE")
-        #expect(answer["signatureType"]?.string == "POSSESSION_KNOWLEDGE")
-        #expect(answer["remainingAttempts"]?.int64 == 5)
+        #expect(
+            self.verify(operation.id, code, scanned, device, &fixture).json == [
+                "otpValid": true, "userId": "alice", "registrationId": .string(device.activationID),
+                "registrationStatus": "ACTIVE", "signatureType": "POSSESSION_KNOWLEDGE", "remainingAttempts": 5,
+                "flags": ["VIP"], "application": ["id": "mobile-token", "roles": []],
+            ]
+        )
         #expect(fixture.status(ofOperation: operation.id) == .approved)
+        let decided = fixture.cloud("GET", "/v2/operations/\(operation.id)/offline/qr")
+        #expect(decided.outcome == "400 ERROR_OPERATION_STATE_CHANGE")
         let again = self.verify(operation.id, code, scanned, device, &fixture)
         #expect(again.outcome == "400 ERROR_OPERATION_STATE_CHANGE")
     }

@@ -25,8 +25,7 @@ import Testing
     }
 
     private static func expectSameState(_ rows: Rows, as fixture: BackendFixture) throws {
-        var configuration = Emulator.Configuration()
-        (configuration.cloudUser, configuration.cloudPassword) = ("cloud", "secret")
+        let configuration = BackendFixture.configuration
         let records = rows.records.values.shuffled()  // a table has no order of its own
         let backend = try Backend(state: BackendState(records: records), configuration.backend)
         #expect(try backend.exported() == fixture.backend.exported())

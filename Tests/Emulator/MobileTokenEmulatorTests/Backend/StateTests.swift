@@ -7,19 +7,13 @@ import Testing
 @testable import MobileTokenEmulator
 
 @Suite struct StateTests {
-    private static var configuration: Emulator.Configuration {
-        var configuration = Emulator.Configuration()
-        (configuration.cloudUser, configuration.cloudPassword) = ("cloud", "secret")
-        return configuration
-    }
-
     @Test func anExportedServerGoesOnElsewhere() throws {
         var fixture = try BackendFixture(seed: nil)
         var device = try fixture.deviceWithToken()
         let operation = try fixture.operation("payment")
         _ = try fixture.operation(user: nil)
         let document = try fixture.backend.exported()
-        fixture.backend = try Backend(importing: document, configuration: Self.configuration.backend)
+        try fixture.replace(with: document)
         #expect(try fixture.backend.exported() == document)
         #expect(device.operations(in: &fixture).count == 1)
         #expect(try device.authorize(operation, in: &fixture).outcome == "200 OK")
@@ -34,7 +28,7 @@ import Testing
         let header = device.tokenHeader(timestamp: fixture.milliseconds)
         #expect(fixture.send("/api/inbox/count", headers: [header], json: [:]).status == 200)
         let document = try fixture.backend.exported()
-        fixture.backend = try Backend(importing: document, configuration: Self.configuration.backend)
+        try fixture.replace(with: document)
         #expect(fixture.send("/api/inbox/count", headers: [header], json: [:]).status == 401)
     }
 
@@ -49,7 +43,7 @@ import Testing
     ])
     func otherDocumentsAreRefusedWithWhatIsWrong(text: String, reason: String) {
         let refusal = #expect(throws: Refusal.self) {
-            try Backend(importing: Array(text.utf8), configuration: Self.configuration.backend)
+            try Backend(importing: Array(text.utf8), configuration: BackendFixture.configuration.backend)
         }
         #expect(refusal?.message == "Not a document of this server: \(reason)")
     }
@@ -91,20 +85,6 @@ import Testing
             #expect(throws: Refusal.self) { try administer(change) }
         }
         #expect(try fixture.exportedState() == state)
-    }
-
-    @Test func severalUsersAndDevicesLiveSideBySide() throws {
-        var fixture = try BackendFixture()
-        var phone = try fixture.deviceWithToken(user: "alice")
-        let tablet = try fixture.deviceWithToken(user: "alice", version: .v3_1)
-        let other = try fixture.deviceWithToken(user: "bob", version: .v3_2)
-        let operation = try fixture.operation(user: "alice")
-        #expect(phone.operations(in: &fixture).count == 1)
-        #expect(tablet.operations(in: &fixture).count == 1)
-        #expect(other.operations(in: &fixture).isEmpty)
-        #expect(try phone.authorize(operation, in: &fixture).outcome == "200 OK")
-        #expect(tablet.operations(in: &fixture).isEmpty)
-        #expect(fixture.backend.activations.map(\.userID) == ["bob", "alice", "alice"])
     }
 
     @Test func applicationsAreKeptApart() throws {

@@ -25,13 +25,4 @@ import Testing
         let kept = fixture.cloud("GET", "/v2/operations/\(rejected.id)").json
         #expect(kept["additionalData"]?["rejectReason"] == "INCORRECT_DATA")
     }
-
-    @Test func aDeviceIsRemoved() throws {
-        var (fixture, device) = try BackendFixture.withToken()
-        let reply = try device.sendSigned("/pa/v3/activation/remove", in: &fixture)
-        #expect(reply.object["activationId"]?.string == device.activationID)
-        #expect(fixture.status(ofActivation: device.activationID) == .removed)
-        let list = device.sendWithToken("/api/auth/token/app/operation/list", in: &fixture)
-        #expect(list.outcome == "401 POWERAUTH_AUTH_FAIL")
-    }
 }

@@ -3,34 +3,6 @@ import MobileTokenTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct EmulatorCloudTests {
-    @Test func aRegistrationAndAnOperationAreMadeAndCancelled() async throws {
-        try await withEmulator { emulator async throws in
-            let registration = try await emulator.cloud.register(userID: "alice", flags: ["TEST"])
-            #expect(registration.activationQRCode.hasPrefix(registration.activationCode + "#"))
-            #expect(await emulator.activations().map(\.id) == [registration.id])
-            let operation = try await emulator.cloud.createOperation(
-                "login",
-                userID: "alice",
-                demandsProximityCheck: true
-            ).id
-            try await emulator.cloud.cancelOperation(operation)
-            #expect(await emulator.operations().map(\.status) == [.canceled])
-        }
-    }
-
-    @Test func aRefusalHasTheServersMessage() async throws {
-        try await withEmulator { emulator async throws in
-            await #expect {
-                try await emulator.cloud.createOperation("nonsense", userID: nil).id
-            } throws: {
-                let error = $0 as? CloudError
-                return error?.code == .invalidRequest && error?.message.contains("nonsense") == true
-            }
-            let registration = try await emulator.cloud.register(userID: "alice")
-            await #expect(throws: CloudError.self) { try await emulator.cloud.commitRegistration(registration.id) }
-        }
-    }
-
     @Test func anOperationExpiresForThoseWhoWatch() async throws {
         try await withEmulator { emulator async throws in
             await emulator.clock.freeze()

@@ -1,4 +1,4 @@
-import Foundation
+import ExactJSON
 import MobileTokenEmulator
 
 extension Emulator {
@@ -6,6 +6,21 @@ extension Emulator {
     func connect() throws -> RawConnection {
         guard let certificate = self.certificate else { return try RawConnection(port: self.port) }
         return try RawConnection(securePort: self.port, trusting: certificate.file)
+    }
+
+    /// Sends a request on a connection of its own, and does not wait for the response.
+    func begin(
+        _ method: String,
+        _ path: String,
+        headers: [String] = [],
+        type: String = "application/json",
+        body: String? = nil
+    ) async throws -> RawConnection {
+        let client = try self.connect()
+        var lines = ["\(method) \(path) HTTP/1.1", "Host: 127.0.0.1:\(self.port)"] + headers
+        if let body { lines += ["Content-Type: \(type)", "Content-Length: \(body.utf8.count)"] }
+        try await client.send(lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
+        return client
     }
 
     /// Sends a request on a connection of its own.
@@ -17,10 +32,17 @@ extension Emulator {
         type: String = "application/json",
         body: String? = nil
     ) async throws -> RawConnection.Response {
-        let client = try self.connect()
-        var lines = ["\(method) \(path) HTTP/1.1", "Host: 127.0.0.1:\(self.port)"] + headers
-        if let body { lines += ["Content-Type: \(type)", "Content-Length: \(body.utf8.count)"] }
-        try await client.send(lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
-        return try await client.response(toHead: method == "HEAD")
+        try await self.begin(method, path, headers: headers, type: type, body: body)
+            .response(toHead: method == "HEAD")
+    }
+
+    /// Asks the control API, and returns its response as JSON.
+    func ask(
+        _ path: String,
+        method: String = "GET",
+        body: String? = nil
+    ) async throws -> (status: Int, body: JSONValue) {
+        let response = try await self.send(method, "/_emulator" + path, body: body)
+        return (response.status, try JSONValue(parsing: response.body))
     }
 }

@@ -42,12 +42,11 @@ import Testing
 
     @Test(arguments: Self.numbers) func aTimeOfTheControlAPIIsKeptOrRefused(number: String) async throws {
         try await withEmulator { emulator async throws in
-            let credentials = Base64.encode(Array("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8))
             for member in ["timestampExpires", "expiresIn"] {
                 let response = try await emulator.send(
                     "POST",
                     "/v2/operations",
-                    headers: ["Authorization: Basic \(credentials)"],
+                    headers: [emulator.authorization],
                     body: #"{"template":"login","userId":"alice","\#(member)":\#(number)}"#
                 )
                 #expect([200, 400].contains(response.status))
@@ -141,9 +140,7 @@ import Testing
             document.replace(try Regex("\"\(name)\" : [0-9]+"), with: "\"\(name)\" : \(count)")
         }
         document.replace(/"counter" : [0-9]+/, with: "\"counter\" : 18446744073709551615")
-        var configuration = Emulator.Configuration()
-        (configuration.cloudUser, configuration.cloudPassword) = ("cloud", "secret")
-        fixture.backend = try Backend(importing: Array(document.utf8), configuration: configuration.backend)
+        try fixture.replace(with: Array(document.utf8))
         #expect(fixture.backend.state.activations[device.activationID]?.remainingAttempts ?? -1 >= 0)
         #expect(try device.authorize(operation, in: &fixture).status == 200)
         let next = try fixture.operation()

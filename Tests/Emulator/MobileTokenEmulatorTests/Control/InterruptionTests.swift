@@ -7,12 +7,11 @@ import Testing
 /// Requests that end before they are whole, and answers that nobody waits for.
 @Suite(.timeLimit(.minutes(5))) struct InterruptionTests {
     private func request(_ emulator: Emulator) -> [UInt8] {
-        let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
         let body = #"{"template": "payment", "userId": "alice", "parameters": {"amount": "12.50"}}"#
         let head = """
             POST /v2/operations HTTP/1.1\r
             Host: localhost\r
-            Authorization: Basic \(credentials)\r
+            \(emulator.authorization)\r
             Content-Type: application/json\r
             Content-Length: \(body.utf8.count)\r
             \r

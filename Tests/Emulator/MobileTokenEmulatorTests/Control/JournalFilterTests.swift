@@ -7,11 +7,6 @@ import Testing
 
 /// The journal is asked for what a test asserts.
 @Suite(.timeLimit(.minutes(5))) struct JournalFilterTests {
-    private static func json(_ emulator: Emulator, _ path: String) async throws -> (status: Int, body: JSONValue) {
-        let response = try await emulator.send("GET", "/_emulator" + path)
-        return (response.status, try JSONValue(parsing: Array(response.body)))
-    }
-
     /// Makes six entries: an operation of alice, one of bob, one that is refused, one that a fault strikes, two of a device.
     private func fill(_ emulator: Emulator) async throws -> (activation: String, operation: String) {
         let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
@@ -49,12 +44,12 @@ import Testing
             ]
             for (query, isMeant) in expected {
                 let ids = all.filter(isMeant).map { Int64($0.id) }
-                let page = try await Self.json(emulator, "/journal?\(query)").body
+                let page = try await emulator.ask("/journal?\(query)").body
                 #expect(page["entries"]?.array?.compactMap { $0["id"]?.int64 } == ids.reversed(), "\(query)")
                 #expect(page["last"]?.int64 == Int64(all.count))
-                let followed = try await Self.json(emulator, "/journal?since=0&\(query)").body["entries"]?.array
+                let followed = try await emulator.ask("/journal?since=0&\(query)").body["entries"]?.array
                 #expect(followed?.compactMap { $0["id"]?.int64 } == ids, "\(query)")
-                let count = try await Self.json(emulator, "/journal/count?\(query)").body
+                let count = try await emulator.ask("/journal/count?\(query)").body
                 #expect(count == ["count": .number(JSONNumber(ids.count))], "\(query)")
             }
         }
@@ -121,7 +116,7 @@ import Testing
     func whatFindsNothingForSureIsRefusedByItsName(query: String, reason: String) async throws {
         try await withEmulator { emulator in
             for path in ["/journal?", "/journal/count?"] {
-                let (status, body) = try await Self.json(emulator, path + query)
+                let (status, body) = try await emulator.ask(path + query)
                 #expect(status == 400)
                 #expect(body["responseObject"]?["message"]?.string?.hasPrefix(reason) == true, "\(body)")
             }
@@ -144,7 +139,7 @@ import Testing
     @Test func aPatternOfManyAsterisksHoldsNobodyUp() async throws {
         let pattern = "/" + String(repeating: "a*", count: 2_000) + "b"
         try await withEmulator { emulator in
-            let (status, body) = try await Self.json(emulator, "/journal?path=\(pattern)")
+            let (status, body) = try await emulator.ask("/journal?path=\(pattern)")
             #expect(status == 400, "\(body)")
         }
         let parsed = PathPattern(pattern)
@@ -196,15 +191,15 @@ import Testing
     @Test func oneEntryIsShownByItsNumber() async throws {
         try await withEmulator { emulator in
             try await emulator.cloud.createOperation("login", userID: "alice")
-            let (status, body) = try await Self.json(emulator, "/journal/1")
+            let (status, body) = try await emulator.ask("/journal/1")
             #expect(status == 200 && body["userId"] == "alice" && body["operationIds"]?.array?.count == 1)
-            for id in ["2", "x", "-1"] { #expect(try await Self.json(emulator, "/journal/\(id)").status == 404) }
+            for id in ["2", "x", "-1"] { #expect(try await emulator.ask("/journal/\(id)").status == 404) }
         }
     }
 
     @Test func whatAFilterLeavesOutDoesNotEndTheWait() async throws {
         try await withEmulator { emulator in
-            async let page = Self.json(emulator, "/journal?wait=60&userId=bob")
+            async let page = emulator.ask("/journal?wait=60&userId=bob")
             while emulator.core.events.subscriberCount < 1 { await Task.yield() }
             for user in ["alice", "bob"] { try await emulator.cloud.createOperation("login", userID: user) }
             #expect(try await page.body["entries"]?.array?.compactMap { $0["id"]?.int64 } == [2])

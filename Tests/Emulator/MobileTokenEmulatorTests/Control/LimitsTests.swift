@@ -75,17 +75,4 @@ import Testing
         #expect(await self.refusal { $0.capacity.storedBytes = .max }?.contains("'storedBytes'") == true)
         #expect(await self.refusal { $0.capacity.messages = 0 } == nil)
     }
-
-    @Test(arguments: [
-        #"{"template":"login","maxFailureCount":0}"#, #"{"template":"login","maxFailureCount":9223372036854775807}"#,
-        #"{"template":"login","timestampExpires":9223372036854775807}"#, #"{"template":"login","expiresIn":31536001}"#,
-    ])
-    func whatOneOperationAsksForHasBoundsToo(body: String) async throws {
-        try await withEmulator { emulator async throws in
-            let headers = [emulator.authorization]
-            let refused = try await emulator.send("POST", "/v2/operations", headers: headers, body: body)
-            #expect(refused.status == 400)
-            #expect(refused.text.contains("ERROR_REQUEST"))
-        }
-    }
 }

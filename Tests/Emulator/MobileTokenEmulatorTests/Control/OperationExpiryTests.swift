@@ -48,8 +48,7 @@ import Testing
         fixture.now = Date(milliseconds: try #require(fixture.backend.state.operations[operation.id]).expires)
         #expect(fixture.backend.settle(at: fixture.now).map(\.isTold) == [false])
         let document = try fixture.backend.exported()
-        var configuration = Emulator.Configuration()
-        configuration.cloudPassword = "secret"
+        let configuration = BackendFixture.configuration
         var restarted = try Backend(document: document, configuration)
         let told = restarted.settle(at: fixture.now + 5)
         #expect(told.map(\.id) == [operation.id] && told.map(\.status) == ["EXPIRED"] && told.allSatisfy(\.isTold))

@@ -7,16 +7,11 @@ import Testing
 
 /// A test waits for what becomes of an operation, and does not ask again and again.
 @Suite(.timeLimit(.minutes(5))) struct OperationWaitTests {
-    private static func ask(_ emulator: Emulator, _ question: String) async throws -> (status: Int, body: JSONValue) {
-        let response = try await emulator.send("GET", "/_emulator/operations/" + question)
-        return (response.status, try JSONValue(parsing: Array(response.body)))
-    }
-
     @Test(arguments: ["?wait=60", "?wait=60&until=final", "?wait=60&until=changed"])
     func theDecisionEndsTheWait(query: String) async throws {
         try await withEmulator { emulator in
             let id = try await emulator.cloud.createOperation("login", userID: "alice").id
-            async let answer = Self.ask(emulator, id + query)
+            async let answer = emulator.ask("/operations/" + id + query)
             while emulator.core.events.subscriberCount < 1 { await Task.yield() }
             // Another operation is none of its business.
             let other = try await emulator.cloud.createOperation("login", userID: "alice").id
@@ -42,10 +37,10 @@ import Testing
     @Test func whatIsDecidedAlreadyIsToldAtOnce() async throws {
         try await withEmulator { emulator in
             let id = try await emulator.cloud.createOperation("login", userID: "alice").id
-            #expect(try await Self.ask(emulator, id).body["status"] == "PENDING")
-            #expect(try await Self.ask(emulator, id + "?wait=0").body["status"] == "PENDING")
+            #expect(try await emulator.ask("/operations/" + id).body["status"] == "PENDING")
+            #expect(try await emulator.ask("/operations/" + id + "?wait=0").body["status"] == "PENDING")
             try await emulator.cloud.cancelOperation(id)
-            #expect(try await Self.ask(emulator, id + "?wait=60").body["status"] == "CANCELED")
+            #expect(try await emulator.ask("/operations/" + id + "?wait=60").body["status"] == "CANCELED")
         }
     }
 
@@ -68,9 +63,9 @@ import Testing
 
     @Test func anOperationThatThereIsNotIsNotWaitedFor() async throws {
         try await withEmulator { emulator in
-            #expect(try await Self.ask(emulator, "none?wait=60").status == 404)
+            #expect(try await emulator.ask("/operations/none?wait=60").status == 404)
             let id = try await emulator.cloud.createOperation("login", userID: "alice").id
-            async let answer = Self.ask(emulator, id + "?wait=60")
+            async let answer = emulator.ask("/operations/" + id + "?wait=60")
             while emulator.core.events.subscriberCount < 1 { await Task.yield() }
             try await emulator.reset()
             #expect(try await answer.status == 404)
@@ -84,7 +79,7 @@ import Testing
     @Test func aWaitGoesOnWithAnotherStateThatHasTheOperation() async throws {
         try await withEmulator { emulator in
             let id = try await emulator.cloud.createOperation("login", userID: "alice").id
-            async let answer = Self.ask(emulator, id + "?wait=60")
+            async let answer = emulator.ask("/operations/" + id + "?wait=60")
             while emulator.core.events.subscriberCount < 1 { await Task.yield() }
             try await emulator.importState(try await emulator.exported())
             try await emulator.cloud.cancelOperation(id)
@@ -99,7 +94,7 @@ import Testing
     ])
     func aWrongWaitIsRefusedByItsName(query: String, message: String) async throws {
         try await withEmulator { emulator in
-            let refused = try await Self.ask(emulator, "x?" + query)
+            let refused = try await emulator.ask("/operations/x?" + query)
             #expect(refused.status == 400 && refused.body["responseObject"]?["message"]?.string == message)
         }
     }
@@ -109,8 +104,8 @@ import Testing
         configuration.capacity.eventStreams = 0
         try await withEmulator(configuration) { emulator in
             let id = try await emulator.cloud.createOperation("login", userID: "alice").id
-            #expect(try await Self.ask(emulator, id + "?wait=1").status == 503)
-            #expect(try await Self.ask(emulator, id).status == 200)
+            #expect(try await emulator.ask("/operations/" + id + "?wait=1").status == 503)
+            #expect(try await emulator.ask("/operations/" + id).status == 200)
         }
     }
 }

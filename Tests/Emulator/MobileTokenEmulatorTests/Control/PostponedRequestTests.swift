@@ -23,16 +23,12 @@ import Testing
 
     /// Sends a registration, and does not wait for the answer.
     private static func register(_ userID: String, at emulator: Emulator) async throws -> RawConnection {
-        let body = #"{"userId":"\#(userID)"}"#
-        let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
-        let client = try emulator.connect()
-        let head = [
-            "POST /v2/registrations HTTP/1.1", "Host: 127.0.0.1:\(emulator.port)",
-            "Authorization: Basic \(credentials)",
-            "Content-Type: application/json", "Content-Length: \(body.utf8.count)",
-        ]
-        try await client.send(head.joined(separator: "\r\n") + "\r\n\r\n" + body)
-        return client
+        try await emulator.begin(
+            "POST",
+            "/v2/registrations",
+            headers: [emulator.authorization],
+            body: #"{"userId":"\#(userID)"}"#
+        )
     }
 
     private static func wait(for count: Int, at emulator: Emulator) async {

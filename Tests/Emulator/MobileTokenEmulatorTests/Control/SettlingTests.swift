@@ -11,13 +11,6 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct SettlingTests {
     private static let nowhere = "http://127.0.0.1:1/"
 
-    private static func settle(_ emulator: Emulator, _ body: String? = nil) async throws
-        -> (status: Int, body: JSONValue)
-    {
-        let response = try await emulator.send("POST", "/_emulator/settle", body: body)
-        return (response.status, try JSONValue(parsing: Array(response.body)))
-    }
-
     @Test func devicesHaveDecidedAndTheBankHasBeenTold() async throws {
         try await withEmulator { emulator in
             try await emulator.makeDevice(userID: "alice")
@@ -39,7 +32,7 @@ import Testing
                 .init(name: "bank", subject: .operations, url: Self.nowhere, maximumAttempts: 2)
             )
             let id = try await emulator.cloud.createOperation("login", userID: "alice").id
-            let later = try await Self.settle(emulator, #"{"within": 60}"#).body["later"]?.array
+            let later = try await emulator.ask("/settle", method: "POST", body: #"{"within": 60}"#).body["later"]?.array
             #expect(later?.compactMap { $0["kind"]?.string } == ["device", "delivery"])
             #expect(later?.compactMap { $0["id"]?.string } == [device.id, "1"])
             #expect(later?.compactMap { $0["subject"]?.string } == [id, Self.nowhere])
@@ -57,12 +50,12 @@ import Testing
             await emulator.faults.add(FaultRule(match: .init(path: Self.nowhere), effect: .init(delay: 3600)))
             try await emulator.cloud.createCallback(.init(name: "bank", subject: .operations, url: Self.nowhere))
             try await emulator.cloud.createOperation("login", userID: "alice")
-            let refused = try await Self.settle(emulator, #"{"within": 0}"#)
+            let refused = try await emulator.ask("/settle", method: "POST", body: #"{"within": 0}"#)
             #expect(refused.status == 409 && refused.body["responseObject"]?["code"] == "NOT_SETTLED")
             let message = "This still goes on: delivery 1 goes to \(Self.nowhere)"
             #expect(refused.body["responseObject"]?["message"]?.string == message)
             // A delivery that a reset forgets goes on no more.
-            async let settled = Self.settle(emulator)
+            async let settled = emulator.ask("/settle", method: "POST")
             while emulator.core.events.subscriberCount < 1 { await Task.yield() }
             try await emulator.reset()
             #expect(try await settled.status == 200)
@@ -92,7 +85,7 @@ import Testing
     ])
     func aWrongWaitIsRefusedByItsName(body: String, message: String) async throws {
         try await withEmulator { emulator in
-            let refused = try await Self.settle(emulator, body)
+            let refused = try await emulator.ask("/settle", method: "POST", body: body)
             #expect(refused.status == 400 && refused.body["responseObject"]?["message"]?.string == message)
         }
     }

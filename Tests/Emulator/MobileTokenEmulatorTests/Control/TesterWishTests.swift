@@ -16,13 +16,8 @@ import Testing
         headers: [String] = [],
         body: String? = nil
     ) async throws -> (status: Int, text: String, json: JSONValue?, headers: [String: String]) {
-        let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
-        let response = try await emulator.send(
-            method,
-            path,
-            headers: headers + ["Authorization: Basic \(credentials)"],
-            body: body
-        )
+        let headers = headers + [emulator.authorization]
+        let response = try await emulator.send(method, path, headers: headers, body: body)
         return (response.status, response.text, try? JSONValue(parsing: response.body), response.headers)
     }
 

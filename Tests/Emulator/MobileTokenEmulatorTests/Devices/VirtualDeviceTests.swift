@@ -58,15 +58,6 @@ import Testing
         }
     }
 
-    @Test(arguments: Self.versions) func itRejectsWithAReason(version: ProtocolVersion) async throws {
-        try await withEmulator { emulator in
-            _ = try await self.makeDevice(emulator, version, .init(.reject, reason: "UNEXPECTED_OPERATION"))
-            let operation = try await emulator.cloud.createOperation("login", userID: "alice")
-            let decided = try #require(await emulator.decision(on: operation.id))
-            #expect(decided.status == .rejected && decided.rejectReason == "UNEXPECTED_OPERATION")
-        }
-    }
-
     @Test(arguments: Self.versions) func aWrongPasswordIsCountedAndBlocks(version: ProtocolVersion)
         async throws
     {
@@ -110,20 +101,6 @@ import Testing
             #expect(try await emulator.cloud.operation(operations[1]).status == .pending)
             await emulator.clock.advance(by: .seconds(1))
             #expect(await emulator.decision(on: operations[1])?.status == .approved)
-        }
-    }
-
-    /// The delay begins when the device was shown the operation, not when that was made.
-    @Test func theExampleOfItsPageIsDecided() async throws {
-        try await withEmulator { emulator in
-            await emulator.clock.freeze()
-            try await emulator.makeDevice(userID: "alice", rule: .init(.approve, after: 3))
-            let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
-            try await emulator.settle()
-            #expect(try await emulator.cloud.operation(operation.id).status == .pending)
-            await emulator.clock.advance(by: .seconds(3))
-            let decided = try await emulator.operation(operation.id, until: .final, within: .seconds(5))
-            #expect(decided.status == .approved)
         }
     }
 
@@ -235,9 +212,7 @@ import Testing
                 return (made.status, made.text, try? JSONValue(parsing: made.body))
             }
             let application = #"{"id":"second"}"#
-            let admin = [
-                "Authorization: Basic \(Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString())"
-            ]
+            let admin = [emulator.authorization]
             #expect(
                 try await emulator.send("POST", "/admin/applications", headers: admin, body: application).status == 200
             )
@@ -260,23 +235,6 @@ import Testing
             (request.template, request.applicationID) = ("login", "second")
             let operation = try await emulator.cloud.createOperation(request).id
             #expect(await emulator.decision(on: operation)?.status == .approved)
-        }
-    }
-
-    @Test func aWrongCodeActivatesNothing() async throws {
-        try await withEmulator { emulator in
-            let registration = try await emulator.cloud.register(userID: "alice")
-            let before = await emulator.activations()
-            // The one is refused by the server, the other by the device, as by every client.
-            for (code, reason) in [("AAAAA-AAAAA-AAAAA-AAAAA", "ERR_ACTIVATION"), ("x", "is malformed")] {
-                let error = await #expect(throws: EmulatorError.self) {
-                    try await emulator.makeDevice(activationCode: code)
-                }
-                #expect(error?.code == .refused && error?.message.contains(reason) == true, "\(error as Any)")
-            }
-            #expect(await emulator.activations() == before)
-            #expect(await emulator.devices() == [])
-            try await emulator.makeDevice(activationCode: registration.activationCode)
         }
     }
 
@@ -420,15 +378,6 @@ import Testing
 
     // MARK: Its life
 
-    @Test func aResetRemovesAllOfThem() async throws {
-        try await withEmulator { emulator in
-            let device = try await emulator.makeDevice(userID: "alice", rule: .init(.approve, after: 60))
-            try await emulator.reset()
-            #expect(await emulator.devices() == [])
-            await #expect(throws: EmulatorError.self) { try await emulator.device(device.id) }
-        }
-    }
-
     @Test func aDeviceIsRemovedWithItsActivation() async throws {
         try await withEmulator { emulator in
             let device = try await emulator.makeDevice(userID: "alice")
@@ -436,19 +385,6 @@ import Testing
             #expect(await emulator.activations().map(\.status) == [.removed])
             let error = await #expect(throws: EmulatorError.self) { try await emulator.removeDevice(device.id) }
             #expect(error?.code == .notFound)
-        }
-    }
-
-    @Test func devicesLiveInASpace() async throws {
-        try await withEmulator { emulator in
-            let (one, other) = (try await emulator.makeSpace(), try await emulator.makeSpace())
-            try await one.makeDevice(userID: "alice")
-            let there = try await one.cloud.createOperation("login", userID: "alice").id
-            let elsewhere = try await other.cloud.createOperation("login", userID: "alice").id
-            #expect(await one.decision(on: there)?.status == .approved)
-            #expect(try await other.cloud.operation(elsewhere).status == .pending)
-            #expect(await other.devices() == [])
-            #expect(await emulator.devices() == [])
         }
     }
 

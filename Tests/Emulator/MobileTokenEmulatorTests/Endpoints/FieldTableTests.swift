@@ -73,6 +73,7 @@ import Testing
         (#"{"userId":"a","size":"huge"}"#, "'size' is none of large, small"),
         (#"{"userId":"a","count":10}"#, "'count' is not 1 to 9"),
         (#"{"userId":"a","items":[{"name":"x"},{"name":""}]}"#, "'items[1].name' is missing"),
+        (#"{"userId":"a","items":[{"name":"x","name":"y"}]}"#, "'items[0].name' is given twice"),
         (#"{"userId":"a","itms":[]}"#, "'itms' is not known here; did you mean 'items'?"),
         (#"{"userId":"a","due":"tomorrow"}"#, "'due' is not an ISO 8601 date"),
         (#"{"userId":"a","size":"small","count":2}"#, "'count' is too many"),

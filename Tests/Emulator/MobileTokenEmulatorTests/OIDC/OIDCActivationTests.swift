@@ -128,8 +128,7 @@ import Testing
         var fixture = try BackendFixture()
         let code = try self.code(&fixture)
         let records = try fixture.backend.state.keys.compactMap { try fixture.backend.state.record($0) }
-        var configuration = Emulator.Configuration()
-        (configuration.cloudUser, configuration.cloudPassword) = ("cloud", "secret")
+        var configuration = BackendFixture.configuration
         configuration.oidcProviders = []
         fixture.backend = try Backend(state: BackendState(records: records), configuration.backend)
         #expect(try self.activate(self.identity(code), &fixture).status == 200)

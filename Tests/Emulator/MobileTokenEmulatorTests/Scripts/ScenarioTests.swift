@@ -196,22 +196,6 @@ import Testing
         }
     }
 
-    @Test(arguments: Self.versions) func aDeviceDecidesByHand(version: ProtocolVersion) async throws {
-        try await withEmulator { emulator in
-            let scenario = """
-                {"clock": {"mode": "manual", "now": "2026-03-01T08:00:00.000Z"},
-                 "devices": [{"userId": "alice", "version": "\(version.rawValue)", "rule": {"decision": "never"}}],
-                 "operations": [{"userId": "alice", "template": "payment"}]}
-                """
-            let made = try await emulator.play(scenario: Data(scenario.utf8))
-            let id = try #require(try self.devices(made).first?["id"]?.string)
-            let operation = try #require(await emulator.operations().first)
-            let decided = try await emulator.decide(operation.id, .approve, byDevice: id)
-            #expect(decided.tasks.map(\.state) == [.done])
-            #expect(try await emulator.cloud.operation(operation.id).status == .approved)
-        }
-    }
-
     @Test func aDeviceTakesTheCodeOfARegistrationThatTheBankCommits() async throws {
         try await withEmulator { emulator in
             let registration = try await emulator.cloud.register(userID: "alice")

@@ -228,13 +228,6 @@ import Testing
     }
 
     @Test func aConfigurationThatCannotWorkIsRefusedAtTheStart() async throws {
-        for lookAhead in [0, 65, -1, Int.max] {
-            var configuration = Emulator.Configuration()
-            configuration.limits.lookAhead = lookAhead
-            await #expect { _ = try await Emulator.start(configuration: configuration) } throws: {
-                Self.code(of: $0) == .invalidConfiguration
-            }
-        }
         var configuration = Emulator.Configuration()
         configuration.templates = [Self.template(), "{\n\"name\": \"x\"}"]
         await #expect {

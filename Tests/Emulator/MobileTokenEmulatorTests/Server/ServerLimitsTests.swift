@@ -136,31 +136,6 @@ import Testing
         }
     }
 
-    @Test func aThousandConnectionsAreServedAtOnce() async throws {
-        raiseDescriptorLimit()
-        let arrived = Mutex(0)
-        let (gate, open) = AsyncStream.makeStream(of: Never.self)
-        let everybody = Task { for await _ in gate {} }
-        try await withServer({ _ in
-            // Nobody is answered before all are there.
-            if arrived.withLock({
-                $0 += 1; return $0
-            }) == 1000 {
-                open.finish()
-            }
-            await everybody.value
-            return ServerResponse(status: 204, body: .bytes([]))
-        }) { server in
-            var clients: [RawConnection] = []
-            for _ in 0..<1000 {
-                let client = try RawConnection(port: server.port)
-                try await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-                clients.append(client)
-            }
-            for client in clients { #expect(try await client.response().status == 204) }
-        }
-    }
-
     @Test(arguments: [
         "", "GET / HTT", "POST / HTTP/1.1\r\nHost: x\r\nX-",
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 999999\r\n\r\n",

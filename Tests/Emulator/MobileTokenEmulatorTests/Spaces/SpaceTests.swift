@@ -196,13 +196,6 @@ import Testing
         }
     }
 
-    @Test func bodiesAreJSON() async throws {
-        try await withEmulator { emulator in
-            let refused = try await emulator.send("POST", "/_emulator/spaces", type: "text/plain", body: "{}")
-            #expect(refused.status == 415 && emulator.spaces() == [])
-        }
-    }
-
     @Test func aSpaceHasNoSpaces() async throws {
         try await withEmulator { emulator in
             let space = try await emulator.makeSpace()

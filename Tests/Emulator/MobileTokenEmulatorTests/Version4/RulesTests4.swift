@@ -25,19 +25,6 @@ import Testing
         #expect(try device.status(in: &fixture).blob.flags == [])
     }
 
-    @Test func bothVersionsAreServedSideBySide() throws {
-        var fixture = try BackendFixture()
-        var older = try fixture.deviceWithToken()
-        var newer = try fixture.activeDevice4()
-        try newer.createToken(in: &fixture)
-        let (first, second) = (try fixture.operation("login"), try fixture.operation("login"))
-        #expect(older.operations(in: &fixture).count == 2)
-        let listed = try newer.sendToken(to: "/api/auth/token/app/operation/list", in: &fixture)
-        #expect(listed.object.array?.count == 2)
-        #expect(try older.authorize(first, in: &fixture).outcome == "200 OK")
-        #expect(try newer.authorize(second, in: &fixture).outcome == "200 OK")
-    }
-
     @Test func temporaryBlocksGrowToAYear() {
         var limits = EmulatorLimits()
         #expect(limits.lengthOfTemporaryBlock(1) == nil)

@@ -101,14 +101,6 @@ import WireFacts
         #expect(fixture.send("POST", path).outcome == "400 ERR_STATUS")
     }
 
-    @Test func theSDKConfigurationHasTheKeysOfEverySuite() throws {
-        let fixture = try BackendFixture()
-        let configuration = try SDKConfiguration(parsing: fixture.backend.defaultApplication.sdkConfiguration)
-        #expect(configuration.suites == AlgorithmSuite.available)
-        let masterKey = Base64.encode(configuration.masterPublicKey.uncompressed)
-        #expect(masterKey == fixture.backend.defaultApplication.masterServerPublicKey)
-    }
-
     @Test func theActivationCodeIsSignedForTheVersionThatWasAskedFor() throws {
         var fixture = try BackendFixture()
         let configuration = try SDKConfiguration(parsing: fixture.backend.defaultApplication.sdkConfiguration)
