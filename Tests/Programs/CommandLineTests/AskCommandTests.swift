@@ -616,13 +616,7 @@ import Testing
                 trap '' XFSZ; ulimit -f \#(kibibytes)
                 exec "$0" ask --template deploy --user alice -p service=a -p version=1 -- touch "$HOME/done"
                 """#
-            let outcome = try await ChildProcess.run(
-                "/bin/bash",
-                ["-c", script, ChildProcess.besideTests("mobile-token")],
-                environment: stage.environment.merging(
-                    ["HOME": stage.path, "MOBILE_TOKEN_HOME": stage.path, "PATH": "/usr/bin:/bin"]
-                ) { $1 }
-            )
+            let outcome = try await stage.bash(script, environment: stage.environment)
             #expect(outcome.exitCode == 5 && outcome.errors.contains("File too large"), "\(outcome.errors)")
             #expect(!stage.exists("done"))
         }
@@ -681,16 +675,8 @@ import Testing
     /// Swift replaces what is not UTF-8, and another file than the named one would be touched.
     @Test func wordsThatWouldBeChangedAreRefused() async throws {
         try await AskStage.withApprover { stage in
-            let outcome = try await ChildProcess.run(
-                "/bin/bash",
-                [
-                    "-c", #"exec "$0" ask --template deploy --user alice -p service=a -p version=1 -- echo $'a\xff'"#,
-                    ChildProcess.besideTests("mobile-token"),
-                ],
-                environment: stage.environment.merging(["MOBILE_TOKEN_HOME": stage.path, "PATH": "/usr/bin:/bin"]) {
-                    $1
-                }
-            )
+            let script = #"exec "$0" ask --template deploy --user alice -p service=a -p version=1 -- echo $'a\xff'"#
+            let outcome = try await stage.bash(script, environment: stage.environment)
             #expect(outcome.exitCode == 2 && outcome.output.isEmpty && outcome.errors.contains("not UTF-8"))
             #expect(await stage.emulator.operations().isEmpty)
         }
@@ -700,13 +686,8 @@ import Testing
         try await AskStage.withApprover { stage in
             let words =
                 #"--template deploy --user alice -p service=a -p version=1 -- sh -c 'printf %s "$NAME" | od -An -tx1'"#
-            let outcome = try await ChildProcess.run(
-                "/bin/bash",
-                ["-c", #"export NAME=$'a\xff'; exec "$0" ask \#(words)"#, ChildProcess.besideTests("mobile-token")],
-                environment: stage.environment.merging(["MOBILE_TOKEN_HOME": stage.path, "PATH": "/usr/bin:/bin"]) {
-                    $1
-                }
-            )
+            let script = #"export NAME=$'a\xff'; exec "$0" ask \#(words)"#
+            let outcome = try await stage.bash(script, environment: stage.environment)
             #expect(outcome.exitCode == 0 && outcome.output == " 61 ff\n", "\(outcome.errors)")
         }
     }
@@ -799,17 +780,11 @@ import Testing
     @Test func credentialsFromADescriptorAreNotHandedOn() async throws {
         try await AskStage.withApprover { stage in
             try stage.write("cloud", "\(stage.emulator.cloudUser):\(stage.emulator.cloudPassword)\n")
-            let program = try ChildProcess.besideTests("mobile-token")
-            let words = [
-                "ask", "--template", "deploy", "--user", "alice", "--cloud-credentials", "/dev/fd/7", "-p", "service=a",
-                "-p", "version=1",
-            ]
-            let command = ["--", "sh", "-c", "test -e /dev/fd/8 && ! test -e /dev/fd/7"]
-            let outcome = try await ChildProcess.run(
-                "/bin/bash",
-                ["-c", #"exec "$0" "$@" 7<"$HOME/cloud" 8</dev/null"#, program] + words + command,
-                environment: ["HOME": stage.path, "MOBILE_TOKEN_HOME": stage.path, "PATH": "/usr/bin:/bin"]
-            )
+            let script = #"""
+                exec "$0" ask --template deploy --user alice --cloud-credentials /dev/fd/7 -p service=a -p version=1 \
+                    -- sh -c 'test -e /dev/fd/8 && ! test -e /dev/fd/7' 7<"$HOME/cloud" 8</dev/null
+                """#
+            let outcome = try await stage.bash(script, environment: [:])
             #expect(outcome.exitCode == 0, "\(outcome.errors)")
         }
     }
@@ -825,11 +800,7 @@ import Testing
                 exec "$0" ask --template deploy --user bob -p service=a -p version=1 --cloud-credentials "\#(name)" \
                     -- sh -c 'test -e /dev/fd/8 && ! test -e /dev/fd/7 && ! test -e /dev/fd/9'
                 """#
-            let outcome = try await ChildProcess.run(
-                "/bin/bash",
-                ["-c", script, ChildProcess.besideTests("mobile-token")],
-                environment: ["HOME": stage.path, "MOBILE_TOKEN_HOME": stage.path, "PATH": "/usr/bin:/bin"]
-            )
+            let outcome = try await stage.bash(script, environment: [:])
             #expect(outcome.exitCode == 0, "\(outcome.errors)")
         }
     }
@@ -840,11 +811,7 @@ import Testing
             let script = #"""
                 exec "$0" ask --template deploy --user alice --cloud-credentials /dev/stdin -p service=a -p version=1 -- cat <"$HOME/cloud"
                 """#
-            let outcome = try await ChildProcess.run(
-                "/bin/bash",
-                ["-c", script, ChildProcess.besideTests("mobile-token")],
-                environment: ["HOME": stage.path, "MOBILE_TOKEN_HOME": stage.path, "PATH": "/usr/bin:/bin"]
-            )
+            let outcome = try await stage.bash(script, environment: [:])
             #expect(outcome.exitCode == 0 && outcome.output.isEmpty, "\(outcome.errors)")
         }
     }
@@ -883,7 +850,7 @@ import Testing
             #expect(try await stage.run("adopt-ledger", "--profile", "copy").exitCode == 0)
             #expect(try await stage.run("show", "--profile", "copy").exitCode == 0)
             let words = ["profile", "remove", "default", "--discard-ledger"]
-            #expect(try await Program.start(words, home: stage.home.url).outcome().exitCode == 0)
+            #expect(try await Program.run(words, home: stage.home.url).exitCode == 0)
         }
     }
 }
@@ -952,7 +919,17 @@ private struct AskStage {
     /// Runs a command of `ask`.
     func run(_ words: String...) async throws -> ChildProcess.Outcome { try await self.run(words) }
     func run(_ words: [String]) async throws -> ChildProcess.Outcome {
-        try await Program.start(["ask"] + words, home: self.home.url, environment: self.environment).outcome()
+        try await Program.run(["ask"] + words, home: self.home.url, environment: self.environment)
+    }
+
+    /// Runs a script, whose `$0` is the program.
+    func bash(_ script: String, environment: [String: String]) async throws -> ChildProcess.Outcome {
+        let places = ["HOME": self.path, "MOBILE_TOKEN_HOME": self.path, "PATH": "/usr/bin:/bin"]
+        return try await ChildProcess.run(
+            "/bin/bash",
+            ["-c", script, ChildProcess.besideTests("mobile-token")],
+            environment: environment.merging(places) { $1 }
+        )
     }
 
     var environment: [String: String] {

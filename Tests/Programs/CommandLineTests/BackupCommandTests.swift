@@ -30,7 +30,7 @@ import Testing
         try await withProgramAndServer { emulator, home in
             let copy = home.file("copy.sqlite")
             func exitCode(_ words: String...) async throws -> Int32? {
-                try await Program.start(["store", "backup", copy] + words, home: home.url).outcome().exitCode
+                try await Program.run(["store", "backup", copy] + words, home: home.url).exitCode
             }
             #expect(try await exitCode() == 4)
             #expect(try await exitCode("--file", home.file("none.sqlite")) == 2)

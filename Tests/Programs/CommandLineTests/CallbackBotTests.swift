@@ -65,7 +65,7 @@ import Testing
         let home = try TemporaryFolder()
         let words = ["emulator", "create", "login", "--user", user, "--callback-url", url, "--json"]
         let environment = ["MOBILE_TOKEN_URL": emulator.baseURL]
-        let outcome = await (try Program.start(words, home: home.url, environment: environment)).outcome()
+        let outcome = try await Program.run(words, home: home.url, environment: environment)
         return try #require(try JSONValue(parsing: outcome.output)["operationId"]?.string, "\(outcome.errors)")
     }
 

@@ -104,7 +104,7 @@ import Testing
             for command in [
                 ["list"], ["show", id], ["list", "--json"], ["show", id, "--json"], ["show", "no\u{1B}[2J"],
             ] {
-                let outcome = await (try Program.start(command, home: home.url)).outcome()
+                let outcome = try await Program.run(command, home: home.url)
                 outputs += [outcome.output, outcome.errors]
             }
             for output in outputs {
@@ -136,8 +136,7 @@ import Testing
     @Test(arguments: [["--protocol", "5.0"], ["--protocol", "4.0", "--suite", "EC_P521"]])
     func aVersionOrSuiteThatDoesNotExistIsWrongUsage(options: [String]) async throws {
         let home = try TemporaryFolder()
-        let program = try Program.start(["activate", "CODE"] + options, home: home.url)
-        let outcome = await program.outcome()
+        let outcome = try await Program.run(["activate", "CODE"] + options, home: home.url)
         #expect(outcome.exitCode == 2, "\(outcome.errors)")
         #expect(outcome.errors.contains("takes one of"), "\(outcome.errors)")
     }
@@ -318,7 +317,7 @@ import Testing
         try await withActivatedProgram { emulator, home in
             let pin = "sha256//" + String(repeating: "A", count: 43) + "="
             for words in [["--pin", pin], ["--ca-file", "/dev/null"]] {
-                let outcome = await (try Program.start(["list"] + words, home: home.url)).outcome()
+                let outcome = try await Program.run(["list"] + words, home: home.url)
                 #expect(outcome.exitCode == 2)
                 #expect(outcome.errors.contains("means nothing over http"), "\(outcome.errors)")
             }
@@ -484,8 +483,7 @@ import Testing
         let home = try TemporaryFolder()
         let server = ["--url", "http://127.0.0.1:1", "--sdk-configuration", "x"]
         let words = words.first == "list" ? ["list"] + server + words.dropFirst() : words
-        let program = try Program.start(words, home: home.url)
-        let outcome = await program.outcome()
+        let outcome = try await Program.run(words, home: home.url)
         #expect(outcome.exitCode == 2)
         #expect(outcome.errors.contains(explanation), "\(outcome.errors)")
     }
@@ -501,7 +499,7 @@ import Testing
             }
         #expect(commands.count >= 18)
         for command in commands {
-            let help = await (try Program.start(command + ["--help"], home: home.url)).outcome()
+            let help = try await Program.run(command + ["--help"], home: home.url)
             #expect(help.exitCode == 0)
             #expect(help.output.hasPrefix("Usage: mobile-token \(command.joined(separator: " "))"))
         }

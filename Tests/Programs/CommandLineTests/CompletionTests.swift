@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct CompletionTests {
     private func words(_ words: String...) async throws -> [String] {
         let home = try TemporaryFolder()
-        let outcome = await (try Program.start(["completion", "words", "--"] + words, home: home.url)).outcome()
+        let outcome = try await Program.run(["completion", "words", "--"] + words, home: home.url)
         #expect(outcome.exitCode == 0, "\(outcome.errors)")
         return outcome.output.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) }
     }

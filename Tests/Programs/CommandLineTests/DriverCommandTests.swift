@@ -22,8 +22,8 @@ import Testing
         expecting exitCode: Int32 = 0
     ) async throws -> ChildProcess.Outcome {
         let home = try TemporaryFolder()
-        let program = try Program.start(["emulator"] + words, home: home.url, environment: Self.environment(emulator))
-        let outcome = await program.outcome()
+        let server = Self.environment(emulator)
+        let outcome = try await Program.run(["emulator"] + words, home: home.url, environment: server)
         #expect(outcome.exitCode == exitCode, "\(words): \(outcome.errors)")
         return outcome
     }
@@ -47,12 +47,8 @@ import Testing
             #expect(await emulator.activations().first?.status == .active)
 
             let options = ["--user", "alice", "--lifetime", "60", "--external-id", "E", "--json"]
-            let created = try Program.start(
-                ["emulator", "create", "payment", "amount=12.50", "note=a=b"] + options,
-                home: home.url,
-                environment: Self.environment(emulator)
-            )
-            let operation = try self.json(await created.outcome())
+            let created = ["create", "payment", "amount=12.50", "note=a=b"] + options
+            let operation = try self.json(await Self.drive(emulator, created))
             #expect(operation["status"] == "PENDING" && operation["userId"] == "alice")
             #expect(operation["parameters"]?["amount"] == "12.50" && operation["parameters"]?["note"] == "a=b")
             #expect(operation["externalId"] == "E")
@@ -116,10 +112,7 @@ import Testing
                 ["create", "--form", form, "--name", "x", "--data", "A1"], ["create", "login", "x"],
                 ["create", "login", "=x"], ["create", "login", "--data", "A1"], ["create", "login", "--lifetime", "0"],
             ] {
-                let home = try TemporaryFolder()
-                let environment = Self.environment(emulator)
-                let refused = try Program.start(["emulator"] + words, home: home.url, environment: environment)
-                #expect(await refused.outcome().exitCode == 2, "\(words)")
+                try await Self.drive(emulator, words, expecting: 2)
             }
             let unknown = try await Self.drive(emulator, "create", "paymnt", expecting: 1)
             #expect(unknown.errors.contains("there is no 'paymnt'; did you mean 'payment'?"))
@@ -159,10 +152,7 @@ import Testing
             for words in [
                 ["--name", "x"], ["--path", "/x"], ["--clear", "--status", "500"], ["--nth", "x", "--status", "1"],
             ] {
-                let home = try TemporaryFolder()
-                let environment = Self.environment(emulator)
-                let wrong = try Program.start(["emulator", "fault"] + words, home: home.url, environment: environment)
-                #expect(await wrong.outcome().exitCode == 2, "\(words)")
+                try await Self.drive(emulator, ["fault"] + words, expecting: 2)
             }
             let outside = try await Self.drive(emulator, "fault", "--status", "700", expecting: 1)
             #expect(outside.errors.contains("'effect.status' is not 200 to 599"))
@@ -202,7 +192,7 @@ import Testing
             try Data("wrong".utf8).write(to: URL(filePath: wrong))
             func export(_ words: String...) async throws -> Int32 {
                 let words = ["emulator", "export", "--url", emulator.cloudURL + "/"] + words
-                return await (try Program.start(words, home: folder.url)).outcome().exitCode
+                return try await Program.run(words, home: folder.url).exitCode
             }
             #expect(try await export() == 7)
             #expect(try await export("--cloud-password-file", wrong) == 7)
@@ -215,7 +205,7 @@ import Testing
     @Test func whereThereIsNoServerOrNoTrustNothingIsSent() async throws {
         let home = try TemporaryFolder()
         func reset(_ words: String...) async throws -> ChildProcess.Outcome {
-            await (try Program.start(["emulator", "reset"] + words, home: home.url)).outcome()
+            try await Program.run(["emulator", "reset"] + words, home: home.url)
         }
         #expect(try await reset().errors.contains("--url is missing"))
         #expect(try await reset("--url", "http://127.0.0.1:1").exitCode == 3)
@@ -231,7 +221,7 @@ import Testing
         let program = try ChildProcess.besideTests("mobile-token")
         let script = "'\(program)' emulator register alice && '\(program)' emulator export | grep -q alice"
         let words = ["emulator", "exec", "--tls", "--", "sh", "-c", script]
-        let outcome = await (try Program.start(words, home: home.url)).outcome()
+        let outcome = try await Program.run(words, home: home.url)
         #expect(outcome.exitCode == 0, "\(outcome.errors)")
     }
 
@@ -271,7 +261,7 @@ import Testing
             let summary = row.last.map { $0.trimmingCharacters(in: .whitespaces) } ?? ""
             guard let first = words.first, !["help", "completion"].contains(first) else { continue }
             let shown = first == "demo" ? words : ["emulator"] + words
-            let help = await (try Program.start(shown + ["--help"], home: home.url)).outcome()
+            let help = try await Program.run(shown + ["--help"], home: home.url)
             #expect(help.exitCode == 0 && help.output.contains(summary), "\(words): \(help.errors)")
         }
         #expect(rows.count > 50)

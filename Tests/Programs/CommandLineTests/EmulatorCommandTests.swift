@@ -58,8 +58,7 @@ import Testing
         for words in [
             ["--minimum-version", "5"], ["--suites", "LEGACY_P256"], ["--suites", "EC_P384,,x"], ["--server", "3"],
         ] {
-            let refused = try Program.start(["emulator"] + words, home: home.url)
-            #expect(await refused.outcome().exitCode == 2)
+            #expect(try await Program.run(["emulator"] + words, home: home.url).exitCode == 2)
         }
     }
 
@@ -116,7 +115,7 @@ import Testing
             openssl x509 -in "$MOBILE_TOKEN_CA_FILE" -noout && exit 7
             """
         let words = ["emulator", "exec", "--tls", "--", "sh", "-c", script]
-        let outcome = await (try Program.start(words, home: home.url)).outcome()
+        let outcome = try await Program.run(words, home: home.url)
         #expect(outcome.exitCode == 7, "\(outcome.errors)")
         let lines = outcome.output.split(separator: "\n").map(String.init)
         try #require(lines.count == 3)
@@ -167,11 +166,7 @@ import Testing
         #expect(line.last == "bank" && line.count == 2)
         #expect(await program.nextLine() == (isPerTest ? "0" : "4"))
         let transport = try CurlTransport()
-        let headers: HTTPHeaders = ["Content-Type": "application/json"]
-        let made = try await transport.send(
-            HTTPRequest(.post, url: line[0], headers: headers, body: Array(#"{"name":"a"}"#.utf8))
-        )
-        let url = try #require(try JSONValue(parsing: made.body)["url"]?.string)
+        let url = try #require(try await transport.post(line[0], #"{"name":"a"}"#)["url"]?.string)
         #expect(try await transport.send(HTTPRequest(.get, url: url + "/health")).status == 200)
         await transport.shutdown()
         program.write("\n")
@@ -192,19 +187,12 @@ import Testing
         defer { program.send(signal: SIGTERM) }
         let url = try #require(await program.nextLine())
         let transport = try CurlTransport()
-        let headers: HTTPHeaders = ["Content-Type": "application/json"]
-        func post(_ path: String, _ body: String) async throws -> JSONValue {
-            let request = HTTPRequest(.post, url: url + path, headers: headers, body: Array(body.utf8))
-            let response = try await transport.send(request)
-            #expect(response.status == 200)
-            return try JSONValue(parsing: response.body)
-        }
         for name in ["../failed", "passed"] {
-            let made = try await post("", #"{"name":"\#(name)"}"#)
+            let made = try await transport.post(url, #"{"name":"\#(name)"}"#)
             let (id, space) = (try #require(made["id"]?.string), try #require(made["url"]?.string))
             let activations = try await transport.send(HTTPRequest(.get, url: space + "/_emulator/activations"))
             #expect(try JSONValue(parsing: activations.body)["total"] == 1)
-            if name != "passed" { _ = try await post("/\(id)/failure", #"{"reason":"no\nway"}"#) }
+            if name != "passed" { _ = try await transport.post("\(url)/\(id)/failure", #"{"reason":"no\nway"}"#) }
             #expect(try await transport.send(HTTPRequest(.delete, url: url + "/" + id)).status == 200)
         }
         let folder = home.url.appending(path: "reports/_..-failed")
@@ -239,7 +227,7 @@ import Testing
     func optionsThatDoNotGoTogetherAreRefused(options: [String], message: String) async throws {
         let home = try TemporaryFolder()
         let words = ["emulator", "exec"] + options + ["--", "true"]
-        let outcome = await (try Program.start(words, home: home.url)).outcome()
+        let outcome = try await Program.run(words, home: home.url)
         #expect(outcome.exitCode != 0 && outcome.errors.contains(message), "\(outcome.errors)")
     }
 
@@ -256,9 +244,7 @@ import Testing
             let program = try Program.start(words, home: home.url)
             let url = try #require(await program.nextLine())
             let transport = try CurlTransport()
-            let headers: HTTPHeaders = ["Content-Type": "application/json"]
-            let made = try await transport.send(HTTPRequest(.post, url: url, headers: headers, body: Array("{}".utf8)))
-            let space = try #require(try JSONValue(parsing: made.body)["url"]?.string)
+            let space = try #require(try await transport.post(url)["url"]?.string)
             let activations = try await transport.send(HTTPRequest(.get, url: space + "/_emulator/activations"))
             #expect(try JSONValue(parsing: activations.body)["total"] == 1)
             await transport.shutdown()
@@ -278,19 +264,11 @@ import Testing
         let transport = try CurlTransport()
         defer { program.send(signal: SIGTERM) }
         let before = try self.residentMegabytes(of: process)
-        let headers: HTTPHeaders = ["Content-Type": "application/json"]
         for _ in 0..<1000 {
-            let made = try await transport.send(HTTPRequest(.post, url: url, headers: headers, body: Array("{}".utf8)))
-            try #require(made.status == 200)
-            let space = try #require(try JSONValue(parsing: made.body)["url"]?.string)
-            let body = Array(#"{"userId":"alice"}"#.utf8)
-            let registered = try await transport.send(
-                HTTPRequest(.post, url: space + "/_emulator/cloud/registrations", headers: headers, body: body)
-            )
-            #expect(registered.status == 200)
+            let space = try #require(try await transport.post(url)["url"]?.string)
+            _ = try await transport.post(space + "/_emulator/cloud/registrations", #"{"userId":"alice"}"#)
         }
-        let refused = try await transport.send(HTTPRequest(.post, url: url, headers: headers, body: Array("{}".utf8)))
-        #expect(refused.status == 507)
+        _ = try await transport.post(url, expecting: 507)
         let after = try self.residentMegabytes(of: process)
         print("a thousand spaces: \(after - before) MB")
         #expect(after - before <= 70)
@@ -384,5 +362,15 @@ import Testing
             let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
             #expect(mode == 0o600, "\(file)")
         }
+    }
+}
+
+extension CurlTransport {
+    /// Sends a document to the server that a program runs, and returns the answer's.
+    fileprivate func post(_ url: String, _ body: String = "{}", expecting status: Int = 200) async throws -> JSONValue {
+        let headers: HTTPHeaders = ["Content-Type": "application/json"]
+        let response = try await self.send(HTTPRequest(.post, url: url, headers: headers, body: Array(body.utf8)))
+        try #require(response.status == status)
+        return try JSONValue(parsing: response.body)
     }
 }

@@ -13,15 +13,7 @@ import Testing
     }
 
     private func json(_ emulator: Emulator, _ words: [String]) async throws -> JSONValue {
-        let home = try TemporaryFolder()
-        let program = try Program.start(
-            ["emulator"] + words + ["--json"],
-            home: home.url,
-            environment: DriverCommandTests.environment(emulator)
-        )
-        let outcome = await program.outcome()
-        #expect(outcome.exitCode == 0, "\(words): \(outcome.errors)")
-        return try JSONValue(parsing: outcome.output)
+        try JSONValue(parsing: await DriverCommandTests.drive(emulator, words + ["--json"]).output)
     }
 
     @Test func devicesAreDriven() async throws {
@@ -164,12 +156,8 @@ import Testing
     @Test(arguments: Self.mistakes) func aMistakeIsNamed(words: [String], message: String) async throws {
         try await withEmulator { emulator in
             let home = try TemporaryFolder()
-            let program = try Program.start(
-                ["emulator"] + words,
-                home: home.url,
-                environment: DriverCommandTests.environment(emulator)
-            )
-            let outcome = await program.outcome()
+            let server = DriverCommandTests.environment(emulator)
+            let outcome = try await Program.run(["emulator"] + words, home: home.url, environment: server)
             #expect(outcome.exitCode != 0 && outcome.errors.contains(message), "\(words): \(outcome.errors)")
             #expect(await emulator.devices() == [] && emulator.spaces().isEmpty)
         }

@@ -20,8 +20,7 @@ import Testing
     }
 
     private func verify(_ paths: String..., home: TemporaryFolder) async throws -> (Int32?, JSONValue) {
-        let program = try Program.start(["receipts", "verify"] + paths + ["--json"], home: home.url)
-        let outcome = await program.outcome()
+        let outcome = try await Program.run(["receipts", "verify"] + paths + ["--json"], home: home.url)
         return (outcome.exitCode, try JSONValue(parsing: outcome.output))
     }
 

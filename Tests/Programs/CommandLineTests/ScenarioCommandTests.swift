@@ -51,16 +51,16 @@ import Testing
         #expect(ended.exitCode == 0)
 
         // Without the template there is no such operation, and no server.
-        let refused = await (try Program.start(["emulator", "--scenario", scenario], home: folder.url)).outcome()
+        let refused = try await Program.run(["emulator", "--scenario", scenario], home: folder.url)
         #expect(
             refused.exitCode == 1
                 && refused.errors.contains("line 3: 'operations[0]': 'template' names no template: there is no 'order'")
         )
         try Data("{".utf8).write(to: URL(filePath: template))
-        let broken = await (try Program.start(words + [template], home: folder.url)).outcome()
+        let broken = try await Program.run(words + [template], home: folder.url)
         #expect(broken.exitCode == 1 && broken.errors.contains("\(template): line 1: "))
         for words in [["--look-ahead", "65"], ["--look-ahead", "0"], ["--scenario", folder.file("missing")]] {
-            #expect(await (try Program.start(["emulator"] + words, home: folder.url)).outcome().exitCode == 2)
+            #expect(try await Program.run(["emulator"] + words, home: folder.url).exitCode == 2)
         }
     }
 
@@ -94,7 +94,7 @@ import Testing
         let program = try ChildProcess.besideTests("mobile-token")
         let script = "'\(program)' emulator register alice >&2; '\(program)' emulator commit x 2>/dev/null; true"
         let words = ["emulator", "exec", "--log"] + options + ["--", "sh", "-c", script]
-        let outcome = await (try Program.start(words, home: home.url)).outcome()
+        let outcome = try await Program.run(words, home: home.url)
         #expect(outcome.exitCode == 0 && outcome.output.isEmpty)
         let lines = outcome.errors.split(separator: "\n").filter { $0.contains("/_emulator/cloud/registrations") }
         try #require(lines.count == 2, "\(outcome.errors)")

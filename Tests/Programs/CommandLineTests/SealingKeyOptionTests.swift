@@ -12,7 +12,7 @@ import Testing
     ]
 
     private func run(_ words: [String], _ home: TemporaryFolder) async throws -> ChildProcess.Outcome {
-        try await Program.start(words, home: home.url, environment: Self.variables).outcome()
+        try await Program.run(words, home: home.url, environment: Self.variables)
     }
 
     private func code(_ outcome: ChildProcess.Outcome) throws -> String? {

@@ -29,7 +29,7 @@ import Testing
             #expect(list.errors.contains("a1b2c3d4: responseObject[0].operationExpires: not a date with an offset"))
 
             for words in [["wait", "a1b2c3d4"], ["wait", "a1b2"], ["wait"]] {
-                let wait = await (try Program.start(words + ["--within", "60"], home: home.url)).outcome()
+                let wait = try await Program.run(words + ["--within", "60"], home: home.url)
                 #expect(wait.exitCode == 3 && wait.errors.contains("operationExpires"), "\(words): \(wait.errors)")
             }
         }
@@ -71,10 +71,8 @@ import Testing
         try await withActivatedProgram { emulator, home in
             for isJSON in [false, true] {
                 let login = try await emulator.cloud.createOperation("login", userID: "alice")
-                let outcome = try await Program.start(
-                    ["approve", login.id, "--password-stdin"] + (isJSON ? ["--json"] : []),
-                    home: home.url
-                ).answered("1234\n")
+                let words = ["approve", login.id] + (isJSON ? ["--json"] : [])
+                let outcome = try await Program.runWithPassword(words, home: home.url)
                 #expect(outcome.exitCode == 0, "\(outcome.errors)")
                 if isJSON {
                     #expect(try JSONValue(parsing: outcome.output)["resultText"] == "You are logged in")
@@ -107,8 +105,7 @@ import Testing
         try await withActivatedProgram { emulator, home in
             let login = try await emulator.cloud.createOperation("login_proximity", userID: "alice")
             func approve(_ more: String...) async throws -> ChildProcess.Outcome {
-                try await Program.start(["approve", login.id, "--password-stdin"] + more, home: home.url)
-                    .answered("1234\n")
+                try await Program.runWithPassword(["approve", login.id] + more, home: home.url)
             }
             let without = try await approve("--accept", "screenToPass")
             #expect(without.exitCode == 2 && without.errors.contains("--proximity-code"), "\(without.errors)")
@@ -159,10 +156,7 @@ import Testing
             #expect(document["attributes"]?[0]?["type"] == "HEADING" && document["attributes"]?[0]?["level"] == 2)
             #expect(document["doubts"]?.array?.contains { $0["kind"] == "screenToPass" } == true)
             for (accepted, exitCode) in [([], 12), (["--accept", "screenToPass"], 0)] as [([String], Int32)] {
-                let outcome = try await Program.start(
-                    ["approve", risky.id, "--password-stdin"] + accepted,
-                    home: home.url
-                ).answered("1234\n")
+                let outcome = try await Program.runWithPassword(["approve", risky.id] + accepted, home: home.url)
                 #expect(outcome.exitCode == exitCode, "\(outcome.errors)")
             }
         }
@@ -197,10 +191,9 @@ import Testing
                 let registration = try await emulator.cloud.register(userID: "alice")
                 let words = [
                     "activate", registration.activationQRCode, "--url", emulator.baseURL, "--sdk-configuration",
-                    emulator.sdkConfiguration, "--password-stdin", "--json",
-                ]
-                let outcome = try await Program.start(words + (isAsked ? ["--recovery-codes"] : []), home: home.url)
-                    .answered("1234\n")
+                    emulator.sdkConfiguration, "--json",
+                ] + (isAsked ? ["--recovery-codes"] : [])
+                let outcome = try await Program.runWithPassword(words, home: home.url)
                 #expect(outcome.exitCode == 0, "\(outcome.errors)")
                 let recovery = try JSONValue(parsing: outcome.output)["recovery"]
                 let code = recovery?["code"]?.string ?? ""
@@ -219,11 +212,7 @@ import Testing
     @Test func aDeviceSignatureGoesWithAnApprovalByPossession() async throws {
         try await withActivatedProgram { emulator, home in
             let login = try await emulator.cloud.createOperation("login_1FA", userID: "alice")
-            let outcome = try await Program.start(
-                ["approve", login.id, "--device-signature", "--password-stdin"],
-                home: home.url
-            )
-            .answered("1234\n")
+            let outcome = try await Program.runWithPassword("approve", login.id, "--device-signature", home: home.url)
             #expect(outcome.exitCode == 0, "\(outcome.errors)")
             #expect(try await emulator.cloud.operation(login.id).status == .approved)
             let receipts = try await Program.run("receipts", "show", "--json", home: home.url)
@@ -263,13 +252,5 @@ import Testing
             let status = try await Program.run("status", "--json", home: home.url)
             #expect(try JSONValue(parsing: status.output)["failedAttempts"] == 0, "\(status.output)")
         }
-    }
-}
-
-extension ChildProcess {
-    /// Writes the input, and waits for the end.
-    fileprivate func answered(_ input: String) async -> Outcome {
-        self.write(input)
-        return await self.outcome()
     }
 }
