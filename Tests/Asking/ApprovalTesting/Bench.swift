@@ -28,6 +28,7 @@ package struct Bench: Sendable {
         ledger: ApprovalLedger = .inMemory(),
         server: TestServer? = nil,
         isDocumentedOnly: Bool = false,
+        isAnswered: Bool = true,
         _ configure: (inout ApprovalDesk.Configuration) -> Void = { _ in }
     ) async throws {
         let made = server ?? TestServer(ManualClock())
@@ -43,6 +44,7 @@ package struct Bench: Sendable {
                 state.script["carol"] = TestServer.Decision(registration: "device-3")
                 state.script["alice"] = TestServer.Decision()
             }
+            if !isAnswered { state.script = [:] }
         }
         self.server = made
         self.ledger = ledger
@@ -148,6 +150,11 @@ package struct Bench: Sendable {
     package func state(_ id: String = "deploy-1") async throws -> ApprovalState? {
         try await self.desk.tickets(id: id).first?.state
     }
+}
+
+extension ApprovalTicket.Decision {
+    /// The approvals, if it is one.
+    package var approvals: [PersonalApproval]? { if case .approved(let approvals) = self { approvals } else { nil } }
 }
 
 /// Runs the jobs of tasks one after the other, in the order in which they come.

@@ -299,8 +299,7 @@ package enum LedgerConformance: String, CaseIterable, Sendable {
     }
 
     private static func beginsAnewWhenAdopted(_ open: Open) async throws {
-        let bench = try await Bench(ledger: try await open())
-        bench.server.with { $0.script = [:] }
+        let bench = try await Bench(ledger: try await open(), isAnswered: false)
         _ = try await bench.desk.ask(Bench.request())
         let again = try await open()
         try await again.adopt(audience: "test")

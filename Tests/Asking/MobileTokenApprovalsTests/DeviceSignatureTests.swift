@@ -117,8 +117,7 @@ import Testing
 
     /// A server whose answers show what is documented, and whose callbacks tell more.
     private static func askedBench(_ key: P256PrivateKey) async throws -> (Bench, ApprovalRequest, ApprovalTicket) {
-        let bench = try await Bench(isDocumentedOnly: true) { $0.callbackPassword = "secret" }
-        bench.server.with { $0.script = [:] }
+        let bench = try await Bench(isDocumentedOnly: true, isAnswered: false) { $0.callbackPassword = "secret" }
         let request = bench.readable(try Self.request(["alice": key]))
         return (bench, request, try await bench.desk.ask(request))
     }

@@ -41,8 +41,7 @@ import Testing
     }
 
     @Test func rule1InventedOperationsAreAnsweredAlikeAndCostNoRequest() async throws {
-        let bench = try await Bench { $0.callbackPassword = "secret" }
-        bench.server.with { $0.script = [:] }
+        let bench = try await Bench(isAnswered: false) { $0.callbackPassword = "secret" }
         _ = try await bench.desk.ask(Bench.request())
         let before = bench.server.with { $0.shows.count }
         for number in 0..<10_000 {
@@ -58,8 +57,7 @@ import Testing
     }
 
     @Test func rule1AKnownOperationIsFetchedAtMostOnceASecond() async throws {
-        let bench = try await Bench { $0.callbackPassword = "secret" }
-        bench.server.with { $0.script = [:] }
+        let bench = try await Bench(isAnswered: false) { $0.callbackPassword = "secret" }
         _ = try await bench.desk.ask(Bench.request())
         let running = Task { try await bench.desk.run() }
         await bench.clock.waitForSleepers(1)
@@ -200,8 +198,7 @@ import Testing
     // MARK: 4
 
     @Test func rule4DataThatCannotBeReadStayNotAsked() async throws {
-        let bench = try await Bench(isDocumentedOnly: true)
-        bench.server.with { $0.script = [:] }
+        let bench = try await Bench(isDocumentedOnly: true, isAnswered: false)
         #expect(await bench.code() == .cannotVerify)
         #expect(await bench.statusesAtRest() == ["CANCELED"])
     }
@@ -256,8 +253,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2]) func rule4FactorsAndDevicesMustBeReadable(_ demand: Int) async throws {
-        let bench = try await Bench(isDocumentedOnly: true)
-        bench.server.with { $0.script = [:] }
+        let bench = try await Bench(isDocumentedOnly: true, isAnswered: false)
         var request = bench.readable(Bench.request())
         request.accepting = .unverifiedData
         switch demand {
@@ -814,8 +810,7 @@ import Testing
     // MARK: 13
 
     @Test(arguments: servers) func rule13ALoopAsksThreeTimes(_ isDocumentedOnly: Bool) async throws {
-        let bench = try await Bench(isDocumentedOnly: isDocumentedOnly)
-        bench.server.with { $0.script = [:] }
+        let bench = try await Bench(isDocumentedOnly: isDocumentedOnly, isAnswered: false)
         var codes: [ApprovalError.Code?] = []
         for number in 0..<20 {
             do {
@@ -831,8 +826,7 @@ import Testing
 
     /// A person with several user ids has one phone to be tired of.
     @Test func rule13SeveralUserIdsAreOnePerson() async throws {
-        let bench = try await Bench()
-        bench.server.with { $0.script = [:] }
+        let bench = try await Bench(isAnswered: false)
         let names = ["alice", Approvers.Person("Alice Smith", users: ["asmith", "alice"]), "asmith"]
         _ = try await bench.desk.ask(Bench.request("a", from: .all(of: [names[0]])))
         #expect(await bench.code(of: Bench.request("b", from: .all(of: [names[1]]))) == .tooManyQuestions)
@@ -842,8 +836,7 @@ import Testing
     }
 
     @Test func rule13APersonIsAskedTenSecondsApart() async throws {
-        let bench = try await Bench()
-        bench.server.with { $0.script = [:] }
+        let bench = try await Bench(isAnswered: false)
         _ = try await bench.desk.ask(Bench.request("a"))
         bench.clock.advance(by: .seconds(9))
         await #expect(throws: ApprovalError.self) { try await bench.desk.ask(Bench.request("b")) }

@@ -73,8 +73,7 @@ import Testing
 
     /// One poller for many: what others keep waiting is no reason for this one to wait.
     @Test(arguments: Conduct.allCases) func whoeverWaitsForAPollerWaitsNoLonger(_ conduct: Conduct) async throws {
-        let bench = try await Bench()
-        bench.server.with { $0.script = [:] }
+        let bench = try await Bench(isAnswered: false)
         let desk = bench.desk
         let asked = try await bench.passing {
             var tickets: [ApprovalTicket] = []
