@@ -7,8 +7,7 @@ import Testing
 /// `mobile-token store backup`.
 @Suite(.timeLimit(.minutes(5))) struct BackupCommandTests {
     @Test func aCopyOfTheStoreTakesItsPlace() async throws {
-        try await withProgramAndServer { emulator, home in
-            let id = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home, id in
             let (store, copy) = (home.file("default/activations.sqlite"), home.file("copy.sqlite"))
             let backup = try await Program.run("store", "backup", copy, home: home.url)
             #expect(backup.exitCode == 0, "\(backup.errors)")

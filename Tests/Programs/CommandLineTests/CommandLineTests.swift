@@ -15,8 +15,7 @@ import Testing
     }
 
     @Test func operationsAreListedApprovedRejectedAndRemembered() async throws {
-        try await withProgramAndServer { emulator, home in
-            let activationID = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home, activationID in
             let payment = try await emulator.cloud.createOperation("payment", userID: "alice")
             let login = try await emulator.cloud.createOperation("login", userID: "alice")
             let free = try await emulator.cloud.createOperation("login", userID: nil)
@@ -158,8 +157,7 @@ import Testing
 
     @Test(arguments: [(19, 0, "movedForward(19)"), (20, 1, "rolledBack")])
     func aCounterBeyondRepairIsAnExitCode(steps: Int, exitCode: Int32, result: String) async throws {
-        try await withProgramAndServer { emulator, home in
-            let id = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home, id in
             try await emulator.advanceCounter(ofActivation: id, by: UInt64(steps))
             let counter = try await Program.run("counter", "--json", home: home.url)
             #expect(counter.exitCode == exitCode, "\(counter.errors)")
@@ -367,8 +365,7 @@ import Testing
     }
 
     @Test func anOfflineCodeIsComputedFromItsQRCode() async throws {
-        try await withProgramAndServer { emulator, home in
-            let activationID = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home, activationID in
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
             let qr = try await emulator.cloud.offlineCode(operation: operation.id, registration: activationID)
             let file = home.url.appending(path: "qr.txt")

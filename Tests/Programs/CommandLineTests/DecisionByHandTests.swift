@@ -68,8 +68,7 @@ import Testing
     }
 
     @Test func whatGetsSignedOfAQRCodeIsShown() async throws {
-        try await withProgramAndServer { emulator, home in
-            let id = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home, id in
             let payment = try await emulator.cloud.createOperation(
                 "payment",
                 userID: "alice",

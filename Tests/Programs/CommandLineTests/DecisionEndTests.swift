@@ -69,8 +69,7 @@ import Testing
     }
 
     private func withPlace(_ body: (Place, _ activationID: String) async throws -> Void) async throws {
-        try await withProgramAndServer { emulator, home in
-            let id = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home, id in
             try await body(Place(emulator: emulator, home: home), id)
         }
     }

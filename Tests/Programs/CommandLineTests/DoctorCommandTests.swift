@@ -51,8 +51,7 @@ import Testing
     }
 
     @Test func anActivationIsLookedAtWithoutASignature() async throws {
-        try await withProgramAndServer { emulator, home in
-            let id = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home, id in
             func signatures() async -> Int {
                 await emulator.journal().count { $0.headers.contains { $0.name == "X-PowerAuth-Authorization" } }
             }

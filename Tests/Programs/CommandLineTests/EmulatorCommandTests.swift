@@ -7,11 +7,14 @@ import Testing
 
 /// `mobile-token emulator` as scripts and other languages use it.
 @Suite(.timeLimit(.minutes(5))) struct EmulatorCommandTests {
+    private let home: TemporaryFolder
+
+    init() throws { self.home = try TemporaryFolder() }
+
     @Test(arguments: [SIGTERM, SIGINT]) func itSaysHowToReachItAndEndsWhenAsked(_ signal: Int32) async throws {
-        let home = try TemporaryFolder()
         let program = try Program.start(
             ["emulator", "--json", "--user", "bank", "--password", "secret"],
-            home: home.url
+            home: self.home.url
         )
         let line = try #require(await program.nextLine())
         let document = try JSONValue(parsing: line)
@@ -35,13 +38,12 @@ import Testing
     }
 
     @Test func versionsAndSuitesAreChosenAtTheStart() async throws {
-        let home = try TemporaryFolder()
         let program = try Program.start(
             [
                 "emulator", "--json", "--minimum-version", "4", "--suites", "EC_P384", "--offer-upgrade", "--server",
                 "2.1", "--documented-answers",
             ],
-            home: home.url
+            home: self.home.url
         )
         let document = try JSONValue(parsing: try #require(await program.nextLine()))
         let url = try #require(document["baseURL"]?.string)
@@ -58,13 +60,12 @@ import Testing
         for words in [
             ["--minimum-version", "5"], ["--suites", "LEGACY_P256"], ["--suites", "EC_P384,,x"], ["--server", "3"],
         ] {
-            #expect(try await Program.run(["emulator"] + words, home: home.url).exitCode == 2)
+            #expect(try await Program.run(["emulator"] + words, home: self.home.url).exitCode == 2)
         }
     }
 
     @Test func withTLSItSaysWhatToTrustAndTheProgramCanUseIt() async throws {
-        let home = try TemporaryFolder()
-        let server = try Program.start(["emulator", "--tls", "--json", "--register", "alice"], home: home.url)
+        let server = try Program.start(["emulator", "--tls", "--json", "--register", "alice"], home: self.home.url)
         let document = try JSONValue(parsing: try #require(await server.nextLine()))
         let registration = try JSONValue(parsing: try #require(await server.nextLine()))
         let url = try #require(document["baseURL"]?.string)
@@ -76,15 +77,15 @@ import Testing
         let configuration = try #require(document["sdkConfiguration"]?.string)
         func activate(_ options: String...) async throws -> Int32 {
             let words = ["activate", code, "--url", url, "--sdk-configuration", configuration, "--password-stdin"]
-            return try await Program.run(words + options, home: home.url, input: "1234\n").exitCode
+            return try await Program.run(words + options, home: self.home.url, input: "1234\n").exitCode
         }
         let wrongPin = "sha256//" + Data(repeating: 7, count: 32).base64EncodedString()
         #expect(try await activate() == 11)
         #expect(try await activate("--ca-file", file, "--pin", wrongPin) == 11)
         #expect(try await activate("--ca-file", file, "--pin", pin) == 0)
         // The profile keeps what to trust; an option goes before it.
-        #expect(try await Program.run("status", home: home.url).exitCode == 0)
-        #expect(try await Program.run("status", "--pin", wrongPin, home: home.url).exitCode == 11)
+        #expect(try await Program.run("status", home: self.home.url).exitCode == 0)
+        #expect(try await Program.run("status", "--pin", wrongPin, home: self.home.url).exitCode == 11)
 
         server.send(signal: SIGTERM)
         #expect(await server.outcome().exitCode == 0)
@@ -92,10 +93,9 @@ import Testing
     }
 
     @Test func aScriptWaitsForTheServer() async throws {
-        let home = try TemporaryFolder()
         let early = try await Program.run(
             ["emulator", "wait", "--url", "http://127.0.0.1:1", "--within", "0.2"],
-            home: home.url
+            home: self.home.url
         )
         #expect(early.exitCode == 10, "\(early.errors)")
         let beside = try await Program.run(
@@ -103,19 +103,18 @@ import Testing
                 "emulator", "exec", "--tls", "--", "sh", "-c",
                 "'\(try ChildProcess.besideTests("mobile-token"))' emulator wait --ca-file $MOBILE_TOKEN_CA_FILE",
             ],
-            home: home.url
+            home: self.home.url
         )
         #expect(beside.output == "The server is ready.\n", "\(beside.errors)")
     }
 
     @Test func aCommandBesideATLSServerIsToldWhatToTrust() async throws {
-        let home = try TemporaryFolder()
         let script = """
             printf '%s\\n' "$MOBILE_TOKEN_URL" "$MOBILE_TOKEN_CA_FILE" "$MOBILE_TOKEN_PIN"
             openssl x509 -in "$MOBILE_TOKEN_CA_FILE" -noout && exit 7
             """
         let words = ["emulator", "exec", "--tls", "--", "sh", "-c", script]
-        let outcome = try await Program.run(words, home: home.url)
+        let outcome = try await Program.run(words, home: self.home.url)
         #expect(outcome.exitCode == 7, "\(outcome.errors)")
         let lines = outcome.output.split(separator: "\n").map(String.init)
         try #require(lines.count == 3)
@@ -125,16 +124,14 @@ import Testing
     }
 
     @Test func aTakenPortIsSaidPlainly() async throws {
-        let home = try TemporaryFolder()
         let emulator = try await Emulator.start()
-        let outcome = try await Program.run("emulator", "--port", "\(emulator.port)", home: home.url)
+        let outcome = try await Program.run("emulator", "--port", "\(emulator.port)", home: self.home.url)
         await emulator.stop()
         #expect(outcome.exitCode == 1)
         #expect(outcome.errors.contains("addressInUse"))
     }
 
     @Test func aCommandRunsBesideItAndItsExitStatusCounts() async throws {
-        let home = try TemporaryFolder()
         let script = """
             test -n "$MOBILE_TOKEN_URL" && test -n "$MOBILE_TOKEN_SDK_CONFIGURATION" && test -n "$MOBILE_TOKEN_CLOUD_URL" \
             && test "$MOBILE_TOKEN_CLOUD_USER" = bank && test -n "$MOBILE_TOKEN_CLOUD_PASSWORD" \
@@ -142,7 +139,7 @@ import Testing
             """
         let outcome = try await Program.run(
             ["emulator", "exec", "--user", "bank", "--", "sh", "-c", script],
-            home: home.url,
+            home: self.home.url,
             environment: ["MOBILE_TOKEN_PROXY": "http://elsewhere", "MOBILE_TOKEN_POWERAUTH_URL": "http://elsewhere"]
         )
         #expect(outcome.exitCode == 7, "\(outcome.errors)")
@@ -150,7 +147,6 @@ import Testing
 
     /// A test runner is told where its tests make spaces, and with `--per-test` of nothing that they would share.
     @Test(arguments: [true, false]) func testsMakeSpacesOfTheirOwn(isPerTest: Bool) async throws {
-        let home = try TemporaryFolder()
         let script = """
             echo "$MOBILE_TOKEN_SPACES_URL $MOBILE_TOKEN_CLOUD_USER"
             env | grep -c -E '^MOBILE_TOKEN_(URL|SDK_CONFIGURATION|CLOUD_URL|APPLICATION_ID)='
@@ -159,7 +155,7 @@ import Testing
         let words = ["emulator", "exec", "--user", "bank"] + (isPerTest ? ["--per-test"] : [])
         let program = try Program.start(
             words + ["--", "sh", "-c", script],
-            home: home.url,
+            home: self.home.url,
             environment: ["MOBILE_TOKEN_URL": "http://elsewhere", "MOBILE_TOKEN_CLOUD_URL": "http://elsewhere"]
         )
         let line = try #require(await program.nextLine()).split(separator: " ").map(String.init)
@@ -175,15 +171,17 @@ import Testing
 
     /// Spaces begin with what the options say; that of a failed test is written, and stays to be looked at.
     @Test func aFailedTestLeavesItsSpace() async throws {
-        let home = try TemporaryFolder()
-        let scenario = home.url.appending(path: "scenario.json")
+        let scenario = self.home.url.appending(path: "scenario.json")
         try Data(#"{"registrations":[{"userId":"alice"}]}"#.utf8).write(to: scenario)
-        let reports = home.url.appending(path: "reports").path
+        let reports = self.home.url.appending(path: "reports").path
         let earlier = reports + "/_..-failed"
         try FileManager.default.createDirectory(atPath: earlier, withIntermediateDirectories: true)
         let options = ["--per-test", "--scenario", scenario.path, "--report", reports, "--keep-failed"]
         let script = "echo $MOBILE_TOKEN_SPACES_URL; read line; exit 3"
-        let program = try Program.start(["emulator", "exec"] + options + ["--", "sh", "-c", script], home: home.url)
+        let program = try Program.start(
+            ["emulator", "exec"] + options + ["--", "sh", "-c", script],
+            home: self.home.url
+        )
         defer { program.send(signal: SIGTERM) }
         let url = try #require(await program.nextLine())
         let transport = try CurlTransport()
@@ -195,7 +193,7 @@ import Testing
             if name != "passed" { _ = try await transport.post("\(url)/\(id)/failure", #"{"reason":"no\nway"}"#) }
             #expect(try await transport.send(HTTPRequest(.delete, url: url + "/" + id)).status == 200)
         }
-        let folder = home.url.appending(path: "reports/_..-failed")
+        let folder = self.home.url.appending(path: "reports/_..-failed")
         for file in ["summary.json", "state.json", "journal.json"] {
             let path = folder.appending(path: file).path
             let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
@@ -225,15 +223,13 @@ import Testing
         (["--per-test", "--from", "x"], "--from takes 'server'"), (["--per-test", "--state", "/nowhere"], "/nowhere"),
     ])
     func optionsThatDoNotGoTogetherAreRefused(options: [String], message: String) async throws {
-        let home = try TemporaryFolder()
         let words = ["emulator", "exec"] + options + ["--", "true"]
-        let outcome = try await Program.run(words, home: home.url)
+        let outcome = try await Program.run(words, home: self.home.url)
         #expect(outcome.exitCode != 0 && outcome.errors.contains(message), "\(outcome.errors)")
     }
 
     @Test func spacesBeginWithAStateOrWithWhatTheServerHas() async throws {
-        let home = try TemporaryFolder()
-        let file = home.url.appending(path: "state.json")
+        let file = self.home.url.appending(path: "state.json")
         let emulator = try await Emulator.start()
         try await emulator.cloud.register(userID: "alice")
         try await emulator.export(toFile: file.path)
@@ -241,7 +237,7 @@ import Testing
         for options in [["--state", file.path], ["--seed", file.path, "--from", "server"]] {
             let script = "echo $MOBILE_TOKEN_SPACES_URL; read line"
             let words = ["emulator", "exec", "--per-test"] + options + ["--", "sh", "-c", script]
-            let program = try Program.start(words, home: home.url)
+            let program = try Program.start(words, home: self.home.url)
             let url = try #require(await program.nextLine())
             let transport = try CurlTransport()
             let space = try #require(try await transport.post(url)["url"]?.string)
@@ -255,9 +251,8 @@ import Testing
 
     /// A thousand spaces cost megabytes, and give them back.
     @Test func aThousandSpacesCostMegabytes() async throws {
-        let home = try TemporaryFolder()
         let script = "echo $PPID $MOBILE_TOKEN_SPACES_URL; read line"
-        let program = try Program.start(["emulator", "exec", "--", "sh", "-c", script], home: home.url)
+        let program = try Program.start(["emulator", "exec", "--", "sh", "-c", script], home: self.home.url)
         let line = try #require(await program.nextLine()).split(separator: " ").map(String.init)
         try #require(line.count == 2)
         let (process, url) = (line[0], line[1])
@@ -283,30 +278,28 @@ import Testing
     }
 
     @Test func theStateIsExportedAtTheEndAndCanBeTheNextStart() async throws {
-        let home = try TemporaryFolder()
-        let file = home.url.appending(path: "state.json")
+        let file = self.home.url.appending(path: "state.json")
         let first = try await Program.run(
             [
                 "emulator", "exec", "--export-on-exit", file.path, "--", "sh", "-c",
                 "echo $MOBILE_TOKEN_SDK_CONFIGURATION",
             ],
-            home: home.url
+            home: self.home.url
         )
         #expect(first.exitCode == 0, "\(first.errors)")
         let second = try await Program.run(
             ["emulator", "exec", "--seed", file.path, "--", "sh", "-c", "echo $MOBILE_TOKEN_SDK_CONFIGURATION"],
-            home: home.url
+            home: self.home.url
         )
         #expect(second.output == first.output && !second.output.isEmpty)
     }
 
     /// Longer than a program that does nothing is given.
     @Test func aCommandEndsInItsOwnTimeAndTheStateIsExportedAfterwards() async throws {
-        let home = try TemporaryFolder()
-        let file = home.file("state.json")
+        let file = self.home.file("state.json")
         let script = "trap 'kill $!; sleep 1.5; exit 3' TERM; sleep 60 & echo ready; wait"
         let words = ["emulator", "exec", "--export-on-exit", file, "--", "sh", "-c", script]
-        let program = try Program.start(words, home: home.url)
+        let program = try Program.start(words, home: self.home.url)
         #expect(await program.nextLine() == "ready")
         program.send(signal: SIGTERM)
         let outcome = await program.outcome()
@@ -317,7 +310,6 @@ import Testing
     /// Ctrl-C on a terminal reaches the command by itself: it is not told a second time, by the same signal or another.
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3")))
     func theCommandGetsOneSignalOfATerminal() async throws {
-        let home = try TemporaryFolder()
         let terminal = """
             from os import execv, read, waitpid, waitstatus_to_exitcode, write
             from pty import fork
@@ -339,21 +331,20 @@ import Testing
         let outcome = try await ChildProcess(
             "/usr/bin/python3",
             ["-c", terminal, program, "exec", "--", "sh", "-c", script],
-            environment: ["HOME": home.path, "MOBILE_TOKEN_HOME": home.path, "PATH": "/usr/bin:/bin"]
+            environment: ["HOME": self.home.path, "MOBILE_TOKEN_HOME": self.home.path, "PATH": "/usr/bin:/bin"]
         ).outcome()
         #expect(outcome.exitCode == 7, "\(outcome.output) \(outcome.errors)")
         #expect(outcome.output.split(separator: "interrupted").count == 2 && !outcome.output.contains("ended"))
     }
 
     @Test func whatItWritesIsItsOwnersAloneWhateverTheUmask() async throws {
-        let home = try TemporaryFolder()
-        let (data, export) = (home.file("state"), home.file("export.json"))
+        let (data, export) = (self.home.file("state"), self.home.file("export.json"))
         let script =
             "umask 000; exec \"$0\" emulator exec --data \"$1\" --export-on-exit \"$2\" -- ls -l \"$1\" \"$1-wal\""
         let outcome = try await ChildProcess(
             "/bin/sh",
             ["-c", script, ChildProcess.besideTests("mobile-token"), data, export],
-            environment: ["HOME": home.path, "MOBILE_TOKEN_HOME": home.path, "PATH": "/usr/bin:/bin"]
+            environment: ["HOME": self.home.path, "MOBILE_TOKEN_HOME": self.home.path, "PATH": "/usr/bin:/bin"]
         ).outcome()
         #expect(outcome.exitCode == 0, "\(outcome.errors)")
         let lines = outcome.output.split(separator: "\n")

@@ -80,10 +80,13 @@ func withProgramAndServer(_ body: (Emulator, TemporaryFolder) async throws -> Vo
     }
 }
 
-/// As ``withProgramAndServer(_:)``, with an activation of alice's.
-func withActivatedProgram(_ body: (Emulator, TemporaryFolder) async throws -> Void) async throws {
+/// As ``withProgramAndServer(_:)``, with an activation of alice's, whose identifier is the last argument.
+func withActivatedProgram(_ body: (Emulator, TemporaryFolder, String) async throws -> Void) async throws {
     try await withProgramAndServer { emulator, home in
-        _ = try await Program.activate(at: emulator, home: home.url)
-        try await body(emulator, home)
+        try await body(emulator, home, try await Program.activate(at: emulator, home: home.url))
     }
+}
+
+func withActivatedProgram(_ body: (Emulator, TemporaryFolder) async throws -> Void) async throws {
+    try await withActivatedProgram { emulator, home, _ in try await body(emulator, home) }
 }

@@ -25,8 +25,7 @@ import Testing
     }
 
     @Test func decisionsByHandLeaveReceipts() async throws {
-        try await withProgramAndServer { emulator, home in
-            let activationID = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home, activationID in
             #expect(try await Program.run("receipts", "show", home: home.url).output == "No receipts.\n")
             let ids = try await self.decide(at: emulator, home: home)
 
@@ -56,8 +55,7 @@ import Testing
     }
 
     @Test func aFolderThatIsNotThereIsNotTakenForAnEmptyOne() async throws {
-        try await withProgramAndServer { emulator, home in
-            let id = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home, id in
             let ids = try await self.decide(at: emulator, home: home)
             let folder = home.file("misspelt")
             for words in [["reconcile", folder, "--password-stdin"], ["erase", folder, "--activation", id]] {
@@ -123,8 +121,7 @@ import Testing
     }
 
     @Test func receiptsAreExportedSignedAndVerified() async throws {
-        try await withProgramAndServer { emulator, home in
-            let activationID = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home, activationID in
             let folder = home.file("receipts")
             for _ in 0..<2 {
                 _ = try await self.decide(at: emulator, home: home)
@@ -176,8 +173,7 @@ import Testing
     }
 
     @Test func erasedReceiptsVerifyAsBefore() async throws {
-        try await withProgramAndServer { emulator, home in
-            let activationID = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home, activationID in
             let ids = try await self.decide(at: emulator, home: home)
             let folder = home.file("receipts")
             #expect(try await Program.run("receipts", "export", folder, home: home.url).exitCode == 0)

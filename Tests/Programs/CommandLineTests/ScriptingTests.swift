@@ -22,8 +22,7 @@ import Testing
     }
 
     @Test func causesAreToldApart() async throws {
-        try await withProgramAndServer { emulator, home in
-            let id = try await Program.activate(at: emulator, home: home.url)
+        try await withActivatedProgram { emulator, home, id in
             func failure(_ words: String..., input: String = "1234\n") async throws -> Failure {
                 let program = try Program.start(words + ["--json"], home: home.url)
                 program.write(input)
