@@ -40,8 +40,7 @@ import WireFacts
     }
 
     @Test func onlyAnActiveOneOfVersion4ReadsIt() throws {
-        var fixture = try BackendFixture()
-        var older = try fixture.activeDevice(user: "bob")
+        var (fixture, older) = try BackendFixture.with { try $0.activeDevice(user: "bob") }
         var device = try fixture.activeDevice4()
         let (three, _) = try older.sendEnvelope("/pa/v4/config/activation", in: &fixture)
         #expect(three.outcome == "401 ERR_AUTHENTICATION")
@@ -109,8 +108,7 @@ import WireFacts
     }
 
     @Test(.wireFact("4.2")) func aRequestForACodeThatDoesNotOpenCounts() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(.version4)
+        var (fixture, device) = try BackendFixture.active(.version4)
         let path = "/api/activation/code"
         let content: JSONValue = ["requestObject": ["applicationId": "other", "otp": "1"]]
         let (reply, _) = try device.signThenEncrypt(path, uriID: path, content, in: &fixture) { $0["nonce"] = nil }

@@ -170,8 +170,7 @@ import WireFacts
     @Test(arguments: ProtocolVersion.version3) func theStatusIsToldToTheHolderOfTheKeys(_ version: ProtocolVersion)
         throws
     {
-        var fixture = try BackendFixture()
-        let device = try fixture.activeDevice(version: version)
+        var (fixture, device) = try BackendFixture.with { try $0.activeDevice(version: version) }
         _ = try fixture.backend.administer(.advanceCounter(activationID: device.activationID, by: 300), at: fixture.now)
         let keys = try #require(device.keys)
         let blob = try device.status(in: &fixture)

@@ -234,27 +234,20 @@ extension BackendFixture {
 
     /// A fixture with a device that may decide.
     static func active(_ version: MajorVersion) throws -> (Self, any ClientDevice) {
-        var fixture = try Self()
-        let device = try fixture.device(version)
-        return (fixture, device)
+        try Self.with { try $0.device(version) }
     }
 
-    static func active() throws -> (Self, TestDevice) {
-        var fixture = try Self()
-        let device = try fixture.activeDevice()
-        return (fixture, device)
-    }
+    static func active() throws -> (Self, TestDevice) { try Self.with { try $0.activeDevice() } }
 
-    static func active4() throws -> (Self, TestDevice4) {
-        var fixture = try Self()
-        let device = try fixture.activeDevice4()
-        return (fixture, device)
-    }
+    static func active4() throws -> (Self, TestDevice4) { try Self.with { try $0.activeDevice4() } }
 
-    static func withToken() throws -> (Self, TestDevice) {
+    static func withToken() throws -> (Self, TestDevice) { try Self.with { try $0.deviceWithToken() } }
+
+    /// A new server, and what is made there first.
+    static func with<Made>(_ make: (inout Self) throws -> Made) throws -> (Self, Made) {
         var fixture = try Self()
-        let device = try fixture.deviceWithToken()
-        return (fixture, device)
+        let made = try make(&fixture)
+        return (fixture, made)
     }
 
     /// The failed attempts of the newest activation.

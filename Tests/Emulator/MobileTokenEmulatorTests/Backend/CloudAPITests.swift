@@ -68,8 +68,7 @@ import WireFacts
     }
 
     @Test func flagsAreAddedAndRemoved() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.activeDevice(flags: ["A"])
+        var (fixture, device) = try BackendFixture.with { try $0.activeDevice(flags: ["A"]) }
         let path = "/v2/registrations/\(device.activationID)/flags"
         #expect(fixture.cloud("POST", path, ["flags": ["B", "A"]]).json["flags"] == ["A", "B"])
         #expect(fixture.cloud("DELETE", path, ["flags": ["A"]]).json["flags"] == ["B"])

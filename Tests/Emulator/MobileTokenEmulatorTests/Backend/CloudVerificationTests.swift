@@ -27,8 +27,7 @@ import WireFacts
 
     @Test(arguments: ["/v2/signature/verify", "/v2/authentication/verify"])
     func aRightCodeIsValidAndMovesTheCounter(path: String) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice(flags: ["VIP"])
+        var (fixture, device) = try BackendFixture.with { try $0.activeDevice(flags: ["VIP"]) }
         fixture.advance(seconds: 7)
         let header = try device.codeHeader(.possessionKnowledge, uriID: "/login", body: Self.body)
         let reply = fixture.cloud("POST", path, Self.question(header))

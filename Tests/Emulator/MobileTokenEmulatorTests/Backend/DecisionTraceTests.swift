@@ -135,11 +135,8 @@ import WireFacts
             let body = #"{"requestObject":{"id":"\#(operation.id)","data":"A2"}}"#
             let reply = try await emulator.send("POST", "/api/auth/token/app/operation/authorize", body: body)
             #expect(reply.status == 401)
-            let shown = try await emulator.send(
-                "GET",
-                "/v2/operations/\(operation.id)",
-                headers: [emulator.authorization]
-            )
+            let path = "/v2/operations/\(operation.id)"
+            let shown = try await emulator.send("GET", path, headers: [emulator.authorization])
             #expect(try JSONValue(parsing: Array(shown.body))["additionalData"]?["ipAddress"] == "127.0.0.1")
         }
     }

@@ -54,8 +54,7 @@ import WireFacts
 
     @Test(.wireFact("B19"), arguments: MajorVersion.allCases)
     func temporaryKeyRequestsAreChecked(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let state = try fixture.exportedState()
         let (id, unknown) = (device.activationID, "00000000-0000-4000-8000-000000000000")
         let otherKey = Base64.encode([UInt8](repeating: 1, count: 16))

@@ -32,8 +32,7 @@ import WireFacts
     }
 
     @Test(arguments: StandardCall.all) func anEnvelopeThatLacksAMemberIsTold(call: StandardCall) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(call.version)
+        var (fixture, device) = try BackendFixture.active(call.version)
         let (path, purpose) = (device.path(call.name), "/pa/" + call.name)
         func send(_ change: (inout JSONObject) -> Void) throws -> Reply {
             try device.encryptThenSign(path, uriID: purpose, purpose: purpose, in: &fixture, changing: change).reply
@@ -54,8 +53,7 @@ import WireFacts
     /// Nothing is missed for which an older envelope has no member.
     @Test(arguments: [(ProtocolVersion.v3_1, ["nonce"]), (.v3_2, ["nonce", "timestamp"])])
     func anOlderEnvelopeIsAskedForWhatItHas(version: ProtocolVersion, members: [String]) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice(version: version)
+        var (fixture, device) = try BackendFixture.with { try $0.activeDevice(version: version) }
         let (path, purpose) = (device.path("token/create"), "/pa/token/create")
         for member in ["nonce", "timestamp", "temporaryKeyId"] {
             let (reply, _) = try device.encryptThenSign(path, uriID: purpose, purpose: purpose, in: &fixture) {
@@ -113,8 +111,7 @@ import WireFacts
     /// the server behind writes its answers with indentation.
     @Test(.wireFact("2.2"), arguments: [("token/create", 112), ("vault/unlock", 96)])
     func theAnswerOfAStandardCallIsIndented(name: String, count: Int) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice(version: .v3_1)
+        var (fixture, device) = try BackendFixture.with { try $0.activeDevice(version: .v3_1) }
         let purpose = "/pa/" + name
         let (reply, _) = try device.encryptThenSign(device.path(name), uriID: purpose, purpose: purpose, in: &fixture)
         #expect(reply.json["encryptedData"]?.string.flatMap(Base64.decode(_:))?.count == count, "\(reply.outcome)")

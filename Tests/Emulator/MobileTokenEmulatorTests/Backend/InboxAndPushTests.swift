@@ -24,8 +24,7 @@ import WireFacts
     }
 
     @Test func messagesAreCountedListedReadAndMarked() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         let identifiers = try (1...5).map { try self.message($0, &fixture) }
         _ = try self.message(6, to: "bob", &fixture)
         func unread() -> Int64? {
@@ -69,8 +68,7 @@ import WireFacts
 
     /// "inbox count: of another application" and "inbox detail: of another application".
     @Test func aMessageIsOfOneApplication() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken(user: "alice")
+        var (fixture, device) = try BackendFixture.with { try $0.deviceWithToken(user: "alice") }
         let application = fixture.cloud("POST", "/admin/applications", ["id": "second"])
         #expect(application.status == 200)
         let message: JSONValue = ["userId": "alice", "appId": "second", "subject": "S", "summary": "S", "body": "B"]
@@ -82,8 +80,7 @@ import WireFacts
     }
 
     @Test(.wireFact("B24")) func aListTellsItsPageAndWithoutASizeItIsAFifthOfAHundred() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         for number in 1...25 { _ = try self.message(number, &fixture) }
         let path = "/api/inbox/message/list"
         let cases: [(JSONValue, page: JSONValue, size: JSONValue, count: Int)] = [
@@ -97,8 +94,7 @@ import WireFacts
     }
 
     @Test(.wireFact("B16")) func othersMessagesAndWrongPagesAreRefused() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken(user: "alice")
+        var (fixture, device) = try BackendFixture.with { try $0.deviceWithToken(user: "alice") }
         let foreign = try self.message(1, to: "bob", &fixture)
         for path in ["/api/inbox/message/detail", "/api/inbox/message/read"] {
             for request: JSONValue in [["id": .string(foreign)], ["id": "nothing"], ["id": ""], ["id": 1], [:]] {
@@ -144,8 +140,7 @@ import WireFacts
     }
 
     @Test func aRegisteredDeviceIsShownUntilItsActivationGoes() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         let path = "/v2/registrations/\(device.activationID)"
         #expect(fixture.cloud("GET", path).json["push"] == nil)
         let request: JSONValue = ["platform": "apns", "token": "t1", "environment": "development"]
@@ -164,8 +159,7 @@ import WireFacts
     }
 
     @Test func badRegistrationsAreRefusedByName() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         let cases: [(JSONValue, String)] = [
             (["platform": "telegraph", "token": "t"], "500 ERROR_GENERIC"),
             (["platform": 9, "token": "t"], "500 ERROR_GENERIC"),

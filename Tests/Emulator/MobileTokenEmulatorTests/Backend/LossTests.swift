@@ -16,8 +16,7 @@ import Testing
     @Test(arguments: ProtocolVersion.version3, [1, 2, 3] as [UInt64])
     func everyDecisionIsMadeOnceWhateverTheNetworkDoes(version: ProtocolVersion, seed: UInt64) throws {
         var random = SeededRandomness(seed: seed)
-        var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken(version: version)
+        var (fixture, device) = try BackendFixture.with { try $0.deviceWithToken(version: version) }
         var signed: UInt64 = 1  // the token's
         var approved: Set<String> = []
         var lostInARow = 0

@@ -63,8 +63,7 @@ import WireFacts
     }
 
     @Test func aPersonalisedCodeIsApproved() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice(flags: ["VIP"])
+        var (fixture, device) = try BackendFixture.with { try $0.activeDevice(flags: ["VIP"]) }
         let operation = try fixture.operation("payment")
         let serverKey = try #require(device.serverKey)
         let scanned = try self.scan(
@@ -162,8 +161,7 @@ import WireFacts
     }
 
     @Test func anOperationForPossessionAloneHasNoOfflineForm() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let id = try fixture.operation("login_1FA").id
         let code = fixture.cloud("GET", "/v2/operations/\(id)/offline/qr")
         #expect(code.outcome == "400 ERROR_REQUEST")
@@ -183,8 +181,7 @@ import WireFacts
     }
 
     @Test func textsKeepTheirLineBreaksInOneLine() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.activeDevice()
+        var (fixture, device) = try BackendFixture.active()
         let request: JSONValue = [
             "userId": "alice", "operationType": "custom", "data": "A1*Tx",
             "formData": ["title": "a\\b", "message": "two\nlines\r\nthree", "attributes": []],

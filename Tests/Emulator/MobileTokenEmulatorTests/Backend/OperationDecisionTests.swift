@@ -56,8 +56,7 @@ import WireFacts
 
     /// Of an operation that cannot be decided, real servers say that, and not that the authentication failed.
     @Test(.wireFact("2.6", "4.3")) func failedAuthenticationsCountOnTheOperationToo() throws {
-        var fixture = try BackendFixture()
-        let operation = try fixture.operation()
+        var (fixture, operation) = try BackendFixture.with { try $0.operation() }
         let body: JSONValue = ["requestObject": ["id": .string(operation.id), "data": .string(operation.data)]]
         for attempt in 1...5 {
             let reply = fixture.send(Self.bodyless, json: body)
@@ -77,8 +76,7 @@ import WireFacts
     }
 
     @Test func operationsExpireByThemselves() throws {
-        var fixture = try BackendFixture()
-        let first = try fixture.operation("payment_suspicious")
+        var (fixture, first) = try BackendFixture.with { try $0.operation("payment_suspicious") }
         let second = try fixture.operation()
         fixture.now = try #require(fixture.backend.nextDeadline)
         #expect(fixture.milliseconds == 1_800_000_120_000)
@@ -107,8 +105,7 @@ import WireFacts
     }
 
     @Test func anOperationWithoutAUserIsClaimed() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken(user: "alice")
+        var (fixture, device) = try BackendFixture.with { try $0.deviceWithToken(user: "alice") }
         let other = try fixture.deviceWithToken(user: "bob")
         let operation = try fixture.operation(user: nil)
         let detail: JSONValue = ["requestObject": ["id": .string(operation.id)]]
@@ -129,8 +126,7 @@ import WireFacts
     /// Nobody has to claim an operation before deciding it, and a flag or another application does not hide it from `detail`.
     @Test(.wireFact("B10", "B26"), arguments: [true, false])
     func anOperationOfNobodyBecomesThatOfWhoDecides(isApproved: Bool) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken(user: "alice")
+        var (fixture, device) = try BackendFixture.with { try $0.deviceWithToken(user: "alice") }
         let operation = try fixture.operation(user: nil)
         let decided =
             try isApproved ? device.authorize(operation, in: &fixture) : device.reject(operation.id, in: &fixture)
@@ -204,8 +200,7 @@ import WireFacts
     }
 
     @Test(.wireFact("4.3")) func flagsAndRegistrationsNarrowWhoDecides() throws {
-        var fixture = try BackendFixture()
-        var plain = try fixture.deviceWithToken()
+        var (fixture, plain) = try BackendFixture.withToken()
         var flagged = try fixture.deviceWithToken(flags: ["VIP"])
         let forVIPs = try fixture.operation("login", ["activationFlag": "VIP"])
         let forOne = try fixture.operation("login", ["registrationId": .string(flagged.activationID)])
@@ -223,8 +218,7 @@ import WireFacts
 
     @Test(.wireFact("B15"), arguments: ["VERIFICATION_PENDING", "VERIFICATION_IN_PROGRESS"])
     func aDeviceUnderVerificationApprovesNothing(flag: String) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken(flags: [flag])
+        var (fixture, device) = try BackendFixture.with { try $0.deviceWithToken(flags: [flag]) }
         let operation = try fixture.operation()
         let refused = try device.authorize(operation, in: &fixture)
         #expect(refused.outcome == "401 POWERAUTH_AUTH_FAIL")
@@ -238,8 +232,7 @@ import WireFacts
     }
 
     @Test(.wireFact("B11", "B26")) func anOperationForAnotherActivationIsShownAndRejectedButNotApproved() throws {
-        var fixture = try BackendFixture()
-        let bound = try fixture.deviceWithToken()
+        var (fixture, bound) = try BackendFixture.withToken()
         var other = try fixture.deviceWithToken()
         let operation = try fixture.operation("login", ["registrationId": .string(bound.activationID)])
         let detail: JSONValue = ["requestObject": ["id": .string(operation.id)]]

@@ -9,8 +9,7 @@ import WireFacts
 
 @Suite struct OperationListTests {
     @Test func anOperationIsShownInFull() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         let parameters: JSONValue = ["amount": "1234567.5", "currency": "CZK", "note": "a*b\nc\\d"]
         let id = try fixture.operation("payment", ["parameters": parameters]).id
         let reply = device.sendWithToken("/api/auth/token/app/operation/list", in: &fixture)
@@ -47,8 +46,7 @@ import WireFacts
         ]
     )
     func textsAreInTheReadersLanguage(accept: String?, title: String, amount: String) throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         _ = try fixture.operation("payment")
         let shown = try #require(device.operations(language: accept, in: &fixture).first)
         #expect(shown["formData"]?["title"]?.string == title)
@@ -61,8 +59,7 @@ import WireFacts
         ("de", ["Die Zahlung ist unterwegs", "Die Zahlung wurde nicht freigegeben", "Die Zahlung wurde abgelehnt"]),
     ])
     func resultTextsAreInTheReadersLanguage(language: String, texts: [String]) throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         _ = try fixture.operation("payment")
         let shown = try #require(device.operations(language: language, in: &fixture).first?["formData"]?["resultTexts"])
         #expect(["success", "failure", "reject"].map { shown[$0]?.string } == texts)
@@ -97,8 +94,7 @@ import WireFacts
     }
 
     @Test func everyUIElementOfTheProtocolIsShownBySomeTemplate() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         for name in fixture.backend.templates.map(\.name) { _ = try fixture.operation(name) }
         let shown = device.operations(in: &fixture).compactMap { $0["ui"] }
         let screens = shown.flatMap { $0["preApprovalScreens"]?.array ?? [] }
@@ -117,8 +113,7 @@ import WireFacts
 
     /// Real servers order by creation, also what was claimed later: REALSERVER C17.
     @Test func theListIsInTheOrderOfCreationAlsoAfterAClaim() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         let first = try fixture.operation(user: nil).id
         fixture.advance(seconds: 1)
         let second = try fixture.operation().id
@@ -133,8 +128,7 @@ import WireFacts
     }
 
     @Test func everyTemplateIsShownAndReadable() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         let names = fixture.backend.templates.map(\.name)
         for name in names { _ = try fixture.operation(name) }
         for language in ["en", "cs", "de"] {
@@ -154,8 +148,7 @@ import WireFacts
     }
 
     @Test func customOperationsAreShownAsTheyWereMade() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         let form = try JSONValue(
             parsing: #"""
                 {"title":"T","message":"M","attributes":[

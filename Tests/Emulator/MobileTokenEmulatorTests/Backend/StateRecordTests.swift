@@ -80,8 +80,7 @@ import Testing
     }
 
     @Test func whatChangesNothingWritesNothing() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         _ = try fixture.operation()
         var rows = try Rows(fixture.backend.state)
         _ = fixture.backend.state.takeChanges()

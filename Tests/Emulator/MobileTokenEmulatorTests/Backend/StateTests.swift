@@ -23,8 +23,7 @@ import Testing
     }
 
     @Test func anImportedServerRemembersWhatItHasSeen() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         let header = device.tokenHeader(timestamp: fixture.milliseconds)
         #expect(fixture.send("/api/inbox/count", headers: [header], json: [:]).status == 200)
         let document = try fixture.backend.exported()

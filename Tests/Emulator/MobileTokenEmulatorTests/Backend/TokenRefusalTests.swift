@@ -11,8 +11,7 @@ import WireFacts
     private static let path = "/api/auth/token/app/operation/list"
 
     @Test(arguments: MajorVersion.allCases) func aReplayIsRefused(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken(of: version)
+        var (fixture, device) = try BackendFixture.with { try $0.deviceWithToken(of: version) }
         let header = try device.tokenHeader(in: fixture)
         #expect(fixture.send(Self.path, headers: [header], json: [:]).outcome == "200 OK")
         let state = try fixture.exportedState()
@@ -23,8 +22,7 @@ import WireFacts
     }
 
     @Test(arguments: MajorVersion.allCases) func aWrongSecretIsRefused(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken(of: version)
+        var (fixture, device) = try BackendFixture.with { try $0.deviceWithToken(of: version) }
         device.tokenSecret = SecretBytes(copying: [UInt8](repeating: 0, count: device.tokenSecret.count))
         try Self.expectRefusal(of: device, &fixture)
     }
@@ -32,8 +30,7 @@ import WireFacts
     @Test(.wireFact("B29"), arguments: MajorVersion.allCases) func aWrongDigestUsesTheNonceUp(version: MajorVersion)
         throws
     {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken(of: version)
+        var (fixture, device) = try BackendFixture.with { try $0.deviceWithToken(of: version) }
         let right = try device.tokenHeader(in: fixture)
         let digest = try #require(HeaderFields(parsing: right.value)["token_digest"])
         let wrong = right.value.replacing(digest, with: Base64.encode([UInt8](repeating: 0, count: 32)))
@@ -43,15 +40,13 @@ import WireFacts
     }
 
     @Test(arguments: MajorVersion.allCases) func anUnknownTokenIsRefused(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken(of: version)
+        var (fixture, device) = try BackendFixture.with { try $0.deviceWithToken(of: version) }
         device.tokenID = "00000000-0000-4000-8000-000000000000"
         try Self.expectRefusal(of: device, &fixture)
     }
 
     @Test(arguments: MajorVersion.allCases) func aRemovedTokenIsRefused(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken(of: version)
+        var (fixture, device) = try BackendFixture.with { try $0.deviceWithToken(of: version) }
         let request: JSONValue = ["requestObject": ["tokenId": .string(device.tokenID)]]
         let removal = try device.sendSigned(device.path("token/remove"), .possession, request, in: &fixture)
         #expect(removal.object["tokenId"]?.string == device.tokenID)
@@ -63,8 +58,7 @@ import WireFacts
     }
 
     @Test(arguments: MajorVersion.allCases) func anotherActivationsTokenIsNotRemoved(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        let victim = try fixture.deviceWithToken(of: version)
+        var (fixture, victim) = try BackendFixture.with { try $0.deviceWithToken(of: version) }
         var other = try fixture.device(version, user: "mallory")
         let request: JSONValue = ["requestObject": ["tokenId": .string(victim.tokenID)]]
         _ = try other.sendSigned(other.path("token/remove"), .possession, request, in: &fixture)
@@ -72,8 +66,7 @@ import WireFacts
     }
 
     @Test(arguments: MajorVersion.allCases) func aTokenOfABlockedActivationIsRefused(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken(of: version)
+        var (fixture, device) = try BackendFixture.with { try $0.deviceWithToken(of: version) }
         _ = fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "BLOCK"])
         try Self.expectRefusal(of: device, &fixture)
         _ = fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "UNBLOCK"])
@@ -81,8 +74,7 @@ import WireFacts
     }
 
     @Test(.wireFact("B29")) func aDigestOfAnotherVersionIsRefusedAndItsNonceUsedUp() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken(version: .v3_1)
+        var (fixture, device) = try BackendFixture.with { try $0.deviceWithToken(version: .v3_1) }
         let header = device.tokenHeader(timestamp: fixture.milliseconds)
         let upgraded = header.value.replacing(#"version="3.1""#, with: #"version="3.3""#)
         #expect(fixture.send(Self.path, headers: [(header.name, upgraded)], json: [:]).status == 401)

@@ -13,8 +13,7 @@ import WireFacts
     private static let detail = "/api/auth/token/app/operation/detail"
 
     @Test func theJournalSaysWhatWasWrong() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         let reply = device.sendWithToken(Self.detail, [:], in: &fixture)
         #expect(reply.verdict == .refused(reason: "The request object is missing"))
     }
@@ -41,8 +40,7 @@ import WireFacts
 
     /// "authorize byte order mark", "… trailing garbage", "… trailing second object", "… duplicate member", "… id number".
     @Test func theReaderIsAsLenientAsRealOnes() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         let id = try fixture.operation("login").id
         let object = #"{"requestObject":{"id":"\#(id)"}}"#
         for body in [

@@ -7,8 +7,7 @@ import Testing
 @Suite struct WholeJobTests {
     @Test(arguments: ProtocolVersion.version3)
     func aDeviceActivatesListsApprovesAndRejects(version: ProtocolVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken(version: version)
+        var (fixture, device) = try BackendFixture.with { try $0.deviceWithToken(version: version) }
         let approved = try fixture.operation()
         let rejected = try fixture.operation("payment")
         #expect(device.operations(in: &fixture).compactMap { $0["id"]?.string } == [rejected.id, approved.id])

@@ -227,8 +227,7 @@ struct ConsoleBrowserTests {
     }
 
     @Test func versionSuiteAndFlagsStandInTheDetails() async throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.activeDevice4(enableBiometry: true)
+        let (fixture, device) = try BackendFixture.with { try $0.activeDevice4(enableBiometry: true) }
         let document = Data(try fixture.exportedState().utf8)
         try await withConsole(view: "activations") { emulator, page async throws in
             try await emulator.importState(document)

@@ -30,9 +30,7 @@ struct ConsoleGlanceTests {
     @Test func theLastRefusedIsARequestAndLeavesRoom() async throws {
         try await withConsole(width: 1000) { emulator, page async throws in
             try await emulator.makeDevice(userID: "alice", rule: .init(.wrongPassword))
-            try await emulator.cloud.createCallback(
-                .init(name: "bank", subject: .operations, url: "http://127.0.0.1:1/")
-            )
+            try await emulator.createCallback("http://127.0.0.1:1/")
             try await emulator.cloud.createOperation("login", userID: "alice")
             try await emulator.settle(within: .seconds(60))
             // Later than the device's refusal.

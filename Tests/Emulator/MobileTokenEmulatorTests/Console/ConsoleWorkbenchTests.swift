@@ -285,9 +285,7 @@ struct ConsoleWorkbenchTests {
 
     @Test func theTriesOfACallbackAreOneRow() async throws {
         try await withConsole { emulator, page async throws in
-            try await emulator.cloud.createCallback(
-                .init(name: "bank", subject: .operations, url: "http://127.0.0.1:1/")
-            )
+            try await emulator.createCallback("http://127.0.0.1:1/")
             try await emulator.cloud.createOperation("login", userID: "alice")
             try await emulator.settle(within: .seconds(60))
             let delivery = try #require(emulator.deliveries().last)
@@ -306,9 +304,7 @@ struct ConsoleWorkbenchTests {
     /// A callback that fails after a refused attempt is not the reason for its refusal.
     @Test func theReasonOnThePhoneIsTheDevices() async throws {
         try await withConsole { emulator, page async throws in
-            try await emulator.cloud.createCallback(
-                .init(name: "bank", subject: .operations, url: "http://127.0.0.1:1/")
-            )
+            try await emulator.createCallback("http://127.0.0.1:1/")
             let device = try await emulator.makeDevice(userID: "alice", rule: .init(.never))
             let made = try await emulator.cloud.createOperation("login", userID: "alice")
             try await emulator.decide(made.id, .wrongPassword, byDevice: device.id)

@@ -1,37 +1,35 @@
 import Foundation
 import MobileTokenTesting
 import SQLiteDatabase
+import TestSupport
 import Testing
 
 @testable import MobileTokenEmulator
 
 @Suite(.timeLimit(.minutes(5))) struct DataFileTests {
-    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("emulator-\(UUID())")
+    private let folder: TemporaryFolder
+    private var configuration = Emulator.Configuration()
 
-    private func configuration() throws -> Emulator.Configuration {
-        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
-        var configuration = Emulator.Configuration()
-        configuration.dataFile = self.folder.appendingPathComponent("state").path
-        return configuration
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.configuration.dataFile = self.folder.file("state")
     }
 
     @Test func theStateOutlivesTheServer() async throws {
-        defer { try? FileManager.default.removeItem(at: self.folder) }
-        let configuration = try self.configuration()
-        let (application, activations) = try await withEmulator(configuration) { emulator async throws in
+        let (application, activations) = try await withEmulator(self.configuration) { emulator async throws in
             try await emulator.register(user: "alice")
             try await emulator.register(user: "bob")
             return (emulator.sdkConfiguration, await emulator.activations())
         }
         #expect(activations.map(\.userID) == ["bob", "alice"])
-        try await withEmulator(configuration) { emulator async throws in
+        try await withEmulator(self.configuration) { emulator async throws in
             #expect(emulator.sdkConfiguration == application)
             #expect(await emulator.activations() == activations)
             try await emulator.reset()
             #expect(await emulator.activations().isEmpty)
             #expect(emulator.sdkConfiguration == application)
         }
-        try await withEmulator(configuration) { emulator async throws in
+        try await withEmulator(self.configuration) { emulator async throws in
             #expect(await emulator.activations().isEmpty)
             #expect(emulator.sdkConfiguration == application)
         }
@@ -39,8 +37,7 @@ import Testing
 
     /// The state at the start is that after the scenario, and a file that has a state gets no second one.
     @Test(arguments: [true, false]) func aScenarioIsPlayedOnceAndAResetGoesBackToIt(isKept: Bool) async throws {
-        defer { try? FileManager.default.removeItem(at: self.folder) }
-        var configuration = try self.configuration()
+        var configuration = self.configuration
         if !isKept { configuration.dataFile = nil }
         configuration.scenario = Data(
             #"{"registrations": [{"userId": "alice"}], "devices": [{"userId": "bob", "rule": {"decision": "never"}}]}"#
@@ -68,8 +65,7 @@ import Testing
     }
 
     @Test func aScenarioThatCannotBePlayedLeavesNothingBehind() async throws {
-        defer { try? FileManager.default.removeItem(at: self.folder) }
-        var configuration = try self.configuration()
+        var configuration = self.configuration
         configuration.scenario = Data(#"{"registrations": [{"usrId": "alice"}]}"#.utf8)
         let error = await #expect(throws: EmulatorError.self) { try await Emulator.start(configuration: configuration) }
         #expect(error?.message.contains("did you mean 'userId'?") == true)
@@ -78,17 +74,15 @@ import Testing
     }
 
     @Test func whatWasAnsweredIsInTheFileWithoutStopping() async throws {
-        defer { try? FileManager.default.removeItem(at: self.folder) }
-        let configuration = try self.configuration()
-        let emulator = try await Emulator.start(configuration: configuration)
+        let emulator = try await Emulator.start(configuration: self.configuration)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1...20 { group.addTask { _ = try await emulator.register(user: "user\(number)") } }
             try await group.waitForAll()
         }
         // As after a crash: a copy of what is on the disk now.
-        let copy = self.folder.appendingPathComponent("copy").path
+        let copy = self.folder.file("copy")
         for suffix in ["", "-wal"] {
-            let path = try #require(configuration.dataFile) + suffix
+            let path = try #require(self.configuration.dataFile) + suffix
             try? FileManager.default.copyItem(atPath: path, toPath: copy + suffix)
         }
         var other = Emulator.Configuration()
@@ -100,11 +94,9 @@ import Testing
     }
 
     @Test func twoServersDoNotShareAFile() async throws {
-        defer { try? FileManager.default.removeItem(at: self.folder) }
-        let configuration = try self.configuration()
-        try await withEmulator(configuration) { _ async throws in
+        try await withEmulator(self.configuration) { _ async throws in
             await #expect {
-                try await Emulator.start(configuration: configuration)
+                try await Emulator.start(configuration: self.configuration)
             } throws: {
                 ($0 as? EmulatorError)?.code == .storage && "\($0)".contains("Another server uses the data file")
             }
@@ -112,11 +104,9 @@ import Testing
     }
 
     @Test func aStoppedServerLetsGoOfItsFileWhoeverHoldsIt() async throws {
-        defer { try? FileManager.default.removeItem(at: self.folder) }
-        let configuration = try self.configuration()
-        let stopped = try await Emulator.start(configuration: configuration)
+        let stopped = try await Emulator.start(configuration: self.configuration)
         await stopped.stop()
-        try await withEmulator(configuration) { emulator async throws in
+        try await withEmulator(self.configuration) { emulator async throws in
             try await emulator.register(user: "alice")
         }
         // A change that would not be kept is not granted.
@@ -125,13 +115,12 @@ import Testing
 
     @Test(arguments: ["nowhere/state", "folder"])
     func aFileThatCannotBeUsedIsAnError(name: String) async throws {
-        defer { try? FileManager.default.removeItem(at: self.folder) }
-        var configuration = try self.configuration()
+        var configuration = self.configuration
         try FileManager.default.createDirectory(
-            at: self.folder.appendingPathComponent("folder"),
+            at: self.folder.url.appending(path: "folder"),
             withIntermediateDirectories: true
         )
-        configuration.dataFile = self.folder.appendingPathComponent(name).path
+        configuration.dataFile = self.folder.file(name)
         await #expect {
             try await Emulator.start(configuration: configuration)
         } throws: {
@@ -146,11 +135,9 @@ import Testing
     }
 
     @Test func theFileIsItsOwnersAlone() async throws {
-        defer { try? FileManager.default.removeItem(at: self.folder) }
-        let configuration = try self.configuration()
-        let path = try #require(configuration.dataFile)
+        let path = try #require(self.configuration.dataFile)
         for _ in 0..<2 {
-            let emulator = try await Emulator.start(configuration: configuration)
+            let emulator = try await Emulator.start(configuration: self.configuration)
             try await emulator.register(user: "alice")
             #expect(try self.mode(path) == 0o600)
             #expect(try self.mode(path + "-wal") == 0o600)
@@ -161,11 +148,9 @@ import Testing
     }
 
     @Test func anExportIsItsOwnersAlone() async throws {
-        defer { try? FileManager.default.removeItem(at: self.folder) }
-        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         try await withEmulator { emulator async throws in
-            let path = self.folder.appendingPathComponent("export.json").path
-            let link = self.folder.appendingPathComponent("link").path
+            let path = self.folder.file("export.json")
+            let link = self.folder.file("link")
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
             try Data("old".utf8).write(to: URL(filePath: path))
             try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path)
@@ -195,8 +180,7 @@ import Testing
     // MARK: What is written
 
     @Test func aRequestThatChangesNothingWritesNothing() async throws {
-        defer { try? FileManager.default.removeItem(at: self.folder) }
-        try await withEmulator(try self.configuration()) { emulator async throws in
+        try await withEmulator(self.configuration) { emulator async throws in
             let started = try #require(await emulator.core.dataFileStatistics)
             #expect(started.transactions == 1)
             for path in ["/nothing", "/v2/operations", "/pa/v3/status"] { try await emulator.send("GET", path) }
@@ -210,12 +194,10 @@ import Testing
     }
 
     @Test func whatCannotBeWrittenHasNotHappened() async throws {
-        defer { try? FileManager.default.removeItem(at: self.folder) }
-        let configuration = try self.configuration()
         let large = String(repeating: "x", count: 500_000)
         let operation =
             #"{"userId": "alice", "operationType": "o", "data": "A1", "formData": {"title": "t", "message": "\#(large)"}}"#
-        let state = try await withEmulator(configuration) { emulator async throws in
+        let state = try await withEmulator(self.configuration) { emulator async throws in
             try await withCallbackReceiver({ _ in 200 }) { url in
                 let callback = #"{"callbacks": [{"name": "b", "type": "OPERATION", "callbackUrl": "\#(url)"}]}"#
                 try await emulator.play(scenario: Data(callback.utf8))
@@ -250,19 +232,18 @@ import Testing
                 return try await emulator.exported()
             }
         }
-        try await withEmulator(configuration) { emulator async throws in
+        try await withEmulator(self.configuration) { emulator async throws in
             #expect(try await emulator.exported() == state)
         }
     }
 
     /// Number 26: what could not be imported is not what a reset goes back to, in no part.
     @Test func aResetAfterAFailedImportMixesNothing() async throws {
-        defer { try? FileManager.default.removeItem(at: self.folder) }
         let other = try await withEmulator { emulator async throws in
             try await emulator.makeDevice(userID: "bob")
             return try await emulator.exported()
         }
-        try await withEmulator(try self.configuration()) { emulator async throws in
+        try await withEmulator(self.configuration) { emulator async throws in
             let file = try #require(await emulator.core.dataFile)
             let state = try await emulator.exported()
             try await file.limit(pages: 1)

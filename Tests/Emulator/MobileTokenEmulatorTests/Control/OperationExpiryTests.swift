@@ -43,8 +43,7 @@ import Testing
     }
 
     @Test func anExpirationThatTheBankWasNotToldOfIsToldAfterARestart() throws {
-        var fixture = try BackendFixture()
-        let operation = try fixture.operation()
+        var (fixture, operation) = try BackendFixture.with { try $0.operation() }
         fixture.now = Date(milliseconds: try #require(fixture.backend.state.operations[operation.id]).expires)
         #expect(fixture.backend.settle(at: fixture.now).map(\.isTold) == [false])
         let document = try fixture.backend.exported()
@@ -58,8 +57,7 @@ import Testing
     }
 
     @Test func theExpiryIsTheOperationsOwn() throws {
-        var fixture = try BackendFixture()
-        let operation = try fixture.operation()
+        var (fixture, operation) = try BackendFixture.with { try $0.operation() }
         fixture.advance(seconds: 5)
         _ = try fixture.backend.administer(.expire(operationID: operation.id), at: fixture.now)
         let expired = try #require(fixture.backend.state.operations[operation.id])

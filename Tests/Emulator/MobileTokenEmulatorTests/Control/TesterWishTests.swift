@@ -110,7 +110,7 @@ import Testing
             _ = try? await failed.cloud.createOperation("none", userID: "alice")
             try await failed.markFailed(because: "PENDING is not APPROVED")
             _ = try await emulator.makeSpace(named: "newer")
-            let listed = try JSONValue(parsing: try await emulator.send("GET", "/_emulator/spaces").body)
+            let listed = try await emulator.ask("/spaces").body
             let items = try #require(listed["items"]?.array)
             #expect(items.map { $0["name"]?.string } == ["older", "newer"])
             #expect(items.map { $0["operations"] } == [1, 0] && items.map { $0["refused"] } == [1, 0])
@@ -121,7 +121,7 @@ import Testing
             )
             #expect(one == items[0])
             try await failed.reset()
-            let reset = try JSONValue(parsing: try await emulator.send("GET", "/_emulator/spaces?limit=1").body)
+            let reset = try await emulator.ask("/spaces?limit=1").body
             #expect(reset["items"]?.array?.first?["refused"] == 0)
         }
     }
@@ -228,9 +228,7 @@ import Testing
     @Test func aRedirectedCallbackSaysSo() async throws {
         try await withEmulator { emulator async throws in
             await emulator.faults.add(FaultRule(match: .init(path: "http://127.0.0.1:1/"), effect: .init(status: 302)))
-            try await emulator.cloud.createCallback(
-                .init(name: "bank", subject: .operations, url: "http://127.0.0.1:1/")
-            )
+            try await emulator.createCallback("http://127.0.0.1:1/")
             try await emulator.cloud.createOperation("login", userID: "alice")
             try await emulator.settle(within: .seconds(60))
             #expect(emulator.deliveries().first?.failure == "the bank answered 302; redirects are not followed")

@@ -16,12 +16,9 @@ import Testing
         try await withEmulator { emulator in
             let device = try await emulator.makeDevice(userID: "alice", version: version.rawValue)
             let operation = try await emulator.cloud.createOperation("login", userID: nil).id
-            let response = try await emulator.send(
-                "POST",
-                "/_emulator/devices/\(device.id)/claims",
-                body: #"{"operationId":"\#(operation)"}"#
-            )
-            #expect(response.status == 200, "\(response.text)")
+            let claim = #"{"operationId":"\#(operation)"}"#
+            let response = try await emulator.ask("/devices/\(device.id)/claims", method: "POST", body: claim)
+            #expect(response.status == 200, "\(response.body)")
             #expect(await emulator.decision(on: operation)?.status == .approved)
             #expect(try await emulator.cloud.operation(operation).userID == "alice")
             let error = await #expect(throws: EmulatorError.self) {
@@ -36,31 +33,24 @@ import Testing
             let device = try await emulator.makeDevice(userID: "alice", version: version.rawValue, rule: .init(.never))
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice").id
             let path = "/v2/operations/\(operation)/offline"
-            let code = try JSONValue(
-                parsing: try await emulator.send(
-                    "GET",
-                    "\(path)/qr?registrationId=\(device.id)",
-                    headers: [emulator.authorization]
-                ).body
-            )
+            let bank = [emulator.authorization]
+            let asked = try await emulator.send("GET", "\(path)/qr?registrationId=\(device.id)", headers: bank)
+            let code = try JSONValue(parsing: asked.body)
             let scanned: JSONValue = ["operationQrCodeData": code["operationQrCodeData"] ?? .null]
-            let shown = try await emulator.send(
-                "POST",
-                "/_emulator/devices/\(device.id)/offline-codes",
-                body: String(decoding: scanned.serialized(), as: UTF8.self)
-            )
-            #expect(shown.status == 200, "\(shown.text)")
+            let text = String(decoding: scanned.serialized(), as: UTF8.self)
+            let shown = try await emulator.ask("/devices/\(device.id)/offline-codes", method: "POST", body: text)
+            #expect(shown.status == 200, "\(shown.body)")
             // Nothing that a device asks for by itself moves its counter past the code.
-            let inbox = try await emulator.send("GET", "/_emulator/devices/\(device.id)/inbox")
-            #expect(inbox.status == 200, "\(inbox.text)")
+            let inbox = try await emulator.ask("/devices/\(device.id)/inbox")
+            #expect(inbox.status == 200, "\(inbox.body)")
             let typed: JSONValue = [
-                "otp": try JSONValue(parsing: shown.body)["otp"] ?? .null, "nonce": code["nonce"] ?? .null,
+                "otp": shown.body["otp"] ?? .null, "nonce": code["nonce"] ?? .null,
                 "registrationId": .string(device.id),
             ]
             let verdict = try await emulator.send(
                 "POST",
                 "\(path)/otp",
-                headers: [emulator.authorization],
+                headers: bank,
                 body: String(decoding: typed.serialized(), as: UTF8.self)
             )
             #expect(try JSONValue(parsing: verdict.body)["otpValid"] == true, "\(verdict.text)")
@@ -90,26 +80,20 @@ import Testing
         try await withEmulator { emulator in
             let device = try await emulator.makeDevice(userID: "alice", version: version.rawValue, rule: .init(.never))
             for subject in ["first", "second"] {
-                _ = try await emulator.cloud.createMessage(
-                    .init(
-                        userID: "alice",
-                        subject: subject,
-                        summary: "S",
-                        body: "<b>B</b>"
-                    )
-                )
+                let message = CloudClient.NewMessage(userID: "alice", subject: subject, summary: "S", body: "<b>B</b>")
+                _ = try await emulator.cloud.createMessage(message)
             }
             let inbox = try await emulator.inbox(ofDevice: device.id)
             #expect(inbox.unread == 2 && Set(inbox.messages.map(\.subject)) == ["second", "first"])
             #expect(inbox.messages.map(\.body) == [nil, nil])
             let id = try #require(inbox.messages.last?.id)
-            let read = try await emulator.send("POST", "/_emulator/devices/\(device.id)/inbox/\(id)/read")
-            #expect(try JSONValue(parsing: read.body)["body"] == "<b>B</b>", "\(read.text)")
-            let later = try await emulator.send("GET", "/_emulator/devices/\(device.id)/inbox")
-            #expect(try JSONValue(parsing: later.body)["unread"] == 1)
-            let shown = try JSONValue(parsing: later.body)["messages"]?.array ?? []
+            let read = try await emulator.ask("/devices/\(device.id)/inbox/\(id)/read", method: "POST").body
+            #expect(read["body"] == "<b>B</b>", "\(read)")
+            let later = try await emulator.ask("/devices/\(device.id)/inbox").body
+            #expect(later["unread"] == 1)
+            let shown = later["messages"]?.array ?? []
             #expect(shown.filter { $0["read"] == true }.map { $0["id"]?.string } == [id])
-            #expect(shown.allSatisfy { $0["timestamp"]?.int64 != nil && $0["isRead"] == nil }, "\(later.text)")
+            #expect(shown.allSatisfy { $0["timestamp"]?.int64 != nil && $0["isRead"] == nil }, "\(later)")
             #expect(await emulator.messages().filter(\.isRead).map(\.id) == [id])
             let error = await #expect(throws: EmulatorError.self) {
                 try await emulator.readMessage("none", byDevice: device.id)
@@ -150,13 +134,9 @@ import Testing
     @Test(arguments: Self.versions.filter { $0 != .v3_1 && $0 != .v3_2 })
     func anOpenIDProviderSignsItsUserIn(version: ProtocolVersion) async throws {
         try await withEmulator { emulator in
-            let made = try await emulator.send(
-                "POST",
-                "/_emulator/devices",
-                body: #"{"userId":"alice","provider":"emulator","version":"\#(version.rawValue)"}"#
-            )
-            #expect(made.status == 200, "\(made.text)")
-            #expect(try JSONValue(parsing: made.body)["userId"] == "alice")
+            let device = #"{"userId":"alice","provider":"emulator","version":"\#(version.rawValue)"}"#
+            let made = try await emulator.ask("/devices", method: "POST", body: device)
+            #expect(made.status == 200 && made.body["userId"] == "alice", "\(made.body)")
             let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
             #expect(await emulator.decision(on: operation)?.status == .approved)
             let error = await #expect(throws: EmulatorError.self) {
@@ -170,7 +150,7 @@ import Testing
     @Test func whatItCannotDoIsRefusedByName() async throws {
         try await withEmulator { emulator in
             let id = try await emulator.makeDevice(userID: "alice", rule: .init(.never)).id
-            let wrong: [(method: String, path: String, body: String?, status: Int, message: String)] = [
+            let wrong: [WrongRequest] = [
                 ("POST", "/\(id)/claims", "{}", 400, "'operationId' is missing"),
                 ("POST", "/\(id)/claims", #"{"operationId":"x"}"#, 409, "INVALID_OPERATION"),
                 ("POST", "/none/claims", #"{"operationId":"x"}"#, 404, "There is no such virtual device"),
@@ -183,15 +163,7 @@ import Testing
                 ),
                 ("POST", "", #"{"userId":"x","push":"carrier"}"#, 400, "'push' is none of apns, fcm, hms"),
             ]
-            for request in wrong {
-                let refused = try await emulator.send(
-                    request.method,
-                    "/_emulator/devices" + request.path,
-                    body: request.body
-                )
-                #expect(refused.status == request.status, "\(request) \(refused.text)")
-                #expect(refused.text.contains(request.message), "\(request) \(refused.text)")
-            }
+            try await emulator.expectRefusals(of: wrong)
         }
     }
 }

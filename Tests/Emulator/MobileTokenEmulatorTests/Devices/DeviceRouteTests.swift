@@ -3,40 +3,48 @@ import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 
+/// A request to the routes of virtual devices, and how it is refused.
+typealias WrongRequest = (method: String, path: String, body: String?, status: Int, message: String)
+
+extension Emulator {
+    func expectRefusals(of requests: [WrongRequest]) async throws {
+        for request in requests {
+            let path = "/_emulator/devices" + request.path
+            let refused = try await self.send(request.method, path, body: request.body)
+            #expect(refused.status == request.status, "\(request) \(refused.text)")
+            #expect(refused.text.contains(request.message), "\(request) \(refused.text)")
+        }
+    }
+}
+
 /// The routes of virtual devices, over real sockets.
 @Suite(.timeLimit(.minutes(5))) struct DeviceRouteTests {
     @Test func aDeviceIsMadeListedChangedAndRemoved() async throws {
         try await withEmulator { emulator in
             let body = #"{"userId":"alice","name":"phone","version":"3.3","rule":{"decision":"never"}}"#
-            let made = try await emulator.send("POST", "/_emulator/devices", body: body)
-            #expect(made.status == 200, "\(made.text)")
-            let device = try JSONValue(parsing: made.body)
+            let (status, device) = try await emulator.ask("/devices", method: "POST", body: body)
+            #expect(status == 200, "\(device)")
             let id = try #require(device["id"]?.string)
             #expect(device["name"] == "phone" && device["userId"] == "alice" && device["status"] == "ACTIVE")
             #expect(device["rule"]?["decision"] == "never" && device["rule"]?["after"] == 0)
 
             let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
-            let decided = try await emulator.send(
-                "POST",
-                "/_emulator/devices/\(id)/decisions",
-                body: #"{"operationId":"\#(operation)","decision":"reject","reason":"X"}"#
-            )
-            let task = try JSONValue(parsing: decided.body)["tasks"]?.array?.last
+            let decision = #"{"operationId":"\#(operation)","decision":"reject","reason":"X"}"#
+            let decided = try await emulator.ask("/devices/\(id)/decisions", method: "POST", body: decision)
+            let task = decided.body["tasks"]?.array?.last
             #expect(task?["state"] == "done" && task?["isByHand"] == true && task?["failure"] == nil)
             #expect(await emulator.operations().first?.rejectReason == "X")
 
             let rule = #"{"decision":"reject","after":1.5,"reason":"Y"}"#
-            let changed = try await emulator.send("PUT", "/_emulator/devices/\(id)/rule", body: rule)
-            #expect(try JSONValue(parsing: changed.body)["rule"]?["reason"] == "Y")
-            let list = try JSONValue(parsing: try await emulator.send("GET", "/_emulator/devices").body)
+            let changed = try await emulator.ask("/devices/\(id)/rule", method: "PUT", body: rule)
+            #expect(changed.body["rule"]?["reason"] == "Y")
+            let list = try await emulator.ask("/devices").body
             #expect(list["total"] == 1 && list["items"]?.array?.first?["id"]?.string == id)
             #expect(try await emulator.send("GET", "/_emulator/devices/\(id)").status == 200)
             #expect(try await emulator.send("DELETE", "/_emulator/devices/\(id)").status == 200)
             #expect(try await emulator.send("GET", "/_emulator/devices/\(id)").status == 404)
         }
     }
-
-    private typealias WrongRequest = (method: String, path: String, body: String?, status: Int, message: String)
 
     private static let wrongDevices: [(String, String)] = [
         ("[]", "The body is not an object"), ("{", "not JSON"), ("{}", "either 'userId' or 'activationCode'"),
@@ -100,15 +108,7 @@ import Testing
             let other = try await emulator.cloud.createOperation("login", userID: "alice").id
             try await emulator.decide(other, .reject, byDevice: id)
             let before = (await emulator.devices(), await emulator.activations())
-            for request in requests {
-                let refused = try await emulator.send(
-                    request.method,
-                    "/_emulator/devices" + request.path,
-                    body: request.body
-                )
-                #expect(refused.status == request.status, "\(request) \(refused.text)")
-                #expect(refused.text.contains(request.message), "\(request) \(refused.text)")
-            }
+            try await emulator.expectRefusals(of: requests)
             #expect(await emulator.devices() == before.0)
             #expect(await emulator.activations() == before.1)
         }
@@ -117,11 +117,8 @@ import Testing
     @Test func aDecisionOfAnOperationThatIsNoneIsRefusedAndToldInItsTask() async throws {
         try await withEmulator { emulator in
             let id = try await emulator.makeDevice(userID: "alice").id
-            let response = try await emulator.send(
-                "POST",
-                "/_emulator/devices/\(id)/decisions",
-                body: #"{"operationId":"none","decision":"approve"}"#
-            )
+            let decision = #"{"operationId":"none","decision":"approve"}"#
+            let response = try await emulator.send("POST", "/_emulator/devices/\(id)/decisions", body: decision)
             let reason = "the operation is none of those that wait for the device"
             #expect(response.status == 409 && response.text.contains(reason), "\(response.text)")
             let task = try await emulator.device(id).tasks.last

@@ -185,12 +185,8 @@ import Testing
                 let text = String(decoding: JSONValue.object(record).serialized(), as: UTF8.self)
                 state["virtualDevices"] = .object(JSONObject([.init(key: device.id, value: .string(text))]))
                 whole["state"] = .object(state)
-                let damaged = JSONValue.object(whole).serialized()
-                let refused = try await emulator.send(
-                    "POST",
-                    "/_emulator/import",
-                    body: String(decoding: damaged, as: UTF8.self)
-                )
+                let damaged = String(decoding: JSONValue.object(whole).serialized(), as: UTF8.self)
+                let refused = try await emulator.send("POST", "/_emulator/import", body: damaged)
                 #expect(refused.status == 400 && refused.text.contains("A virtual device"), "\(refused.text)")
             }
             try await self.expectUsable(emulator, device)

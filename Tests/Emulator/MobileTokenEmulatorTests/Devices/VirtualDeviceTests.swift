@@ -192,11 +192,8 @@ import Testing
                 let response = try await emulator.send("POST", "/_emulator/devices", body: device)
                 #expect((response.status == 200) == isRight, "\(response.text)")
             }
-            let misplaced = try await emulator.send(
-                "POST",
-                "/_emulator/devices",
-                body: #"{"userId": "bob", "otp": "1"}"#
-            )
+            let other = #"{"userId": "bob", "otp": "1"}"#
+            let misplaced = try await emulator.send("POST", "/_emulator/devices", body: other)
             #expect(misplaced.status == 400 && misplaced.text.contains("'otp' needs 'activationCode' beside it"))
         }
     }

@@ -155,8 +155,7 @@ import Testing
             )
             try await emulator.cloud.cancelOperation(operations.0.id)
             func paths(_ query: String) async throws -> [String] {
-                let response = try await emulator.send("GET", "/_emulator/journal?\(query)")
-                let entries = try JSONValue(parsing: response.body)["entries"]?.array ?? []
+                let entries = try await emulator.ask("/journal?\(query)").body["entries"]?.array ?? []
                 return entries.compactMap { $0["path"]?.string }
             }
             let id = operations.0.id
@@ -176,11 +175,7 @@ import Testing
             let made = try await emulator.cloud.createOperation("payment", userID: "alice")
             for (language, title) in [("en", "Confirm Payment"), ("cs", "Potvrzení platby"), ("xx", "Confirm Payment")]
             {
-                let response = try await emulator.send(
-                    "GET",
-                    "/_emulator/operations/\(made.id)/preview?language=\(language)"
-                )
-                let preview = try JSONValue(parsing: Array(response.body))
+                let preview = try await emulator.ask("/operations/\(made.id)/preview?language=\(language)").body
                 #expect(preview["languages"] == ["cs", "de", "en"])
                 #expect(preview["language"]?.string == (language == "xx" ? "en" : language))
                 #expect(preview["operation"]?["formData"]?["title"]?.string == title)
@@ -194,8 +189,7 @@ import Testing
     @Test func aPreviewTellsWhatIsReadAndNotSigned() async throws {
         try await withEmulator { emulator async throws in
             func doubts(_ body: String) async throws -> JSONValue? {
-                let shown = try await emulator.send("POST", "/_emulator/operations/preview", body: body)
-                return try JSONValue(parsing: shown.body)["doubts"]
+                try await emulator.ask("/operations/preview", method: "POST", body: body).body["doubts"]
             }
             let form =
                 #"{"title":"T","message":"M","attributes":[{"id":"a","type":"AMOUNT","label":"L","amount":1,"currency":"CZK"}]}"#
@@ -209,13 +203,11 @@ import Testing
                 #expect(kinds?.contains { $0?.hasPrefix("amount") != false } == false, "\(template): \(kinds as Any)")
             }
             // With a region, a real server writes the amount in the region's currency, and the amount of the data is another one.
-            let trap = try await emulator.send(
-                "POST",
-                "/_emulator/operations/preview?language=en-US",
-                body: #"{"template":"payment"}"#
-            )
-            let kinds = try JSONValue(parsing: trap.body)["doubts"]?.array?.map { $0["kind"]?.string }
-            #expect(kinds?.contains("amountNotSigned") == true, "\(trap.text)")
+            let template = #"{"template":"payment"}"#
+            let path = "/operations/preview?language=en-US"
+            let trap = try await emulator.ask(path, method: "POST", body: template).body
+            let kinds = trap["doubts"]?.array?.map { $0["kind"]?.string }
+            #expect(kinds?.contains("amountNotSigned") == true, "\(trap)")
         }
     }
 

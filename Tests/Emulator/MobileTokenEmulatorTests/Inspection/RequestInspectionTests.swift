@@ -64,8 +64,7 @@ import Testing
 
     @Test(arguments: [ProtocolVersion.v3_1, .v3_2, .v3_3])
     func dataSignedUnderAnotherNameIsRecognized(version: ProtocolVersion) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice(version: version)
+        var (fixture, device) = try BackendFixture.with { try $0.activeDevice(version: version) }
         let reply = try device.sendSigned("/pa/v3/activation/remove", uriID: "/pa/signature/validate", in: &fixture)
         #expect(
             reply.reason?.hasSuffix(

@@ -79,8 +79,7 @@ import WireFacts
     }
 
     @Test(.wireFact("2.2")) func whatReadsNoBodyTakesAny() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.device(.version4)
+        var (fixture, device) = try BackendFixture.active(.version4)
         let type = (name: "Content-Type", value: "text/plain")
         #expect(fixture.send("POST", "/pa/v3/status", headers: [type], body: Array("[".utf8)).outcome == "200 OK")
         let body = Array("nothing of it is read".utf8)
@@ -102,8 +101,7 @@ import WireFacts
     /// The missing header is found by what is around the controller, which has no words of PowerAuth for it.
     @Test(.wireFact("3.2"), arguments: MajorVersion.allCases)
     func aRemovalWithoutAHeaderIsNoWrongCode(version: MajorVersion) throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.device(version)
+        var (fixture, device) = try BackendFixture.active(version)
         let reply = fixture.send(device.path("activation/remove"), json: [:])
         #expect(reply.outcome == "500 ERROR_GENERIC", "\(reply.verdict)")
         #expect(fixture.status(ofActivation: device.activationID) == .active && fixture.failures == 0)

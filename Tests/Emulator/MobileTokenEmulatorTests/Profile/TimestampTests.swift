@@ -75,8 +75,7 @@ import WireFacts
     }
 
     @Test func theJournalNamesTheReleasesThatWouldTakeIt() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         let header = device.tokenHeader(timestamp: fixture.milliseconds - Self.twoHours)
         let reply = fixture.send("/api/inbox/count", headers: [header], json: [:])
         #expect(reply.reason == "the timestamp is too old; servers of release 1.9 take it")

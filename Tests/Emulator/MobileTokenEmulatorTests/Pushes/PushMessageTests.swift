@@ -56,8 +56,7 @@ import WireFacts
     }
 
     @Test func howAnOperationEndsIsTold() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         Self.register(device, in: &fixture)
         let canceled = try fixture.operation()
         let reply = fixture.cloud("DELETE", "/v2/operations/\(canceled.id)")
@@ -69,8 +68,7 @@ import WireFacts
     }
 
     @Test func operationsForNobodyAndDevicesThatMayNotSeeThemGetNothing() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken(flags: ["OTHER"])
+        var (fixture, device) = try BackendFixture.with { try $0.deviceWithToken(flags: ["OTHER"]) }
         Self.register(device, in: &fixture)
         let requests: [JSONValue] = [
             ["template": "login_preApproval"], ["template": "login", "userId": "alice", "activationFlag": "VIP"],
@@ -85,8 +83,7 @@ import WireFacts
     }
 
     @Test func aMessageIsPushedUnlessItIsSilent() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         Self.register(device, platform: "apns", in: &fixture)
         let message: JSONObject = ["userId": "alice", "subject": "S", "summary": "T", "body": "B"]
         let loud = fixture.cloud("POST", "/v2/inbox/messages", .object(message))
@@ -103,8 +100,7 @@ import WireFacts
     }
 
     @Test func aDeviceIsToldOfItsStatusAlsoOfItsEnd() throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.deviceWithToken()
+        var (fixture, device) = try BackendFixture.withToken()
         Self.register(device, in: &fixture)
         let path = "/v2/registrations/\(device.activationID)"
         for (method, body) in [("PUT", ["change": "BLOCK"]), ("DELETE", nil)] as [(String, JSONValue?)] {

@@ -15,43 +15,6 @@ import Testing
         }
     }
 
-    @Test func aBodyIsSentWhileItIsProduced() async throws {
-        let (gate, open) = AsyncStream.makeStream(of: Void.self)
-        let response = ServerResponse(
-            status: 200,
-            body: .produced(length: nil) { stream in
-                stream.write("one".utf8)
-                for await _ in gate { stream.write("two".utf8) }
-            }
-        )
-        try await withServer({ _ in response }) { server in
-            let client = try RawConnection(port: server.port)
-            try await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            #expect(try await client.responseHeadAndChunk().hasSuffix("one"))
-            open.yield()
-            #expect(try await client.nextChunk() == "two")
-            open.finish()
-            #expect(try await client.nextChunk() == nil)
-        }
-    }
-
-    @Test func anAbortedBodyIsSeenAsCutOff() async throws {
-        let response = ServerResponse(
-            status: 200,
-            body: .produced(length: 10) { stream in
-                stream.write("half".utf8)
-                stream.abort()
-            }
-        )
-        try await withServer({ _ in response }) { server in
-            let client = try RawConnection(port: server.port)
-            try await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            let text = String(decoding: await client.readUntilEnd().bytes, as: UTF8.self)
-            #expect(text.contains("Content-Length: 10\r\n"))
-            #expect(text.hasSuffix("\r\n\r\nhalf"))
-        }
-    }
-
     @Test func aReaderThatFallsBehindLosesItsConnection() async throws {
         let finished = AsyncStream.makeStream(of: Void.self)
         let response = ServerResponse(

@@ -260,7 +260,7 @@ import Testing
 
     @Test func handlesLeadToTheSameSpace() async throws {
         try await withEmulator { emulator in
-            let made = try JSONValue(parsing: Array(try await emulator.send("POST", "/_emulator/spaces").body))
+            let made = try await emulator.ask("/spaces", method: "POST").body
             let id = try #require(made["id"]?.string)
             let (one, other) = (try #require(emulator.space(id)), try #require(emulator.space(id)))
             try await one.cloud.register(userID: "alice")

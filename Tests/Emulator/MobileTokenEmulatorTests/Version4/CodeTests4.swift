@@ -32,8 +32,7 @@ import WireFacts
 
     /// Recording `PENDING_COMMIT, blocked by an unknown application key, then unblocked by the bank`: it needs no commit any more.
     @Test func theUncommittedActivationThatWasBlockedIsActiveOnceItIsUnblocked() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.pendingDevice4()
+        var (fixture, device) = try BackendFixture.with { try $0.pendingDevice4() }
         device.knowledge = Self.wrongKey
         for _ in 1...5 { #expect(try device.confirm(in: &fixture).outcome == "401 ERR_AUTHENTICATION") }
         #expect(fixture.status(ofActivation: device.activationID) == .blocked)
@@ -177,8 +176,7 @@ import WireFacts
     }
 
     @Test(.wireFact("B30", "2.5")) func onlyAnActivationThatWaitsIsConfirmedBeforeTheCommit() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.pendingDevice4()
+        var (fixture, device) = try BackendFixture.with { try $0.pendingDevice4() }
         #expect(try device.confirm(in: &fixture).outcome == "200 OK")
         let state = try fixture.exportedState()
         #expect(try device.confirm(in: &fixture).outcome == "401 ERR_AUTHENTICATION")

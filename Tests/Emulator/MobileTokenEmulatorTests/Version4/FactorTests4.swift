@@ -9,8 +9,7 @@ import Testing
 @Suite struct FactorTests4 {
     @Test(arguments: AlgorithmSuite.available)
     func bothPasswordsWorkUntilTheNewOneIsUsed(suite: AlgorithmSuite) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4(suite: suite)
+        var (fixture, device) = try BackendFixture.with { try $0.activeDevice4(suite: suite) }
         let old = device.knowledge
         let new = try device.agree(.passwordChange, in: &fixture)
         #expect(new != old)
@@ -63,8 +62,7 @@ import Testing
 
     @Test(arguments: AlgorithmSuite.available)
     func biometryIsAddedReplacedAndRemoved(suite: AlgorithmSuite) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4(suite: suite)
+        var (fixture, device) = try BackendFixture.with { try $0.activeDevice4(suite: suite) }
         let first = try device.agree(.biometryAdd, in: &fixture)
         device.biometry = first
         #expect(try device.status(in: &fixture).blob.flags == .biometryIsOn)
@@ -126,8 +124,7 @@ import Testing
 
     @Test(.enabled(if: AlgorithmSuite.available.count > 1))
     func anActivationKeepsItsSuiteForLife() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4(suite: .p384)
+        var (fixture, device) = try BackendFixture.with { try $0.activeDevice4(suite: .p384) }
         let other = try JSONValue(encoding: Version4.SharedSecretAgreement(suite: .p384MLLevel3).request)
         let (change, _) = try device.sendEncrypted(.passwordChange, .possessionKnowledge, other, in: &fixture)
         #expect(change.outcome == "400 ERR_PASSWORD_CHANGE")

@@ -9,7 +9,7 @@ import Testing
 @Suite struct ProtocolControlTests {
     @Test func theRulesAreShownAndChanged() async throws {
         try await withEmulator { emulator async throws in
-            let shown = try JSONValue(parsing: await emulator.send("GET", "/_emulator/protocol").body)
+            let shown = try await emulator.ask("/protocol").body
             #expect(shown["minimumVersion"]?.int64 == 3 && shown["allowedSuites"] == [] && shown["upgradeOffers"] == [])
             #expect(shown["offeredSuites"]?.array?.first == "EC_P384")
             #expect(shown["documentedAnswersOnly"] == false)

@@ -64,8 +64,7 @@ import Testing
     }
 
     @Test func anOfflineCodeOfVersionFourIsOfKeyTwo() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4(enableBiometry: true)
+        var (fixture, device) = try BackendFixture.with { try $0.activeDevice4(enableBiometry: true) }
         let operation = try fixture.operation("payment")
         let query = "registrationId=\(device.activationID)"
         let made = fixture.cloud("GET", "/v2/operations/\(operation.id)/offline/qr", query: query).json
@@ -117,8 +116,7 @@ import Testing
 
     @Test(arguments: AlgorithmSuite.available)
     func theStateIsExportedAndImported(suite: AlgorithmSuite) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4(suite: suite, enableBiometry: true)
+        var (fixture, device) = try BackendFixture.with { try $0.activeDevice4(suite: suite, enableBiometry: true) }
         try device.createToken(in: &fixture)
         let pending = try device.agree(.passwordChange, in: &fixture)
         let document = try fixture.backend.exported()

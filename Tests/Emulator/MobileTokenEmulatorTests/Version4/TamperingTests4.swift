@@ -54,8 +54,7 @@ import WireFacts
     }
 
     @Test(arguments: AlgorithmSuite.available) func temporaryKeyRequests(suite: AlgorithmSuite) throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.activeDevice4(suite: suite)
+        let (fixture, device) = try BackendFixture.with { try $0.activeDevice4(suite: suite) }
         for scope in [EncryptionScope.application, .activation] {
             let attempt = try device.keyAttempt(scope)
             try Self.flip(Version4.Endpoint.temporaryKey.path, [], attempt.body.serialized(), in: fixture)
@@ -84,8 +83,7 @@ import WireFacts
     }
 
     @Test func authenticatedRequests() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4()
+        var (fixture, device) = try BackendFixture.active4()
         let body = device.validateBody().serialized()
         // Possession alone is not counted: the state stays as it was.
         let possession = try device.codeHeader(.possession, uriID: "/pa/auth/validate", body: body)

@@ -11,8 +11,7 @@ import WireFacts
     private static let path = Version4.Endpoint.temporaryKey.path
 
     @Test func activationsOfVersionThreeGetNoKey() throws {
-        var fixture = try BackendFixture()
-        let older = try fixture.activeDevice()
+        var (fixture, older) = try BackendFixture.active()
         var device = try fixture.activeDevice4(user: "bob")
         device.activationID = older.activationID
         let reply = fixture.send(Self.path, json: try device.keyAttempt(.activation).body)
@@ -24,8 +23,7 @@ import WireFacts
     }
 
     @Test func everyStateWithKeysGetsAKey() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.pendingDevice4()
+        var (fixture, device) = try BackendFixture.with { try $0.pendingDevice4() }
         #expect(try device.status(in: &fixture).blob.state == .pendingCommit)
         #expect(fixture.cloud("POST", "/v2/registrations/\(device.activationID)/commit", [:]).status == 200)
         for change in ["BLOCK", "UNBLOCK"] {

@@ -11,8 +11,7 @@ import WireFacts
 @Suite struct WholeLifeTests4 {
     @Test(arguments: AlgorithmSuite.available)
     func aDeviceActivatesDecidesAndIsRemoved(suite: AlgorithmSuite) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4(suite: suite, enableBiometry: true)
+        var (fixture, device) = try BackendFixture.with { try $0.activeDevice4(suite: suite, enableBiometry: true) }
         try device.createToken(in: &fixture)
         let payment = try fixture.operation("payment")
         let login = try fixture.operation("login")
@@ -47,8 +46,7 @@ import WireFacts
 
     @Test(arguments: AlgorithmSuite.available)
     func bothSidesShowTheSameFingerprint(suite: AlgorithmSuite) throws {
-        var fixture = try BackendFixture()
-        let device = try fixture.pendingDevice4(suite: suite)
+        var (fixture, device) = try BackendFixture.with { try $0.pendingDevice4(suite: suite) }
         let fingerprint = Version4.ActivationFingerprint(
             devicePublicKeys: try #require(device.privateKeys).publicKeys,
             activationID: device.activationID,
@@ -65,8 +63,7 @@ import WireFacts
 
     @Test func theConfirmationMayComeBeforeTheCommitOrAfterIt() throws {
         for commitsFirst in [true, false] {
-            var fixture = try BackendFixture()
-            var device = try fixture.pendingDevice4()
+            var (fixture, device) = try BackendFixture.with { try $0.pendingDevice4() }
             let commit = "/v2/registrations/\(device.activationID)/commit"
             #expect(try device.status(in: &fixture).blob.flags == .awaitsConfirmation)
             if commitsFirst {
@@ -119,8 +116,7 @@ import WireFacts
     }
 
     @Test(.wireFact("A9", "B7")) func theVaultHandsOutEachKeyForItsFactors() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice4(enableBiometry: true)
+        var (fixture, device) = try BackendFixture.with { try $0.activeDevice4(enableBiometry: true) }
         let vault = try #require(device.keys).vault
         for identifier in Version4.VaultKeyIdentifier.allCases {
             for type in [SignatureType.possessionKnowledge, .possessionBiometry] {
