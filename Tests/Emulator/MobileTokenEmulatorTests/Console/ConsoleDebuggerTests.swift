@@ -262,15 +262,14 @@ struct ConsoleDebuggerTests {
             #expect(command.hasPrefix("curl -X POST '\(emulator.cloudURL)/v2/operations'"))
             #expect(!command.contains(emulator.cloudPassword))
 
-            let shell = Process()
-            shell.executableURL = URL(filePath: "/bin/sh")
-            shell.arguments = ["-c", command + " -s -o /dev/null"]
-            shell.environment = [
-                "PATH": "/usr/bin:/bin", "CLOUD_USER": emulator.cloudUser, "CLOUD_PASSWORD": emulator.cloudPassword,
-            ]
-            try shell.run()
-            shell.waitUntilExit()
-            #expect(shell.terminationStatus == 0)
+            let shell = try await ChildProcess.run(
+                "/bin/sh",
+                ["-c", command + " -s -o /dev/null"],
+                environment: [
+                    "PATH": "/usr/bin:/bin", "CLOUD_USER": emulator.cloudUser, "CLOUD_PASSWORD": emulator.cloudPassword,
+                ]
+            )
+            #expect(shell.exitCode == 0, "\(shell.errors)")
             let users = await emulator.operations().map(\.userID)
             #expect(users == Array(repeating: #"it's $HOME `x` \ "quoted""#, count: 2))
         }
@@ -291,14 +290,9 @@ struct ConsoleDebuggerTests {
             let command = try await self.copiedCommand(of: entry, page)
 
             let folder = try TemporaryFolder()
-            let shell = Process()
-            shell.executableURL = URL(filePath: "/bin/sh")
             // The words of the command as the shell reads them, in the place of the program that it names.
-            shell.arguments = ["-c", "curl() { printf '%s\\n' \"$@\" > words; }; " + command]
-            shell.currentDirectoryURL = URL(filePath: folder.path)
-            shell.environment = ["PATH": "/usr/bin:/bin"]
-            try shell.run()
-            shell.waitUntilExit()
+            let script = "cd '\(folder.path)'; curl() { printf '%s\\n' \"$@\" > words; }; " + command
+            _ = try await ChildProcess.run("/bin/sh", ["-c", script], environment: ["PATH": "/usr/bin:/bin"])
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["words"])
             let words = try String(contentsOfFile: folder.path + "/words", encoding: .utf8)
                 .split(separator: "\n").map(String.init)

@@ -128,11 +128,10 @@ import Testing
         configuration.capacity.operations = 1
         try await withEmulator(configuration) { emulator async throws in
             try await emulator.cloud.createOperation("login", userID: "alice")
-            await #expect {
+            let error = await #expect(throws: CloudError.self) {
                 try await emulator.cloud.createOperation("login", userID: "alice")
-            } throws: {
-                ($0 as? CloudError)?.httpStatus == 507
             }
+            #expect(error?.httpStatus == 507)
             try await emulator.reset()
             try await emulator.cloud.createOperation("login", userID: "alice")
         }
@@ -152,11 +151,10 @@ import Testing
             }
             let padded = empty + Data(repeating: UInt8(ascii: " "), count: 10_000)
             try await emulator.importState(padded)
-            await #expect {
+            let error = await #expect(throws: CloudError.self) {
                 try await emulator.cloud.createOperation("login", userID: "alice")
-            } throws: {
-                ($0 as? CloudError)?.httpStatus == 507
             }
+            #expect(error?.httpStatus == 507)
         }
     }
 

@@ -121,11 +121,8 @@ import Testing
             withIntermediateDirectories: true
         )
         configuration.dataFile = self.folder.file(name)
-        await #expect {
-            try await Emulator.start(configuration: configuration)
-        } throws: {
-            ($0 as? EmulatorError)?.code == .storage
-        }
+        let error = await #expect(throws: EmulatorError.self) { try await Emulator.start(configuration: configuration) }
+        #expect(error?.code == .storage)
     }
 
     // MARK: Who may read it
@@ -162,11 +159,8 @@ import Testing
             // Somebody else may have laid the link: it is neither followed nor replaced.
             try await emulator.register(user: "bob")
             for wrong in [link, self.folder.path, "/dev/null", self.folder.path + "/nowhere/export.json", ""] {
-                await #expect {
-                    try await emulator.export(toFile: wrong)
-                } throws: {
-                    ($0 as? EmulatorError)?.code == .storage
-                }
+                let error = await #expect(throws: EmulatorError.self) { try await emulator.export(toFile: wrong) }
+                #expect(error?.code == .storage)
             }
             // Nothing half-written is left behind.
             #expect(

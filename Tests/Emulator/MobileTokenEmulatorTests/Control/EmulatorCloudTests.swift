@@ -25,11 +25,10 @@ import Testing
             }
             let removed = try await emulator.send("DELETE", "/_emulator/activations/\(registration.id)")
             #expect(try removed.json(as: [String: Any].self)["status"] as? String == "REMOVED")
-            await #expect {
+            let error = await #expect(throws: EmulatorError.self) {
                 try await emulator.removeActivation(registration.id)
-            } throws: {
-                ($0 as? EmulatorError)?.code == .conflict
             }
+            #expect(error?.code == .conflict)
         }
     }
 

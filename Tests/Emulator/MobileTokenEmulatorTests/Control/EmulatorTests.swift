@@ -25,11 +25,10 @@ import Testing
         try await withEmulator { emulator async throws in
             var configuration = Emulator.Configuration()
             configuration.port = emulator.port
-            await #expect {
+            let error = await #expect(throws: EmulatorError.self) {
                 try await Emulator.start(configuration: configuration)
-            } throws: {
-                ($0 as? EmulatorError)?.code == .addressInUse
             }
+            #expect(error?.code == .addressInUse)
         }
     }
 
@@ -326,11 +325,10 @@ import Testing
                 #expect(try await emulator.send("POST", "/_emulator/import", body: wrong).status == 400, "\(wrong)")
             }
             #expect(try await emulator.exported() == before)
-            await #expect {
+            let error = await #expect(throws: EmulatorError.self) {
                 try await emulator.importState(Data("nonsense".utf8))
-            } throws: {
-                ($0 as? EmulatorError)?.code == .invalidDocument
             }
+            #expect(error?.code == .invalidDocument)
         }
     }
 
@@ -345,11 +343,8 @@ import Testing
                 let path = "/_emulator/activations/nobody/counter"
                 #expect(try await emulator.send("POST", path, body: wrong).status == 400)
             }
-            await #expect {
-                try await emulator.blockActivation("nobody")
-            } throws: {
-                ($0 as? EmulatorError)?.code == .notFound
-            }
+            let error = await #expect(throws: EmulatorError.self) { try await emulator.blockActivation("nobody") }
+            #expect(error?.code == .notFound)
         }
     }
 

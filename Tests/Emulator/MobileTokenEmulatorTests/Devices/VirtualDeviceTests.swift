@@ -111,11 +111,10 @@ import Testing
             let own = try await emulator.cloud.createOperation("login", userID: "alice").id
             #expect(await emulator.decision(on: own)?.status == .approved)
             #expect(try await emulator.cloud.operation(others).status == .pending)
-            await #expect {
+            let error = await #expect(throws: EmulatorError.self) {
                 try await emulator.decide(others, .approve, byDevice: device.id)
-            } throws: { error in
-                (error as? EmulatorError)?.message == "the operation is none of those that wait for the device"
             }
+            #expect(error?.message == "the operation is none of those that wait for the device")
         }
     }
 
@@ -142,11 +141,10 @@ import Testing
                 userID: "alice",
                 demandsProximityCheck: true
             )
-            await #expect {
+            let error = await #expect(throws: EmulatorError.self) {
                 try await emulator.decide(operation.id, .approve, byDevice: device.id)
-            } throws: { error in
-                (error as? EmulatorError)?.code == .refused
             }
+            #expect(error?.code == .refused)
             let code = try #require(operation.proximityCode)
             let with = try await emulator.decide(operation.id, .approve, proximityCode: code, byDevice: device.id)
             #expect(with.tasks.last?.state == .done)

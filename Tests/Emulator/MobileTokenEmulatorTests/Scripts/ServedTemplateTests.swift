@@ -209,11 +209,8 @@ import Testing
             #expect(await emulator.templates().map(\.name) == names)
         }
         try Data("{\n\"name\": 5}".utf8).write(to: folder.url.appending(path: "3.json"))
-        #expect {
-            try configuration.addTemplates(from: folder.path)
-        } throws: { error in
-            (error as? EmulatorError)?.message == "\(folder.file("3.json")): line 2: 'name' is not a string"
-        }
+        let error = #expect(throws: EmulatorError.self) { try configuration.addTemplates(from: folder.path) }
+        #expect(error?.message == "\(folder.file("3.json")): line 2: 'name' is not a string")
         #expect(configuration.templates.count == 3)
     }
 
@@ -255,11 +252,10 @@ import Testing
             #expect(listed.id == operation.id && listed.name == "signing" && listed.formData.title == "Sign")
             try await service.authorize(listed, with: .possession)
             #expect(try await emulator.cloud.operation(operation.id).status == .approved)
-            await #expect {
+            let error = await #expect(throws: CloudError.self) {
                 try await emulator.cloud.createOperation(named: "x", data: "A1", formData: ["title": "t"], userID: nil)
-            } throws: {
-                ($0 as? CloudError)?.message == "'formData.message' is missing"
             }
+            #expect(error?.message == "'formData.message' is missing")
         }
     }
 }

@@ -28,11 +28,10 @@ import Testing
         ("", "line 1: JSON: unexpected end at byte 0"),
     ])
     func aMistakeHasTheLineOnWhichItBegins(text: String, message: String) {
-        #expect {
-            _ = try SourceDocument(parsing: Array(text.utf8), as: Self.schema)
-        } throws: { error in
-            (error as? DocumentMistake)?.description == message
+        let error = #expect(throws: DocumentMistake.self) {
+            try SourceDocument(parsing: Array(text.utf8), as: Self.schema)
         }
+        #expect(error?.description == message)
     }
 
     @Test func aPlaceThatIsNotThereHasTheLineOfWhatLeadsThere() throws {

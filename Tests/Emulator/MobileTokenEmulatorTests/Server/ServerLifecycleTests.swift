@@ -51,17 +51,11 @@ import Testing
 
     @Test func aTakenPortIsAnErrorThatSaysSo() throws {
         let first = try HTTPServer(host: "127.0.0.1", port: 0)
-        #expect {
-            try HTTPServer(host: "127.0.0.1", port: first.port)
-        } throws: {
-            ($0 as? ListeningError)?.code == .addressInUse
-        }
+        let error = #expect(throws: ListeningError.self) { try HTTPServer(host: "127.0.0.1", port: first.port) }
+        #expect(error?.code == .addressInUse)
         for host in ["203.0.113.1", "nonsense", "::ffff:1:2:3:4:5:6:7"] {
-            #expect {
-                try HTTPServer(host: host, port: 0)
-            } throws: {
-                ($0 as? ListeningError)?.code == .cannotListen
-            }
+            let error = #expect(throws: ListeningError.self) { try HTTPServer(host: host, port: 0) }
+            #expect(error?.code == .cannotListen)
         }
     }
 

@@ -115,11 +115,10 @@ import Testing
             request.path == "/a" ? await Self.echo(request) : ServerResponse(status: 200, body: .reset)
         }) { server, file in
             let transport = try self.makeTransport(trusting: file)
-            await #expect {
+            let error = await #expect(throws: HTTPTransportError.self) {
                 try await transport.send(HTTPRequest(.get, url: "https://127.0.0.1:\(server.port)/reset"))
-            } throws: {
-                ($0 as? HTTPTransportError)?.code == .connectionLost
             }
+            #expect(error?.code == .connectionLost)
             await transport.shutdown()
             try await self.expectService(server, file)
         }
