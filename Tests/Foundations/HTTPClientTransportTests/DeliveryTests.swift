@@ -21,11 +21,10 @@ import Testing
         defer { server.stop() }
         let transport = try TestedTransport()
         _ = try await transport.send(HTTPRequest(url: server.url, body: Array("first".utf8)))
-        await #expect {
+        let error = await #expect(throws: HTTPTransportError.self) {
             try await transport.send(HTTPRequest(method, url: server.url, body: Array("signed".utf8)))
-        } throws: {
-            ($0 as? HTTPTransportError)?.code == .connectionLost
         }
+        #expect(error?.code == .connectionLost)
         _ = try await transport.send(HTTPRequest(url: server.url, body: Array("third".utf8)))
         await transport.shutdown()
         #expect(server.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["first", "signed", "third"])
@@ -78,11 +77,10 @@ import Testing
         defer { server.stop() }
         let transport = try TestedTransport()
         if isConnected { _ = try await transport.send(HTTPRequest(url: server.url, body: Array("before".utf8))) }
-        await #expect {
+        let error = await #expect(throws: HTTPTransportError.self) {
             try await transport.send(HTTPRequest(url: server.url, body: Array("late".utf8), notAfter: .now))
-        } throws: {
-            ($0 as? HTTPTransportError)?.code == .tooLate
         }
+        #expect(error?.code == .tooLate)
         let request = HTTPRequest(url: server.url, body: Array("in time".utf8), notAfter: .now + .seconds(600))
         #expect(try await transport.send(request).status == 200)
         await transport.shutdown()

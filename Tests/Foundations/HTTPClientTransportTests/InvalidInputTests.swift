@@ -12,11 +12,8 @@ import Testing
     ])
     func aURLThatCannotBeUsedIsRefused(url: String) async throws {
         let transport = try CurlTransport()
-        await #expect {
-            try await transport.send(HTTPRequest(url: url))
-        } throws: { error in
-            (error as? HTTPTransportError)?.code == .invalidRequest && !"\(error)".contains("password")
-        }
+        let error = await #expect(throws: HTTPTransportError.self) { try await transport.send(HTTPRequest(url: url)) }
+        #expect(error?.code == .invalidRequest && error?.description.contains("password") == false)
         await transport.shutdown()
     }
 
@@ -29,22 +26,20 @@ import Testing
         let server = try ScriptedServer { $0.answerAll() }
         defer { server.stop() }
         let transport = try CurlTransport()
-        await #expect {
+        let error = await #expect(throws: HTTPTransportError.self) {
             try await transport.send(HTTPRequest(url: server.url, headers: [name: value]))
-        } throws: {
-            ($0 as? HTTPTransportError)?.code == .invalidRequest
         }
+        #expect(error?.code == .invalidRequest)
         await transport.shutdown()
         #expect(server.acceptedCount == 0)
     }
 
     @Test func noTimeAtAllIsATimeout() async throws {
         let transport = try CurlTransport()
-        await #expect {
+        let error = await #expect(throws: HTTPTransportError.self) {
             try await transport.send(HTTPRequest(url: "http://127.0.0.1:1/", timeout: .zero))
-        } throws: {
-            ($0 as? HTTPTransportError)?.code == .timeout
         }
+        #expect(error?.code == .timeout)
         await transport.shutdown()
     }
 
@@ -107,11 +102,10 @@ import Testing
         change(&configuration.tls)
         let transport = try CurlTransport(configuration: configuration)
         for url in [server.url, "HTTP" + server.url.dropFirst(4)] {
-            await #expect {
+            let error = await #expect(throws: HTTPTransportError.self) {
                 try await transport.send(HTTPRequest(url: url, body: [1]))
-            } throws: {
-                ($0 as? HTTPTransportError)?.code == .invalidConfiguration
             }
+            #expect(error?.code == .invalidConfiguration)
         }
         await transport.shutdown()
         #expect(server.acceptedCount == 0)

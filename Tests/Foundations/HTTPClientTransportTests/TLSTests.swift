@@ -100,11 +100,10 @@ import Testing
         }
         defer { server.stop() }
         let transport = try CurlTransport()
-        await #expect {
+        let error = await #expect(throws: HTTPTransportError.self) {
             try await transport.send(HTTPRequest(.get, url: "https://127.0.0.1:\(server.port)/"))
-        } throws: {
-            ($0 as? HTTPTransportError)?.code == .tlsFailed
         }
+        #expect(error?.code == .tlsFailed)
         await transport.shutdown()
     }
 }

@@ -89,11 +89,8 @@ import MobileTokenReceipts
         try await self.withScene { scene in
             try await scene.decide(try await scene.offer(), .page(status: 403, isDelivered: true), rejects: true)
             // Nothing is signed as long as the counter tells what became of it.
-            await #expect {
-                try await scene.kinds()
-            } throws: {
-                ($0 as? MobileTokenError)?.code == .decisionsOpen
-            }
+            let error = await #expect(throws: MobileTokenError.self) { try await scene.kinds() }
+            #expect(error?.code == .decisionsOpen)
             #expect(await scene.emulator.requests(to: "**/operation/history").isEmpty)
             #expect(try await scene.kinds(isSettling: true) == [])
             #expect(try await scene.results() == [.inferred])
@@ -107,11 +104,8 @@ import MobileTokenReceipts
             for operation in [first, second] {
                 try await scene.decide(operation, .page(status: 403, isDelivered: false), rejects: true)
             }
-            await #expect {
-                try await scene.kinds()
-            } throws: {
-                ($0 as? MobileTokenError)?.code == .decisionsOpen
-            }
+            let error = await #expect(throws: MobileTokenError.self) { try await scene.kinds() }
+            #expect(error?.code == .decisionsOpen)
             // The bank says nothing of the first one, and the history does.
             await scene.emulator.faults.set([
                 FaultRule(match: .init(path: "**/operation/detail", first: 1), effect: .init(status: 503))
