@@ -181,3 +181,13 @@ final class ScriptedChannel: AuthenticatedChannel {
         self.state.withLock { $0.pending.removeValue(forKey: id) }?.resume(with: result)
     }
 }
+
+extension OperationsService.Configuration {
+    /// A configuration with this clock, whose pauses are all of their middle length.
+    static func even(_ clock: any Clock<Duration>) -> Self {
+        var configuration = Self()
+        configuration.clock = clock
+        configuration.random = { 0.5 }
+        return configuration
+    }
+}

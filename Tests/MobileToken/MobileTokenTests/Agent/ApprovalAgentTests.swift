@@ -36,10 +36,7 @@ import TestSupport
     }
 
     private func makeService() -> OperationsService {
-        var configuration = OperationsService.Configuration()
-        configuration.clock = self.clock
-        configuration.random = { 0.5 }
-        return OperationsService(activation: self.channel, configuration: configuration)
+        OperationsService(activation: self.channel, configuration: .even(self.clock))
     }
 
     private func makeAgent(

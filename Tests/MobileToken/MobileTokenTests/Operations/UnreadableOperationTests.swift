@@ -28,10 +28,7 @@ import MobileToken
     private static let operation = JSONValue.sampleOperation("a", expiresIn: 1_000_000)
 
     private func makeService() -> OperationsService {
-        var configuration = OperationsService.Configuration()
-        configuration.clock = self.clock
-        configuration.random = { 0.5 }
-        return OperationsService(activation: self.channel, configuration: configuration)
+        OperationsService(activation: self.channel, configuration: .even(self.clock))
     }
 
     @Test(arguments: unreadable) func aListNamesItWithItsReason(operation: JSONValue) async throws {

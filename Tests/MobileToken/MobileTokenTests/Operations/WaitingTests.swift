@@ -10,10 +10,7 @@ import TestSupport
     private let service: OperationsService
 
     init() {
-        var configuration = OperationsService.Configuration()
-        configuration.clock = self.clock
-        configuration.random = { 0.5 }  // no jitter
-        self.service = OperationsService(activation: self.channel, configuration: configuration)
+        self.service = OperationsService(activation: self.channel, configuration: .even(self.clock))
     }
 
     /// Answers the poll under way, and waits until the service sleeps until the next one.

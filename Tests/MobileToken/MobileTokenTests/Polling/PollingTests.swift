@@ -11,10 +11,7 @@ import TestSupport
     private let channel = ScriptedChannel()
 
     private func makeService(_ channel: ScriptedChannel? = nil) -> OperationsService {
-        var configuration = OperationsService.Configuration()
-        configuration.clock = self.clock
-        configuration.random = { 0.5 }  // no jitter
-        return OperationsService(activation: channel ?? self.channel, configuration: configuration)
+        OperationsService(activation: channel ?? self.channel, configuration: .even(self.clock))
     }
 
     /// Answers the poll under way and waits until the service sleeps until the next one.
@@ -47,9 +44,7 @@ import TestSupport
     }
 
     @Test func runPollsAsConfigured() async throws {
-        var configuration = OperationsService.Configuration()
-        configuration.clock = self.clock
-        configuration.random = { 0.5 }
+        var configuration = OperationsService.Configuration.even(self.clock)
         configuration.pollInterval = .seconds(60)
         let service = OperationsService(activation: self.channel, configuration: configuration)
         let running = Task { try await service.run() }

@@ -11,10 +11,7 @@ import TestSupport
     private let channel = ScriptedChannel()
 
     private func makeService(_ channel: ScriptedChannel? = nil) -> OperationsService {
-        var configuration = OperationsService.Configuration()
-        configuration.clock = self.clock
-        configuration.random = { 0.5 }  // no jitter
-        return OperationsService(activation: channel ?? self.channel, configuration: configuration)
+        OperationsService(activation: channel ?? self.channel, configuration: .even(self.clock))
     }
 
     /// Answers the poll under way and waits until the service sleeps until the next one.

@@ -18,10 +18,7 @@ import TestSupport
             }
             throw MobileTokenError(code, "so")
         }
-        var configuration = OperationsService.Configuration()
-        configuration.clock = self.clock
-        configuration.random = { 0.5 }  // no jitter
-        return (OperationsService(activation: channel, configuration: configuration), channel)
+        return (OperationsService(activation: channel, configuration: .even(self.clock)), channel)
     }
 
     private func untilAsleep(for duration: Duration) async { await until { self.clock.timeToNextDeadline == duration } }

@@ -106,10 +106,7 @@ import TestSupport
 
     @Test func aPushMessageAboutAnOperationPollsEarly() async {
         let clock = ManualClock()
-        var configuration = OperationsService.Configuration()
-        configuration.clock = clock
-        configuration.random = { 0.5 }
-        let service = OperationsService(activation: self.channel, configuration: configuration)
+        let service = OperationsService(activation: self.channel, configuration: .even(clock))
         await service.startPolling(every: .seconds(60))
         await self.channel.nextRequest().answer(SampleAnswer.list())
         #expect(await clock.nextSleep() == .seconds(60))
