@@ -98,8 +98,6 @@ struct AuthenticationCodeTests {
         let outcome = try scene.verifier()
             .verify(online: code, of: .possessionBiometry, for: scene.data, secret: scene.secret)
         #expect(outcome == .biometryIsOff)
-        #expect(!Version4.AuthenticationCodeType.possession.countsFailures)
-        #expect(Version4.AuthenticationCodeType.possessionBiometry.countsFailures)
     }
 
     @Test(arguments: 4...8)

@@ -71,21 +71,6 @@ struct SharedSecretTests {
         }
     }
 
-    @Test func anActivationKeepsItsSuite() throws {
-        var generator = SeededGenerator()
-        let request = try generator.agreement(.p384).request
-        #expect(throws: Never.self) { try request.checkSuite(activationSuite: nil, allowedSuites: []) }
-        #expect(throws: Never.self) { try request.checkSuite(activationSuite: .p384, allowedSuites: [.p384]) }
-        let refused: [(AlgorithmSuite?, Set<AlgorithmSuite>)] = [
-            (nil, [.p384MLLevel3, .p384MLLevel5]), (.p384MLLevel3, []), (.p384, [.p384MLLevel3]),
-        ]
-        for (suite, allowed) in refused {
-            #expect(throws: Version4.SharedSecretError.wrongSuite) {
-                try request.checkSuite(activationSuite: suite, allowedSuites: allowed)
-            }
-        }
-    }
-
     @Test func wrongLengthsAreRefusedBeforeAnyArithmetic() throws {
         var generator = SeededGenerator()
         let point = try generator.p384PrivateKey().publicKey

@@ -96,8 +96,5 @@ extension Version4 {
         }
 
         package var codeByteCount: Int { self.factors.count * AuthenticationCode.componentByteCount }
-
-        /// Indicates whether a server counts failures of this type, and clears them after a success.
-        package var countsFailures: Bool { self != .possession }
     }
 }

@@ -66,19 +66,6 @@ extension Version4 {
 }
 
 extension Version4.SharedSecretRequest {
-    /// Throws `wrongSuite` unless the server may use the request's suite.
-    ///
-    /// - Parameters:
-    ///   - activationSuite: The activation's permanent suite; `nil` if there is none yet.
-    ///   - allowedSuites: The suites that the server allows; empty for all.
-    package func checkSuite(
-        activationSuite: AlgorithmSuite?,
-        allowedSuites: Set<AlgorithmSuite>
-    ) throws(Version4.SharedSecretError) {
-        guard allowedSuites.isEmpty || allowedSuites.contains(self.suite), (activationSuite ?? self.suite) == self.suite
-        else { throw .wrongSuite }
-    }
-
     /// Agrees with the client on a secret, and returns it with the response.
     ///
     /// - Parameters:

@@ -4,8 +4,6 @@ extension Version4 {
     package enum SharedSecretError: Error, Equatable, Sendable {
         /// The number or length of a member's parts does not match the suite. Names it.
         case malformed(member: String)
-        /// The suite is not the activation's, or not allowed by the server.
-        case wrongSuite
         /// A key or an encapsulated key is invalid, such as a point off the curve.
         case invalidKey
         /// The process's libcrypto lacks an algorithm.
