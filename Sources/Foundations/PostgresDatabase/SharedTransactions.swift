@@ -201,7 +201,7 @@ package final class SharedTransactions<Part: Sendable>: Sendable {
         if shares.count == works.count, let combined = self.combine(shares.map(\.part)) {
             do {
                 return try self.run(shares.map(\.statements), closing: combined, of: works, connection)
-            } catch  where error.kind == .refused {}
+            } catch  where error.kind == .refused && error.refusal != .timeout {}
         }
         return try self.run(works.map(\.statements), closing: [], of: works, connection)
     }

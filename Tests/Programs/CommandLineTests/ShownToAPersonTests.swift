@@ -189,10 +189,11 @@ import Testing
             for isAsked in [true, false] {
                 let home = try TemporaryFolder()
                 let registration = try await emulator.cloud.register(userID: "alice")
-                let words = [
-                    "activate", registration.activationQRCode, "--url", emulator.baseURL, "--sdk-configuration",
-                    emulator.sdkConfiguration, "--json",
-                ] + (isAsked ? ["--recovery-codes"] : [])
+                let words =
+                    [
+                        "activate", registration.activationQRCode, "--url", emulator.baseURL, "--sdk-configuration",
+                        emulator.sdkConfiguration, "--json",
+                    ] + (isAsked ? ["--recovery-codes"] : [])
                 let outcome = try await Program.runWithPassword(words, home: home.url)
                 #expect(outcome.exitCode == 0, "\(outcome.errors)")
                 let recovery = try JSONValue(parsing: outcome.output)["recovery"]
