@@ -7,7 +7,9 @@ extension Emulator {
     /// #expect(await emulator.decision(on: payment.id)?.status == .approved)
     /// ```
     ///
-    /// - Parameter limit: The longest wait, in real time; `nil` is forever. After it an operation that still waits is returned.
+    /// - Parameters:
+    ///   - operationID: The operation.
+    ///   - limit: The longest wait, in real time; `nil` is forever. After it an operation that still waits is returned.
     /// - Returns: `nil` if there is no such operation, or the server stops or the task is canceled before the decision.
     public func decision(
         on operationID: OperationSummary.ID,
