@@ -65,8 +65,10 @@ struct ConsoleWorkbenchTests {
             try await page.wait(until: "\(rows).length === 1 && \(rows)[0].textContent.includes('bob')")
             #expect(try await page.evaluate("\(rows)[0].querySelector('.application').textContent") == "second")
             #expect(try await page.evaluate("location.hash") == "#operations?operations.application=second")
-            try await page.evaluate("location.reload(), 1")
-            try await page.wait(until: "'ready' in document.body.dataset && \(rows).length === 1")
+            try await page.evaluate("window.isFormer = true, location.reload(), 1")
+            try await page.wait(
+                until: "!window.isFormer && 'ready' in document.body.dataset && \(rows).length === 1"
+            )
             // A phone of the other application.
             try await page.click("#tab-activations")
             try await page.click("#activations [data-open=new-activation]")

@@ -179,9 +179,10 @@ private final class Model: Sendable {
             guard let operation = receipt.intent.personalData?.operationID, let outcome = receipt.outcome else {
                 continue
             }
-            // A journal writes by itself that nothing was sent of an intent whose own write it had no answer for.
+            // A journal writes by itself that nothing was sent of an intent whose own write it had no answer for, and that a restore
+            // took what it knew of an open one.
             let isItsOwn =
-                outcome.localDate.timeIntervalSince1970 == Double(operation)
+                outcome.localDate.timeIntervalSince1970 == Double(operation) || outcome.result == .evidenceLost
                 || outcome.result == Self.nothingSent && self.state.withLock { $0.unsigned.contains(operation) }
             #expect(isItsOwn, "\(self.seed): the outcome of another operation")
             if outcome.result.weight > results[operation]?.weight ?? 0 { results[operation] = outcome.result }

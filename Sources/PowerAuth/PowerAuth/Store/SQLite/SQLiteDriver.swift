@@ -263,6 +263,7 @@ actor SQLiteDriver: JournalDriver {
 
     nonisolated var waitingCallCount: Int { self.executor.waitingJobCount }
 
-    /// Blocks the driver's thread until this many calls wait for it.
-    func hold(untilWaiting count: Int) { while self.waitingCallCount < count { sched_yield() } }
+    /// Blocks the driver's thread until this many calls wait for it. It sleeps, because Dispatch replaces a thread only if it is blocked:
+    /// two that spin would leave no thread on two cores for those who are to wait.
+    func hold(untilWaiting count: Int) { while self.waitingCallCount < count { usleep(200) } }
 }
