@@ -276,9 +276,16 @@ struct ConsoleWorkbenchTests {
                 until: "document.querySelector('#details').textContent.includes('The code expired at ')"
             )
             try await page.press("Escape")
+            try await page.wait(until: "!document.querySelector('#details[open]')")
             let second = try await emulator.cloud.register(userID: "bob")
             try await page.evaluate("location.hash = 'activations/\(second.id)', 1")
-            try await page.wait(until: "document.querySelector(\"[data-action='Activate with a virtual phone']\")")
+            // Not those of the first, which have the same button.
+            try await page.wait(
+                until: """
+                    document.querySelector('#details[open]').textContent.includes('bob')
+                        && document.querySelector("[data-action='Activate with a virtual phone']")
+                    """
+            )
             try await page.click("[data-action='Activate with a virtual phone']")
             try await page.wait(until: "document.querySelector('[data-action=Commit]')")
             #expect(await emulator.devices().map(\.id) == [second.id] && first.id != second.id)
