@@ -38,7 +38,6 @@ struct DecisionTrace: Sendable {
         if let known = try await self.evidence.openDecisions().first(where: { $0.isSame(as: self.decision) }) {
             self.decision = known
             if known.result == .followed { self.fate.see(.followed) }
-            if known.result == .evidenceLost { self.fate.see(.reached) }
         }
         // It was pending before the status showed that it can no longer be decided.
         if self.end == nil, self.fate.isOpen, !self.fate.needsFence { try await self.askForOperation() }

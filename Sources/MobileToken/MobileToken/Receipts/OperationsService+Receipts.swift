@@ -60,8 +60,8 @@ extension OperationsService {
                 try Task.checkCancellation()
                 continue
             }
-            guard open.result != .evidenceLost else { continue }
             switch try await evidence.counter(at: open) {
+            case .reached where open.result == .evidenceLost: continue
             case .behind, .followed, .reached: throw Self.isOpen(open)
             case .past, .untold: continue
             }

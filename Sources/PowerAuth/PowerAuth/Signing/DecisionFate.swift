@@ -196,7 +196,4 @@ extension DecisionFate.Operation {
 extension OpenDecision {
     /// Indicates that the server counts a wrong signature as a failed attempt.
     var hasTwoFactors: Bool { self.intent.factors != SignatureType.possession.rawValue }
-
-    /// Returns whether both have the same signature. A store keeps an intent's dates less precisely than the signing process.
-    package func isSame(as other: Self) -> Bool { self.moves == other.moves && self.tag == other.tag }
 }

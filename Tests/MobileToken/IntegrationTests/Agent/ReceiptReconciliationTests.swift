@@ -32,10 +32,12 @@ import MobileTokenReceipts
         }
 
         /// Notes that nobody could find out what became of a decision.
-        func giveUp(_ operation: UserOperation) async throws {
+        func giveUp(_ operation: UserOperation) async throws { try await self.note(.unknown, operation) }
+
+        func note(_ result: DecisionOutcome.Result, _ operation: UserOperation) async throws {
             let id = try #require(try await self.store.activationIDs().first)
             let open = try await self.store.openDecisions(of: id).first { $0.intent.operationID == operation.id }
-            let outcome = DecisionOutcome(.unknown, localDate: Date(), serverDate: nil)
+            let outcome = DecisionOutcome(result, localDate: Date(), serverDate: nil)
             try await self.store.record(outcome, ofMove: try #require(open).moves, of: id)
         }
 
@@ -113,6 +115,25 @@ import MobileTokenReceipts
             #expect(try await scene.kinds(isSettling: true) == [])
             #expect(try await scene.results() == [.notFollowed, .notFollowed])
             #expect(await scene.emulator.requests(to: "**/signature/validate").accepted.count == 2)
+        }
+    }
+
+    /// A restored store lost what it knew, and the server's counter still tells that the request has not been judged.
+    @Test func whatLostItsEvidenceAndMayStillBeJudgedIsMadeWorthlessToo() async throws {
+        try await self.withScene { scene in
+            let operation = try await scene.offer()
+            try await scene.decide(operation, .page(status: 403, isDelivered: false), rejects: true)
+            try await scene.note(.evidenceLost, operation)
+            let error = await #expect(throws: MobileTokenError.self) { try await scene.kinds() }
+            #expect(error?.code == .decisionsOpen)
+            _ = try await scene.kinds(isSettling: true)
+            #expect(await scene.emulator.requests(to: "**/signature/validate").accepted.count == 1)
+            #expect(try await scene.results() == [.evidenceLost])
+            // Nothing more is to be learned of it but from the operation's end.
+            _ = try await scene.kinds()
+            try await scene.emulator.cloud.cancelOperation(operation.id)
+            _ = try await scene.kinds(isSettling: true)
+            #expect(try await scene.results() == [.notFollowed])
         }
     }
 

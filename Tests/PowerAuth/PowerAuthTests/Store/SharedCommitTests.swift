@@ -176,3 +176,9 @@ extension RecordingVFS.Fault {
         }
     }
 }
+
+extension SQLiteDriver {
+    /// Blocks the driver's thread until this many calls wait for it. It sleeps, because Dispatch replaces a thread only if it is blocked:
+    /// two that spin would leave no thread on two cores for those who are to wait.
+    fileprivate func hold(untilWaiting count: Int) { while self.waitingCallCount < count { usleep(200) } }
+}

@@ -149,3 +149,13 @@ extension UserOperation {
         min(max(Duration(boundedSeconds: self.expires.timeIntervalSince(self.created)), .seconds(60)), .seconds(86_400))
     }
 }
+
+extension ApprovalAgent.Verdict {
+    /// Converts the recorded verdict of a policy.
+    init(_ intent: DecisionIntent) {
+        switch intent.verdict {
+        case .approve: self = .approve
+        case .reject: self = .reject(intent.reason.map { UserOperation.RejectionReason($0) } ?? .unknown)
+        }
+    }
+}

@@ -390,13 +390,3 @@ struct SupervisedOperation: Sendable {
         }
     }
 }
-
-extension ApprovalAgent.Verdict {
-    /// Converts the recorded verdict of a policy.
-    fileprivate init(_ intent: DecisionIntent) {
-        switch intent.verdict {
-        case .approve: self = .approve
-        case .reject: self = .reject(intent.reason.map { UserOperation.RejectionReason($0) } ?? .unknown)
-        }
-    }
-}

@@ -28,6 +28,9 @@ public struct OpenDecision: Sendable, Hashable {
         one.moves == other.moves && one.tag == other.tag && one.intent == other.intent
     }
 
+    /// Returns whether both have the same signature. A store keeps an intent's dates less precisely than the signing process.
+    package func isSame(as other: Self) -> Bool { self.moves == other.moves && self.tag == other.tag }
+
     /// Hashes the properties that identify the signature.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(self.moves)

@@ -1,6 +1,5 @@
 import Coordination
 import Foundation
-import Glibc
 import SQLiteDatabase
 
 /// Keeps sealed rows in an SQLite file, shared by any number of processes. Statements block, so they run on the driver's own
@@ -262,8 +261,4 @@ actor SQLiteDriver: JournalDriver {
     }
 
     nonisolated var waitingCallCount: Int { self.executor.waitingJobCount }
-
-    /// Blocks the driver's thread until this many calls wait for it. It sleeps, because Dispatch replaces a thread only if it is blocked:
-    /// two that spin would leave no thread on two cores for those who are to wait.
-    func hold(untilWaiting count: Int) { while self.waitingCallCount < count { usleep(200) } }
 }
