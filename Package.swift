@@ -78,7 +78,11 @@ let package = Package(
             dependencies: ["PowerAuth", "PowerAuthCrypto", "Coordination", "Basics", "ExactJSON"]
         ),
         // The data that are signed, and what strings for people say of money and accounts: the approving and the asking half compare.
-        .target(name: "SignedContent", dependencies: ["Basics", "ExactJSON"]),
+        .target(
+            name: "SignedContent",
+            dependencies: ["Basics", "ExactJSON"],
+            resources: [.embedInCode("CurrencyNames.txt")]
+        ),
         .target(
             name: "MobileToken",
             dependencies: [
@@ -322,7 +326,8 @@ let package = Package(
             name: "MobileTokenTests",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
-                "EmulatorMessages", "HTTPClientTransport", "TestSupport", "Coordination", "Basics", "WireFacts",
+                "EmulatorMessages", "SignedContent", "HTTPClientTransport", "TestSupport", "Coordination", "Basics",
+                "WireFacts",
                 "ExactJSON",
             ],
             resources: [.copy("Recordings")]
