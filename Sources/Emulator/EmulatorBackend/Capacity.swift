@@ -14,34 +14,22 @@ extension Backend {
     /// - Returns: The number of bytes that the request adds to ``BackendState/storedBytes`` if it succeeds.
     func reserveCapacity(for addition: Addition, _ context: RequestContext) throws(Refusal) -> Int {
         let sent = context.request.body.count + context.request.rawQuery.utf8.count
-        let added: Int
+        var added = sent + Self.overhead
         switch addition {
-        case .nothing:
-            return 0
-        case .registration:
-            try self.requireRoomForActivation()
-            added = sent + Self.overhead
+        case .nothing: return 0
+        case .registration: try self.requireRoomForActivation()
         case .operation:
             try Self.require(self.state.operations.count, lessThan: self.capacity.operations, "operations")
-            added = sent + Self.overhead
-        case .message:
-            try Self.require(self.state.inbox.count, lessThan: self.capacity.messages, "messages")
-            added = sent + Self.overhead
+        case .message: try Self.require(self.state.inbox.count, lessThan: self.capacity.messages, "messages")
         case .application:
             try Self.require(self.state.applications.count, lessThan: self.capacity.applications, "applications")
-            added = sent + Self.overhead
-        case .callback:
-            try Self.require(self.state.callbacks.count, lessThan: self.capacity.callbacks, "callbacks")
-            added = sent + Self.overhead
-        case .user:
-            // The limit of applications, because each has a backend or two.
-            try Self.require(self.state.cloudUsers.count, lessThan: self.capacity.applications, "users")
-            added = sent + Self.overhead
+        case .callback: try Self.require(self.state.callbacks.count, lessThan: self.capacity.callbacks, "callbacks")
+        // The limit of applications, because each has a backend or two.
+        case .user: try Self.require(self.state.cloudUsers.count, lessThan: self.capacity.applications, "users")
         case .token:
             try Self.require(self.state.tokens.count, lessThan: self.capacity.tokens, "tokens")
             added = 0  // all alike, and removed again
-        case .contents:
-            added = sent  // becomes part of what was counted when it was made
+        case .contents: added = sent  // becomes part of what was counted when it was made
         }
         try Self.require(self.state.storedBytes + added - 1, lessThan: self.capacity.storedBytes, "bytes")
         return added

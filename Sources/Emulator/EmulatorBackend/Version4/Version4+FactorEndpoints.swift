@@ -8,51 +8,24 @@ extension Version4 {
     /// The password's and biometry's keys, which a device can replace.
     enum FactorEndpoints {
         static let routes: [Backend.Route] = [
-            .version4(
-                .passwordChange,
-                "Agrees on another key for the password.",
-                refusing: Refusal.passwordChange,
-                Self.changePassword
-            ),
-            .version4(
-                .biometryAdd,
-                "Agrees on a key for biometry.",
-                refusing: Refusal.biometry,
-                Self.addBiometry
-            ),
-            .version4(.biometryRemove, "Turns biometry off.", takes: .ignored, Self.removeBiometry),
+            .version4(.passwordChange, "Agrees on another key for the password.", refusing: Refusal.passwordChange) {
+                (bank, call, context) throws(Refusal) in
+                // It waits beside the current one until one of them is used, because the response may be lost.
+                try Self.agree(&bank, call, &context, refusing: Refusal.passwordChange) {
+                    $0.factorKeys.knowledge.replace(with: $1)
+                }
+            },
+            .version4(.biometryAdd, "Agrees on a key for biometry.", refusing: Refusal.biometry) {
+                (bank, call, context) throws(Refusal) in
+                try Self.agree(&bank, call, &context, refusing: Refusal.biometry) {
+                    $0.factorKeys.biometry.replace(with: $1)
+                }
+            },
+            .version4(.biometryRemove, "Turns biometry off.", takes: .ignored) { (bank, call, context) in
+                bank.updateKeys(of: call.activation.id, &context) { $0.factorKeys.biometry.remove() }
+                return nil
+            },
         ]
-
-        /// Replaces the password's key. The new key waits beside the current one until one of them is used, because the response
-        /// may be lost.
-        static func changePassword(
-            _ bank: inout Backend,
-            _ call: Call,
-            _ context: inout RequestContext
-        ) throws(Refusal) -> JSONValue? {
-            try Self.agree(&bank, call, &context, refusing: Refusal.passwordChange) { keys, secret in
-                keys.factorKeys.knowledge.replace(with: secret)
-            }
-        }
-
-        static func addBiometry(
-            _ bank: inout Backend,
-            _ call: Call,
-            _ context: inout RequestContext
-        ) throws(Refusal) -> JSONValue? {
-            try Self.agree(&bank, call, &context, refusing: Refusal.biometry) { keys, secret in
-                keys.factorKeys.biometry.replace(with: secret)
-            }
-        }
-
-        static func removeBiometry(
-            _ bank: inout Backend,
-            _ call: Call,
-            _ context: inout RequestContext
-        ) throws(Refusal) -> JSONValue? {
-            bank.updateKeys(of: call.activation.id, &context) { $0.factorKeys.biometry.remove() }
-            return nil
-        }
 
         /// Agrees on a secret, which is the new key.
         private static func agree(
