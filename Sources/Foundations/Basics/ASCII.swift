@@ -51,12 +51,20 @@ extension Int {
 extension StringProtocol {
     /// Returns whether both strings are equal except for the case of ASCII letters, like names of header fields.
     @inlinable public func equalsIgnoringASCIICase(_ other: some StringProtocol) -> Bool {
-        self.utf8.count == other.utf8.count
-            && self.utf8.elementsEqual(other.utf8) { $0 == $1 || $0.asciiLowercased == $1.asciiLowercased }
+        guard self.utf8.count == other.utf8.count else { return false }
+        // Most strings have their bytes at hand, which are compared ten times faster than by a view's indices.
+        let answer = self.utf8.withContiguousStorageIfAvailable { one in
+            other.utf8.withContiguousStorageIfAvailable { one.equalsIgnoringASCIICase($0) }
+        }
+        return (answer ?? nil) ?? self.utf8.equalsIgnoringASCIICase(other.utf8)
     }
 }
 
 extension Collection<UInt8> {
+    @inlinable func equalsIgnoringASCIICase(_ other: some Collection<UInt8>) -> Bool {
+        self.elementsEqual(other) { $0 == $1 || $0.asciiLowercased == $1.asciiLowercased }
+    }
+
     /// Returns whether a string of ASCII without capitals is somewhere in it, in whatever case.
     @inlinable public func contains(lowercased part: String) -> Bool {
         guard let first = part.utf8.first else { return true }

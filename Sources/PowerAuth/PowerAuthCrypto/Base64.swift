@@ -36,6 +36,7 @@ package enum Base64 {
 
     /// Decodes `string` as leniently as servers: padding may be omitted entirely, and spare bits may be set.
     package static func decodeTolerantly(_ string: String) -> [UInt8]? {
+        if let bytes = Self.decode(string) { return bytes }
         var digits = Array(string.utf8)
         if digits.count.isMultiple(of: 4) {
             for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits.removeLast() }

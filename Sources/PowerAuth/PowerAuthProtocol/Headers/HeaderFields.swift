@@ -7,7 +7,7 @@ import Basics
 package struct HeaderFields {
     private static let scheme = Array("PowerAuth ".utf8)
 
-    private var values: [String: String] = [:]
+    private var values: [(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>)] = []
 
     /// Parses a header; `nil` has no fields.
     package init(parsing value: String?) {
@@ -17,7 +17,10 @@ package struct HeaderFields {
     }
 
     /// The value of a field, or `nil`.
-    package subscript(_ name: String) -> String? { self.values[name] }
+    package subscript(_ name: String) -> String? {
+        let field = self.values.last { $0.name.count == name.utf8.count && $0.name.elementsEqual(name.utf8) }
+        return field.map { String(decoding: $0.value, as: UTF8.self) }
+    }
 
     private mutating func scan(_ bytes: ArraySlice<UInt8>) {
         var position = bytes.startIndex
@@ -30,8 +33,7 @@ package struct HeaderFields {
                 position = nameEnd + 1
                 continue
             }
-            let name = String(decoding: bytes[position..<nameEnd], as: UTF8.self)
-            self.values[name] = String(decoding: bytes[value], as: UTF8.self)
+            self.values.append((bytes[position..<nameEnd], bytes[value]))
             position = bytes[value.upperBound...].firstIndex { $0 != UInt8(ascii: "\"") } ?? bytes.endIndex
         }
     }

@@ -15,7 +15,7 @@ enum HeaderValue {
     /// wrong, and count as failures.
     ///
     /// - Parameter lengths: The possible lengths of the Base64 string.
-    static func code(_ string: String, lengths: Set<Int>) -> [UInt8]? {
+    static func code(_ string: String, lengths: [Int]) -> [UInt8]? {
         if lengths.contains(string.utf8.count) { return Base64.decodeTolerantly(string) }
         let groups = string.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         let isDecimal =

@@ -40,9 +40,7 @@ package struct SignatureHeader: Sendable, Equatable {
         self.nonce = try fields.required("pa_nonce", HeaderValue.bytes(16))
         self.applicationKey = try fields.required("pa_application_key", HeaderValue.applicationKey)
         self.type = try fields.required("pa_signature_type", SignatureType.init(headerValue:))
-        self.signature = try fields.required("pa_signature") { string in
-            HeaderValue.code(string, lengths: [24, 44, 64])
-        }
+        self.signature = try fields.required("pa_signature") { HeaderValue.code($0, lengths: [24, 44, 64]) }
         self.version = try fields.required("pa_version", HeaderValue.version3)
     }
 
