@@ -1,4 +1,5 @@
 import Basics
+import Glibc
 
 /// A request's head, checked for ambiguity.
 ///
@@ -41,10 +42,11 @@ struct RequestHead {
         return self.takeLineEnd(&rest) && rest.isEmpty
     }
 
-    private static func upToZero(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
-        let taken = rest.prefix { $0 != 0 }
-        rest = rest.dropFirst(taken.count)
-        return taken
+    private static func upToZero(_ rest: inout Slice<UnsafeRawBufferPointer>) -> UnsafeRawBufferPointer {
+        let bytes = UnsafeRawBufferPointer(rebasing: rest)
+        let count = bytes.baseAddress.map { strnlen($0.assumingMemoryBound(to: CChar.self), bytes.count) } ?? 0
+        rest = rest.dropFirst(count)
+        return UnsafeRawBufferPointer(rebasing: bytes.prefix(count))
     }
 
     private static func takeLineEnd(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Bool {

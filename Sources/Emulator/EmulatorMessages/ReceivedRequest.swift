@@ -40,7 +40,9 @@ package struct ReceivedRequest: Sendable {
 
     /// Indicates whether the body is declared as JSON: `application/json` or a type that ends in `+json`.
     package var isJSON: Bool {
-        let type = (self.header("Content-Type") ?? "").utf8.prefix { $0 != UInt8(ascii: ";") }
+        guard let value = self.header("Content-Type") else { return false }
+        if value == "application/json" { return true }
+        let type = value.utf8.prefix { $0 != UInt8(ascii: ";") }
         let name = type.lazy.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }.map(\.asciiLowercased)
         return name.elementsEqual("application/json".utf8)
             || name.starts(with: "application/".utf8) && name.reversed().starts(with: "+json".utf8.reversed())

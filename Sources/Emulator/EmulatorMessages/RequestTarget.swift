@@ -11,16 +11,18 @@ extension ReceivedRequest {
             let authority = target.dropFirst(scheme.utf8.count)
             target = authority.firstIndex(of: UInt8(ascii: "/")).map { authority[$0...] } ?? Substring("/").utf8
         }
-        let parts = target.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
-        let path = withoutContextPath(unescapedPlainly(parts.first ?? "/".utf8[...])[...])
+        let mark = target.firstIndex(of: UInt8(ascii: "?"))
+        let path = withoutContextPath(unescapedPlainly(target[..<(mark ?? target.endIndex)])[...])
         self.init(method: method, path: path.isEmpty ? "/" : String(path))
-        if parts.count == 2 { self.rawQuery = String(Substring(parts[1])) }
+        guard let mark else { return }
+        self.rawQuery = String(Substring(target[mark...].dropFirst()))
         self.query = formPairs(self.rawQuery[...].utf8)
     }
 }
 
 /// Returns a path without needless escapes of letters, digits and `-._~`: RFC 3986 § 6.2.2.2 treats both forms as equal.
 private func unescapedPlainly(_ path: Substring.UTF8View) -> String {
+    guard path.contains(UInt8(ascii: "%")) else { return String(Substring(path)) }
     var bytes: [UInt8] = []
     var rest = path
     while let byte = rest.popFirst() {
@@ -50,9 +52,9 @@ package func withoutContextPath(_ path: Substring) -> Substring {
 extension Substring {
     /// Returns the rest of a path after a folder; `nil` if the path is outside it.
     fileprivate func following(_ folder: String) -> Self? {
+        guard self.utf8.starts(with: folder.utf8) else { return nil }
         let rest = self.utf8.dropFirst(folder.utf8.count)
-        guard self.utf8.starts(with: folder.utf8), rest.isEmpty || rest.first == UInt8(ascii: "/") else { return nil }
-        return Self(rest)
+        return rest.isEmpty || rest.first == UInt8(ascii: "/") ? Self(rest) : nil
     }
 }
 
