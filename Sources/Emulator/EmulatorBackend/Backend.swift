@@ -111,8 +111,10 @@ package struct Backend: Sendable {
         // Devices' bodies are checked when they are read, after the code is verified. The Mobile Token API reads multipart forms
         // first.
         if request.isFromDevice {
-            let type = (request.header("Content-Type") ?? "").lowercased().utf8
-            guard request.path.utf8.starts(with: "/api/".utf8), type.starts(with: "multipart/".utf8) else { return }
+            let type = Substring((request.header("Content-Type") ?? "").utf8.prefix(10))
+            guard request.path.utf8.starts(with: "/api/".utf8), type.equalsIgnoringASCIICase("multipart/") else {
+                return
+            }
             throw .wrongContentType
         }
         let body = description.request

@@ -71,8 +71,9 @@ package struct RequestInspection: Sendable {
 
     /// The operations that the request concerned, each once.
     package var operationIDs: [String] {
+        let ids = self.notes.map(\.operationID) + self.mentioned
         var seen: Set<String> = []
-        return (self.notes.map(\.operationID) + self.mentioned).filter { seen.insert($0).inserted }
+        return ids.count < 2 ? ids : ids.filter { seen.insert($0).inserted }
     }
 
     mutating func note(_ kind: OperationNote.Kind, _ operationID: String, because reason: String? = nil) {

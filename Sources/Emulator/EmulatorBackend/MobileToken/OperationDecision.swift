@@ -42,7 +42,10 @@ enum OperationDecision {
     {
         let demand = SignaturePolicy(uriID: "/operation/authorize", types: .onlineFactors)
         let outcome = bank.attempt(&context, demand, dialect: .mobileToken)
-        let request = try ApprovalRequest(context, keepsDeviceData: bank.profile.keepsMobileTokenData)
+        let request = try ApprovalRequest(
+            context.optionalRequestObject(),
+            keepsDeviceData: bank.profile.keepsMobileTokenData
+        )
         let authenticated: AuthenticatedRequest
         do throws(Refusal) { authenticated = try outcome.get() } catch {
             throw try Self.countingFailure(of: error, request.id, &bank, &context)
@@ -185,8 +188,7 @@ private struct ApprovalRequest {
     let mobileTokenData: JSONObject?
 
     /// - Parameter keepsDeviceData: `true` if the server stores the device's data about itself; others ignore them.
-    init(_ context: RequestContext, keepsDeviceData: Bool) throws(Refusal) {
-        let object = try context.optionalRequestObject()
+    init(_ object: JSONObject?, keepsDeviceData: Bool) throws(Refusal) {
         self.id = try object?.optionalString("id")
         self.data = try object?.optionalString("data")
         let check = try object?.optionalObject("proximityCheck")

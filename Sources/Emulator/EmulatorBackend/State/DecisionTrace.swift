@@ -20,6 +20,7 @@ struct DecisionTrace: Equatable {
 
     /// Creates a trace of a request's origin.
     init(of request: ReceivedRequest) {
+        self.members.reserveCapacity(6)
         self.members["ipAddress"] = request.clientAddress.map(Self.excerpt)
         self.members["userAgent"] = request.header("User-Agent").map(Self.excerpt)
     }

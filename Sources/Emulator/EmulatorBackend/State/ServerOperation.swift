@@ -120,7 +120,8 @@ package struct ServerOperation: Sendable, Codable, Equatable {
 
     /// Stores a trace; it replaces the earlier attempts' members.
     private mutating func keep(_ trace: DecisionTrace) {
-        for (name, value) in trace.members { self.additionalData[name] = ExportableJSON(value) }
+        let members = trace.members.mapValues(ExportableJSON.init)
+        self.additionalData = self.additionalData.isEmpty ? members : self.additionalData.merging(members) { $1 }
     }
 
     private mutating func finish(_ status: Status, at now: Milliseconds) {

@@ -48,38 +48,34 @@ extension BackendState {
     }
 
     /// Returns the keys of all objects changed since the last call.
-    package mutating func takeChanges() -> Set<StateKey> {
-        var changes: Set<StateKey> = []
-        // This runs for each request; using `tables` would copy each of them.
-        for kind in StateKey.Kind.allCases {
-            func take<Value>(_ table: inout Table<Value>) {
-                guard table.hasChanges else { return }
-                for id in table.takeChanges() { changes.insert(StateKey(kind: kind, id: id)) }
-            }
-            switch kind {
-            case .root:
-                guard self.writtenRoot != self.root else { continue }
-                self.writtenRoot = self.root
-                changes.insert(.root)
-            case .application: take(&self.applications)
-            case .activation: take(&self.activations.table)
-            case .offer: take(&self.offers)
-            case .token: take(&self.tokens)
-            case .temporaryKey: take(&self.temporaryKeys)
-            case .recoveryCode: take(&self.recoveryCodes)
-            case .operation: take(&self.operations.operations)
-            case .claim: take(&self.operations.claims)
-            case .message: take(&self.inbox.messages)
-            case .callback: take(&self.callbacks)
-            case .device: take(&self.devices)
-            case .virtualDevice: take(&self.virtualDevices)
-            case .oidcProvider: take(&self.oidcProviders)
-            case .oidcGrant: take(&self.oidcGrants)
-            case .cloudUser: take(&self.cloudUsers)
-            case .template: take(&self.templates)
-            case .replay: take(&self.replays.expirations)
-            }
+    package mutating func takeChanges() -> [StateKey] {
+        var changes: [StateKey] = []
+        if self.writtenRoot != self.root {
+            self.writtenRoot = self.root
+            changes.append(.root)
         }
+        // This runs for each request; using `tables` would copy each of them.
+        func take<Value>(_ kind: StateKey.Kind, _ table: inout Table<Value>) {
+            guard table.hasChanges else { return }
+            changes += table.takeChanges().map { StateKey(kind: kind, id: $0) }
+        }
+        take(.application, &self.applications)
+        take(.activation, &self.activations.table)
+        take(.offer, &self.offers)
+        take(.token, &self.tokens)
+        take(.temporaryKey, &self.temporaryKeys)
+        take(.recoveryCode, &self.recoveryCodes)
+        take(.operation, &self.operations.operations)
+        take(.claim, &self.operations.claims)
+        take(.message, &self.inbox.messages)
+        take(.callback, &self.callbacks)
+        take(.device, &self.devices)
+        take(.virtualDevice, &self.virtualDevices)
+        take(.oidcProvider, &self.oidcProviders)
+        take(.oidcGrant, &self.oidcGrants)
+        take(.cloudUser, &self.cloudUsers)
+        take(.template, &self.templates)
+        take(.replay, &self.replays.expirations)
         return changes
     }
 
@@ -137,8 +133,9 @@ extension BackendState {
         init<Value>(_ path: any WritableKeyPath<BackendState, Table<Value>> & Sendable) {
             self.keys = { Array($0[keyPath: path].keys) }
             self.encoded = { state, id, encoder in
-                guard let entry = state[keyPath: path].entry(id) else { return nil }
-                return (entry.number, Array(try encoder.encode(entry.value)))
+                let table = state[keyPath: path]
+                guard let value = table[id], let number = table.number(of: id) else { return nil }
+                return (number, Array(try encoder.encode(value)))
             }
             self.restore = { state, record, decoder in
                 let value = try decoder.decode(Value.self, from: Data(record.document))

@@ -2,14 +2,10 @@
 ///
 /// The data file writes only changes, so all state that survives a restart is in tables.
 package struct Table<Value: Sendable & Codable>: Sendable {
-    /// A value and its position.
-    struct Entry: Sendable {
-        var value: Value
-        /// Unique within the table, and greater than all earlier ones.
-        let number: Int
-    }
-
-    private var entries: [String: Entry] = [:]
+    /// Apart from the positions: a value in an entry would be copied twice to be read.
+    private var entries: [String: Value] = [:]
+    /// The position of each value: unique within the table, and greater than all earlier ones.
+    private var numbers: [String: Int] = [:]
     private var nextNumber = 0
     private var changed: Set<String> = []
 
@@ -17,18 +13,20 @@ package struct Table<Value: Sendable & Codable>: Sendable {
     var isEmpty: Bool { self.entries.isEmpty }
     var keys: some Collection<String> { self.entries.keys }
     /// The values in no particular order.
-    package var values: some Collection<Value> { self.entries.values.lazy.map(\.value) }
+    package var values: some Collection<Value> { self.entries.values }
 
     /// Setting a new value appends it; setting a known one keeps its position.
     package subscript(key: String) -> Value? {
-        get { self.entries[key]?.value }
+        get { self.entries[key] }
         set {
             // The original key, because another spelling may compare equal.
             if let index = self.entries.index(forKey: key) {
                 self.changed.insert(self.entries.keys[index])
-                if let newValue { self.entries.values[index].value = newValue } else { self.entries.remove(at: index) }
+                guard let newValue else { return (self.entries[key], self.numbers[key]) = (nil, nil) }
+                self.entries.values[index] = newValue
             } else if let newValue {
-                self.entries[key] = Entry(value: newValue, number: self.nextNumber)
+                self.entries[key] = newValue
+                self.numbers[key] = self.nextNumber
                 self.nextNumber += 1
                 self.changed.insert(key)
             }
@@ -37,23 +35,23 @@ package struct Table<Value: Sendable & Codable>: Sendable {
 
     mutating func update(_ key: String, _ change: (inout Value) -> Void) {
         guard let index = self.entries.index(forKey: key) else { return }
-        change(&self.entries.values[index].value)
+        change(&self.entries.values[index])
         self.changed.insert(self.entries.keys[index])
     }
 
     package mutating func removeAll(where isUnwanted: (Value) -> Bool) {
-        for (key, entry) in self.entries where isUnwanted(entry.value) { self[key] = nil }
+        for (key, value) in self.entries where isUnwanted(value) { self[key] = nil }
     }
 
     /// Keeps only the first `count` entries in an order of their values.
     mutating func keepFirst(_ count: Int, by areInOrder: (Value, Value) -> Bool) {
-        let unwanted = self.entries.sorted { areInOrder($0.value.value, $1.value.value) }.dropFirst(count)
+        let unwanted = self.entries.sorted { areInOrder($0.value, $1.value) }.dropFirst(count)
         for (key, _) in unwanted { self[key] = nil }
     }
 
     /// The keys in insertion order.
     package var keysInOrder: [String] {
-        self.entries.sorted { $0.value.number < $1.value.number }.map(\.key)
+        self.numbers.sorted { $0.value < $1.value }.map(\.key)
     }
 }
 
@@ -68,11 +66,13 @@ extension Table {
         return self.changed
     }
 
-    func entry(_ key: String) -> Entry? { self.entries[key] }
+    /// Returns the position of a value.
+    func number(of key: String) -> Int? { self.numbers[key] }
 
     /// Restores an entry written by an earlier process.
     mutating func restore(_ key: String, _ value: Value, number: Int) {
-        self.entries[key] = Entry(value: value, number: number)
+        self.entries[key] = value
+        self.numbers[key] = number
         // A file may hold any number; none beyond this is ever assigned.
         self.nextNumber = max(self.nextNumber, min(number, .max - 1) + 1)
     }
@@ -80,7 +80,7 @@ extension Table {
 
 extension Table: Equatable where Value: Equatable {
     package static func == (one: Self, other: Self) -> Bool {
-        one.count == other.count && one.entries.allSatisfy { $0.value.value == other[$0.key] }
+        one.count == other.count && one.entries.allSatisfy { $0.value == other[$0.key] }
     }
 }
 
@@ -92,6 +92,6 @@ extension Table: Codable {
     }
 
     package func encode(to encoder: any Encoder) throws {
-        try self.entries.mapValues(\.value).encode(to: encoder)
+        try self.entries.encode(to: encoder)
     }
 }

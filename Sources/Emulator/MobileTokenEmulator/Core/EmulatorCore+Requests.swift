@@ -75,8 +75,7 @@ extension EmulatorCore {
                 at: now,
                 clockSkew: visit.effect.clockSkew ?? 0
             )
-        let announcements = reply.events.map(self.backend.announcement(of:))
-        let userID = self.backend.userID(of: reply)
+        let (announcements, userID) = self.backend.told(of: reply)
         // A page in the server's place is a proxy's, which knows no journal.
         let number = reply.status >= 400 && visit.effect.page == nil ? EntryNumber() : nil
         let failure = await self.commit { [reply] core in
@@ -186,6 +185,13 @@ extension EmulatorCore {
         let now = self.now.milliseconds
         self.callbackQueue.change { $0.release(postponedBy: name, at: now) }
         await self.carryOutPostponed { name == nil || $0.visit.fault?.name == name }
+    }
+}
+
+extension Backend {
+    /// Returns what is told of a reply. It changes nothing, but is called without a copy of the backend since it might.
+    fileprivate mutating func told(of reply: Reply) -> (announcements: [Announcement], userID: String?) {
+        (reply.events.map { self.announcement(of: $0) }, self.userID(of: reply))
     }
 }
 

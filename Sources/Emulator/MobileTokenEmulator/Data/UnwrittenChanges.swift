@@ -20,7 +20,7 @@ struct UnwrittenChanges: Sendable {
     /// Notes changed objects.
     ///
     /// - Parameter isKept: `true` if there is a data file, which lacks these changes.
-    mutating func note(_ changes: Set<StateKey>, isKept: Bool) {
+    mutating func note(_ changes: [StateKey], isKept: Bool) {
         guard !changes.isEmpty else { return }
         self.version += 1
         guard isKept, case .objects(let earlier) = self.extent else { return }
