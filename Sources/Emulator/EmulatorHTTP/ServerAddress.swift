@@ -21,6 +21,9 @@ extension ServerAddress {
         Self(port: self.port, isLoopback: self.isLoopback, origin: self.origin + path)
     }
 
+    /// Returns whether it has a host name and a port, without TLS.
+    package func isNamed(by host: String) -> Bool { self.origin.utf8.dropFirst(7).elementsEqual(host.utf8) }
+
     /// Returns the server's address with the host name that a client used.
     package func reached(as host: String) -> Self {
         let scheme = self.origin.utf8.starts(with: "https:".utf8) ? "https" : "http"

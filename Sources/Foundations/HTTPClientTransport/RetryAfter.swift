@@ -1,5 +1,6 @@
 import Basics
 package import Foundation
+import Synchronization
 
 /// Parses the `Retry-After` header: a number of seconds or an HTTP date.
 package enum RetryAfter {
@@ -40,16 +41,23 @@ package enum HTTPDate {
         return Date(timeIntervalSince1970: TimeInterval(timegm(&moment)))
     }
 
-    /// Returns the date in that form.
+    /// Returns the date in that form. Each response has one, mostly of the same second as the one before.
     package static func string(from date: Date) -> String {
-        // Each response has one, and to create a `DateFormatter` takes longer than to answer.
-        var seconds = time_t(min(max(0, date.timeIntervalSince1970), 253_402_300_799))
-        var moment = tm()
+        let seconds = time_t(min(max(0, date.timeIntervalSince1970), 253_402_300_799))
+        return Self.latest.withLock { latest in
+            if latest.seconds != seconds { latest = (seconds, Self.string(from: seconds)) }
+            return latest.string
+        }
+    }
+
+    private static let latest = Mutex((seconds: time_t(-1), string: ""))
+
+    private static func string(from seconds: time_t) -> String {
+        var (seconds, moment) = (seconds, tm())
         gmtime_r(&seconds, &moment)
-        func digits(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        let day = "\(Self.weekdays[Int(moment.tm_wday)]), \(digits(moment.tm_mday)) \(Self.months[Int(moment.tm_mon)])"
-        let time = [moment.tm_hour, moment.tm_min, moment.tm_sec].map(digits).joined(separator: ":")
-        return "\(day) \(moment.tm_year + 1_900) \(time) GMT"
+        let (weekday, month) = (Self.weekdays[Int(moment.tm_wday)], Self.months[Int(moment.tm_mon)])
+        let numbers = [moment.tm_mday, moment.tm_year + 1_900, moment.tm_hour, moment.tm_min, moment.tm_sec]
+        return String(format: "\(weekday), %02d \(month) %d %02d:%02d:%02d GMT", arguments: numbers)
     }
 
     private static func number(_ text: some Collection<UInt8>, _ range: ClosedRange<Int>) -> Int? {

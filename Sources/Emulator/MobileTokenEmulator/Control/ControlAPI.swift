@@ -32,9 +32,9 @@ struct ControlAPI: Sendable {
 
     /// Responds to a request. `HEAD` is treated as `GET` in pages and the control API.
     func respond(to request: ReceivedRequest) async -> ServerResponse {
-        guard self.spaces != nil, self.access.publicURL == nil, let host = self.access.host(of: request) else {
-            return await self.answer(request)
-        }
+        guard self.spaces != nil, !self.address.isNamed(by: request.header("Host") ?? ""),
+            self.core.configuration.publicURL == nil, let host = self.access.host(of: request)
+        else { return await self.answer(request) }
         var reached = self
         reached.address = self.address.reached(as: host)
         return await reached.answer(request)
