@@ -50,32 +50,36 @@ extension BackendState {
     /// Returns the keys of all objects changed since the last call.
     package mutating func takeChanges() -> [StateKey] {
         var changes: [StateKey] = []
-        if self.writtenRoot != self.root {
-            self.writtenRoot = self.root
-            changes.append(.root)
-        }
         // This runs for each request; using `tables` would copy each of them.
-        func take<Value>(_ kind: StateKey.Kind, _ table: inout Table<Value>) {
-            guard table.hasChanges else { return }
-            changes += table.takeChanges().map { StateKey(kind: kind, id: $0) }
+        for kind in Self.kinds {
+            func take<Value>(_ table: inout Table<Value>) {
+                guard table.hasChanges else { return }
+                changes += table.takeChanges().map { StateKey(kind: kind, id: $0) }
+            }
+            switch kind {
+            case .root:
+                guard self.writtenRoot != self.root else { continue }
+                self.writtenRoot = self.root
+                changes.append(.root)
+            case .application: take(&self.applications)
+            case .activation: take(&self.activations.table)
+            case .offer: take(&self.offers)
+            case .token: take(&self.tokens)
+            case .temporaryKey: take(&self.temporaryKeys)
+            case .recoveryCode: take(&self.recoveryCodes)
+            case .operation: take(&self.operations.operations)
+            case .claim: take(&self.operations.claims)
+            case .message: take(&self.inbox.messages)
+            case .callback: take(&self.callbacks)
+            case .device: take(&self.devices)
+            case .virtualDevice: take(&self.virtualDevices)
+            case .oidcProvider: take(&self.oidcProviders)
+            case .oidcGrant: take(&self.oidcGrants)
+            case .cloudUser: take(&self.cloudUsers)
+            case .template: take(&self.templates)
+            case .replay: take(&self.replays.expirations)
+            }
         }
-        take(.application, &self.applications)
-        take(.activation, &self.activations.table)
-        take(.offer, &self.offers)
-        take(.token, &self.tokens)
-        take(.temporaryKey, &self.temporaryKeys)
-        take(.recoveryCode, &self.recoveryCodes)
-        take(.operation, &self.operations.operations)
-        take(.claim, &self.operations.claims)
-        take(.message, &self.inbox.messages)
-        take(.callback, &self.callbacks)
-        take(.device, &self.devices)
-        take(.virtualDevice, &self.virtualDevices)
-        take(.oidcProvider, &self.oidcProviders)
-        take(.oidcGrant, &self.oidcGrants)
-        take(.cloudUser, &self.cloudUsers)
-        take(.template, &self.templates)
-        take(.replay, &self.replays.expirations)
         return changes
     }
 
@@ -143,6 +147,8 @@ extension BackendState {
             }
         }
     }
+
+    private static let kinds = StateKey.Kind.allCases
 
     private static let tables: [StateKey.Kind: TableAccess] = [
         .application: TableAccess(\.applications),

@@ -189,7 +189,7 @@ extension EmulatorCore {
 }
 
 extension Backend {
-    /// Returns what is told of a reply. It changes nothing, but is called without a copy of the backend since it might.
+    /// Returns what is told of a reply, and changes nothing. A call that may not change the backend would be made on a copy of it.
     fileprivate mutating func told(of reply: Reply) -> (announcements: [Announcement], userID: String?) {
         (reply.events.map { self.announcement(of: $0) }, self.userID(of: reply))
     }
