@@ -8,6 +8,7 @@ final class Asker: @unchecked Sendable {  // used in the thread of its simulator
         /// The people who are asked, and how many of them must approve.
         let users: [String]
         let needed: Int
+        let asked: Int64
     }
 
     /// A program, in one process after the other.
@@ -111,6 +112,7 @@ final class SimulatedLedger: LedgerDriver, @unchecked Sendable {  // used in the
 
     func hold(_ token: Int64) async throws {
         let process = self.process
+        self.world.claims()
         try await self.ask("hold") { $0.holders[token] = process }
     }
 

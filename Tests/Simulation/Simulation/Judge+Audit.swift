@@ -29,6 +29,11 @@ extension Judge {
             let name = self.name(of: receipt.intent.personalData?.operationID)
             let isPending = receipt.intent.personalData.flatMap { book($0.operationID) }?.isOver == false
             note("receipt \(receipt.number) of \(name), move \(receipt.intent.moves): \(result?.description ?? "open")")
+            if result != .accepted, isWhole, self.trace.heardAccepted[signature] != nil {
+                self.fail(
+                    "the receipt of \(name) says \(result?.name ?? "nothing"), and its node heard that it was accepted"
+                )
+            }
             switch result {
             case .accepted, .inferred:
                 if isOf != true, result == .accepted || !self.hasLostReceipt(of: receipt, accounted) {
@@ -47,6 +52,7 @@ extension Judge {
             // The bank has accepted the signature, or may have, and may be about to decide: nothing but the operation's end tells.
             case .followed where isPending: break
             case .unanswered where isPending && result == .evidenceLost: break
+            case .doubtful where isPending && self.floors[signature.activationID] != nil: break
             case .unanswered, .doubtful, .followed, nil:
                 if receipt.intent.isAutomatic, !self.lostKeys.contains(signature.activationID) {
                     self.fail("nobody found out what became of \(name): receipt \(receipt.number) is open")
@@ -64,7 +70,9 @@ extension Judge {
                     case .unanswered, .doubtful, .followed, .unknown, nil: other.number != receipt.number
                     }
                 }
+                // A failed attempt leaves a doubt of what the counter shows.
                 if receipt.intent.isAutomatic, isWhole, !isWiped, !isContested,
+                    !self.refusedActivations.contains(signature.activationID),
                     !self.lostKeys.contains(signature.activationID)
                 {
                     self.fail("what became of \(name) could have been found out")

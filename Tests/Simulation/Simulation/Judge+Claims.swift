@@ -17,6 +17,7 @@ extension Judge {
         self.count("event \(event.kind.name)")
         guard let id = event.operation?.id else { return self.heard(event.kind, of: event.activationID, at: now) }
         let (name, own) = (self.name(of: id), Case(process: process, operationID: id))
+        self.trace.said(event.kind, own, of: event.activationID, at: now)
         switch event.kind {
         case .decided(let verdict, let isInferred):
             let isApproval = if case .approve = verdict { true } else { false }
@@ -26,7 +27,8 @@ extension Judge {
                 self.fail("\(name) was decided by an agent, says that, and it was not its request")
             }
             self.statements[own, default: Statements()].hasDecided = true
-        case .finishedElsewhere(let error): self.heardOfEnd(error, own, book)
+        case .finishedElsewhere(let error):
+            self.heardOfEnd(error, own, book, isLost: self.floors[event.activationID] != nil)
         case .refused(let error):
             if !self.refusedOperations.contains(id) {
                 self.fail("\(name) was refused, says an agent, and the bank refused nothing: \(error)")
@@ -37,6 +39,8 @@ extension Judge {
                 self.fail("nobody knows what became of \(name), says an agent, and nothing was sent")
             } else if book?.isOver == false, !self.lostKeys.contains(event.activationID) {
                 self.fail("nobody knows what became of \(name), says an agent, and it is pending")
+            } else if self.isStillTold(id, by: event.activationID) {
+                self.fail("nobody knows what became of \(name), says an agent, and the next signature tells it")
             }
             self.excused.insert(id)
         case .unanswered:
@@ -51,8 +55,15 @@ extension Judge {
         }
     }
 
+    /// Returns whether the bank has not yet passed any of the signatures for an operation.
+    private func isStillTold(_ id: String, by activationID: String) -> Bool {
+        let own = self.intents.filter { $0.value.personalData?.operationID == id }.keys
+        return self.floors[activationID] == nil && !own.isEmpty
+            && own.allSatisfy { self.isWhole($0) && self.counters[$0.activationID] ?? 0 < $0.move }
+    }
+
     /// An operation is over, and not by the agent that says so.
-    private mutating func heardOfEnd(_ error: MobileTokenError, _ own: Case, _ book: Book?) {
+    private mutating func heardOfEnd(_ error: MobileTokenError, _ own: Case, _ book: Book?, isLost: Bool) {
         let name = self.name(of: own.operationID)
         guard let book, book.isOver else {
             return self.fail("\(name) is over elsewhere, says an agent, and it is pending: \(error)")
@@ -61,7 +72,7 @@ extension Judge {
         if let status = Self.status(of: error), status != book.status, status != .expired || !book.isLate {
             self.fail("\(name) is \(status.rawValue), says an agent, and it is \(book.status.rawValue)")
         }
-        if self.deciders[own.operationID] == own.process, self.statements[own]?.hasDecided != true {
+        if !isLost, self.deciders[own.operationID] == own.process, self.statements[own]?.hasDecided != true {
             self.fail("\(name) was decided elsewhere, says the agent that decided it")
         }
         self.excused.insert(own.operationID)
@@ -82,7 +93,7 @@ extension Judge {
         switch kind {
         case .stopped(let error):
             if !self.proves(error, of: id) { self.fail("an agent stops with \(id), and nothing explains it: \(error)") }
-            self.stopped[id] = "\(error)"
+            (self.stopped[id], self.wrongs) = ("\(error)", [:])
         case .resumed: self.stopped[id] = nil
         case .stateChanged(let state): self.heard(state, of: id, at: now)
         default: break
@@ -97,7 +108,7 @@ extension Judge {
         case .starting, .active: break
         case .blocked:
             self.saidBlocked.insert(id)
-            if now > (self.blockedUntil[id] ?? .min / 2) + Self.memory {
+            if now > (self.blockedUntil[id] ?? .min / 2) + Self.memory, id != self.wrongFactor {
                 self.fail("an agent says that \(id) is blocked, and it is not")
             }
         case .rolledBack:

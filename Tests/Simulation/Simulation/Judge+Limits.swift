@@ -10,12 +10,25 @@ struct JudgedLimit {
 
     /// `nil` without a limit.
     var allowed: Int?
-    /// Indicates whether another epoch has begun: a restore or a promotion closes the limits.
-    var wasClosed = false
+    /// When the latest epoch began: a restore or a promotion closes the limits, from the first decision that they then refuse.
+    var closed: Int64?
+    private var saidClosed: Int64?
     /// The commits of approvals, by activation.
     private var commits: [String: [(time: Int64, signature: Judge.Signature)]] = [:]
     /// The commits of those that the bank carried out.
     private var carriedOut: [String: [Int64]] = [:]
+
+    /// Notes when the latest epoch began; `nil` for the first one.
+    mutating func close(at time: Int64?) {
+        if time != self.closed { (self.closed, self.saidClosed) = (time, nil) }
+    }
+
+    /// Returns whether the limits may be closed, as an agent says.
+    mutating func isClosed(at now: Int64) -> Bool {
+        guard self.closed != nil else { return false }
+        self.saidClosed = self.saidClosed ?? now
+        return now - (self.saidClosed ?? now) <= Self.longestUse
+    }
 
     mutating func committed(_ signature: Judge.Signature, at time: Int64) {
         self.commits[signature.activationID, default: []].append((time, signature))
@@ -46,7 +59,7 @@ extension Judge {
         let isReached = self.limit.isReached(by: event.activationID, at: now) { signature in
             self.outcomes[signature].map { $0.name == "refused" || $0 == .notFollowed } ?? false
         }
-        if !isReached, !self.limit.wasClosed, self.floors.isEmpty {
+        if !self.limit.isClosed(at: now), !isReached, self.floors.isEmpty {
             self.fail("\(self.name(of: event.operation?.id)) is over the limit, says an agent, and it is not")
         }
         if let id = event.operation?.id { self.excused.insert(id) }

@@ -5,6 +5,9 @@ import MobileToken
 extension Judge {
     /// The requests as they leave, and what their senders were told before: when, how many, and of what.
     struct Trace {
+        /// The kind of an app: it is told what expires and polls now and then, or it has two screens that poll.
+        enum Looking { case watching(device: Int), polling }
+
         /// An operation as a process was shown it.
         private struct Content {
             var data: String
@@ -14,7 +17,9 @@ extension Judge {
 
         /// The time in which begun work ends after an answer.
         private static let grace: Int64 = 5_000_000_000
-        private static let sharesUnderWay = 4
+        private static let sharesUnderWay = 6
+        /// The time for which an answer about a status may have been under way as a row went back.
+        private static let statusUnderWay: Int64 = 10_000_000_000
 
         /// The decisions that were given to the network.
         private(set) var called: Set<Case> = []
@@ -24,13 +29,29 @@ extension Judge {
         private var waits: [Int: (told: Int64, until: Int64)] = [:]
         private var decisionWaits: [Case: Int64] = [:]
         /// The last polls of a process that were answered with a list, by activation.
-        private var polls: [String: Int64] = [:]
+        private(set) var polls: [String: Int64] = [:]
         /// The last poll of a process that ended.
         private var pollEnds: [Int: (called: Int64, ended: Int64)] = [:]
         /// The changed data of operations.
         private var changes: [String: String] = [:]
         private var contents: [Case: Content] = [:]
         private var retries: [Case: Int64] = [:]
+        /// The polls of a process after trouble at the bank, until it answers.
+        private var troubled: [Int: [Flight]] = [:]
+        /// The decisions of agents without an answer, by request, and those that an agent has called unanswered, with the activation.
+        private var underWay: [Int: Flight] = [:]
+        private var unanswered: [Case: (activationID: String, since: Int64)] = [:]
+        /// The accepted signatures whose answers a process has heard, if it lives.
+        var heardAccepted: [Signature: Int] = [:]
+        /// The latest answers about an activation's status.
+        var statuses: [String: Int64] = [:]
+        private var returns: [String: Int64] = [:]
+        /// The processes of apps, and when they polled.
+        var looking: [Int: Looking] = [:]
+        private(set) var appPolls: [Int: [Int64]] = [:]
+        /// When operations of each device expired, and until when the creation of a question's operation has to wait.
+        var expiries: [Int: [Int64]] = [:]
+        private var questionWaits: [String: (process: Int, until: Int64)] = [:]
 
         // MARK: Pace
 
@@ -51,11 +72,20 @@ extension Judge {
 
         /// Notes that a process has been answered.
         mutating func told(_ flight: Flight, _ response: HTTPResponse, at now: Int64) {
-            guard flight.isAutomatic, response.status == 503,
+            guard flight.isAutomatic || self.looking[flight.process] != nil || flight.question != nil else { return }
+            if response.status < 500 { self.troubled[flight.process] = nil }
+            // A poll whose token was refused is sent again.
+            if response.status == 401, flight.isPoll { _ = self.appPolls[flight.process]?.popLast() }
+            // An app heeds the latest answer.
+            if !flight.isAutomatic, flight.isPoll || flight.isStatus { self.waits[flight.process] = nil }
+            guard flight.isAutomatic || flight.isPoll || flight.isStatus || flight.question != nil else { return }
+            guard response.status == 503,
                 let seconds = response.headers["Retry-After"].flatMap({ Int64($0) })
             else { return }
             let until = now + seconds * 1_000_000_000
             if until > self.waits[flight.process]?.until ?? 0 { self.waits[flight.process] = (now, until) }
+            if flight.isAutomatic, flight.isPoll { self.troubled[flight.process] = [] }
+            if let question = flight.question { self.questionWaits[question] = (flight.process, until) }
             guard let decision = flight.decision else { return }
             self.decisionWaits[Case(process: flight.process, operationID: decision.operationID)] = until
         }
@@ -64,9 +94,9 @@ extension Judge {
         ///
         /// - Returns: The violation, if it is one.
         mutating func called(_ flight: Flight, limit: Int) -> String? {
-            guard flight.isAutomatic else { return nil }
+            guard flight.isAutomatic else { return self.looked(flight) }
             let now = flight.called
-            if let fault = self.count(flight, limit: limit) { return fault }
+            if let fault = self.count(flight, limit: limit) ?? self.probed(flight) { return fault }
             if flight.isPoll, let (told, until) = self.waits[flight.process], now > told + Self.grace, now < until,
                 !self.goesOn(flight, since: told)
             {
@@ -75,6 +105,11 @@ extension Judge {
             guard let decision = flight.decision else { return nil }
             let own = Case(process: flight.process, operationID: decision.operationID)
             self.called.insert(own)
+            self.underWay[flight.id] = flight
+            let isBeside = self.unanswered.contains {
+                $0.key.process == own.process && $0.key != own && $0.value.activationID == flight.activationID
+            }
+            if isBeside { return "an operation is decided before it is known what became of another" }
             if let until = self.decisionWaits[own], now < until {
                 let rest = (until - now) / 1_000_000
                 return "an operation is decided again \(rest) ms before the bank's Retry-After is over"
@@ -94,6 +129,8 @@ extension Judge {
         /// Notes that the sender of a request hears no more of it.
         mutating func ended(_ flight: Flight, at now: Int64) {
             if flight.isPoll { self.pollEnds[flight.process] = (flight.called, now) }
+            self.underWay[flight.id] = nil
+            self.troubled[flight.process]?.removeAll { $0.id == flight.id }
         }
 
         /// Returns whether a poll is the rest of one that had begun before, as when its token was refused.
@@ -128,6 +165,92 @@ extension Judge {
                 content.data != operation.data, content.listed + Self.grace < now
             else { return nil }
             return "a policy is asked about an operation as it was before it changed"
+        }
+
+        // MARK: Probes
+
+        /// A process polls: after a wait that the bank asked for, one poll at a time, until the bank answers.
+        private mutating func probed(_ flight: Flight) -> String? {
+            let now = flight.called
+            guard flight.isPoll, let polls = self.troubled[flight.process], let (_, until) = self.waits[flight.process],
+                now >= until
+            else { return nil }
+            self.troubled[flight.process] = polls + [flight]
+            let isSecond = polls.contains {
+                $0.called > until && now - $0.called < 30_000_000_000
+            }
+            return isSecond ? "a process polls before the bank has answered its probe" : nil
+        }
+
+        /// Notes that an application asks all its questions anew.
+        mutating func asksAnew() { self.questionWaits = [:] }
+
+        /// Notes that a process was suspended: what it had begun before an answer goes on when it is thawed.
+        mutating func slept(_ process: Int, _ seconds: Int) {
+            self.waits[process]?.told += Int64(seconds) * 1_000_000_000
+        }
+
+        // MARK: Decisions
+
+        /// Notes that an activation's row went back.
+        mutating func wentBack(_ activationID: String, at now: Int64) { self.returns[activationID] = now }
+
+        /// Returns whether nobody has asked for an activation's status since its row went back.
+        func isUncompared(_ activationID: String) -> Bool {
+            self.returns[activationID].map { self.statuses[activationID] ?? .min / 2 < $0 - Self.statusUnderWay }
+                ?? false
+        }
+
+        /// Notes that an agent has said something of an operation.
+        mutating func said(_ kind: ApprovalAgent.Event.Kind, _ own: Case, of activationID: String, at now: Int64) {
+            switch kind {
+            case .unanswered: self.unanswered[own] = (activationID, now)
+            // Once the bank has told its counter, the activation goes on.
+            case .retrying where self.unanswered[own].map { self.statuses[activationID] ?? -1 < $0.since } ?? false:
+                break
+            default: self.unanswered[own] = nil
+            }
+        }
+
+        /// Returns whether a process waits for the answer to a decision on one of these activations.
+        func isDeciding(_ process: Int, _ isOne: (String) -> Bool) -> Bool {
+            self.underWay.values.contains { $0.process == process && ($0.activationID.map(isOne) ?? false) }
+        }
+
+        /// Notes that a process has died, or ended in trouble: what it knew is lost.
+        mutating func died(_ process: Int) {
+            self.heardAccepted = self.heardAccepted.filter { $0.value != process }
+            self.underWay = self.underWay.filter { $0.value.process != process }
+        }
+
+        // MARK: Apps
+
+        /// An app is about to send a request.
+        private mutating func looked(_ flight: Flight) -> String? {
+            let now = flight.called
+            if let question = flight.question, let (process, until) = self.questionWaits[question],
+                process == flight.process, now < until
+            {
+                return "a question is asked again \((until - now) / 1_000_000) ms before the bank's Retry-After is over"
+            }
+            guard let looking = self.looking[flight.process] else { return nil }
+            guard flight.isPoll || flight.isStatus else { return nil }
+            if let (told, until) = self.waits[flight.process], now < until, now > told {
+                return "an app asks \((until - now) / 1_000_000) ms before the bank's Retry-After is over"
+            }
+            guard flight.isPoll else { return nil }
+            let polls = self.appPolls[flight.process, default: []]
+            self.appPolls[flight.process] = polls + [now]
+            let close = zip(polls, polls.dropFirst() + [now]).count { $1 - $0 < 4_500_000_000 }
+            switch looking {
+            case .polling: return close > 0 ? "an app polls more often than every five seconds" : nil
+            case .watching(let device):
+                // Of each operation that has expired, it is reminded after 5 s, 10 s, 20 s, and then every 30 s.
+                let expiries = self.expiries[device, default: []]
+                guard !expiries.isEmpty, expiries.allSatisfy({ now - $0 > 45_000_000_000 }) else { return nil }
+                let recent = polls.count { now - $0 < 30_000_000_000 } + 1
+                return recent > 2 * expiries.count + 1 ? "an app asks for a list \(recent) times in half a minute" : nil
+            }
         }
     }
 }

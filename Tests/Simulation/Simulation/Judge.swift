@@ -99,6 +99,9 @@ struct Judge {
     private var failures: [String: Int] = [:]
     /// The failed attempts of the processes with a wrong password.
     private var mistakes: [Int: Int] = [:]
+    /// The activation whose password agents have wrong, and how many refusals of it each of them has heard without a stop.
+    var wrongFactor: String?
+    var wrongs: [Int: Int] = [:]
     /// The activations with a signature that the bank refused.
     private(set) var refusedActivations: Set<String> = []
     private(set) var counters: [String: UInt64] = [:]
@@ -117,6 +120,8 @@ struct Judge {
     /// The operations of the decisions that were sent, and of those that the bank refused in its own words.
     private(set) var sentOperations: Set<String> = []
     private(set) var refusedOperations: Set<String> = []
+    /// The same by their headers.
+    private var signatures: [String: Signature] = [:]
     /// The number of an activation's signatures since the last one that the bank accepted.
     private(set) var unfollowed: [String: Int] = [:]
     /// The receipts as they are now: their outcomes, and the decisions that they are of.
@@ -145,7 +150,10 @@ struct Judge {
     mutating func ended(_ id: String, as status: String, at now: Int64) {
         self.operations[id]?.ended = now
         self.operations[id]?.isPending = false
-        if status == "EXPIRED" { self.operations[id]?.hasExpired = true }
+        if status == "EXPIRED" {
+            self.operations[id]?.hasExpired = true
+            if let device = self.operations[id]?.device { self.trace.expiries[device, default: []].append(now) }
+        }
         self.count("operation \(status)")
     }
 
@@ -169,14 +177,16 @@ struct Judge {
     mutating func wentBack(losing receipts: Set<Signature>) {
         self.count("times that the database went back")
         self.lostReceipts.formUnion(receipts)
+        self.trace.heardAccepted = [:]
     }
 
     /// Notes that an activation's row went back.
     ///
     /// - Parameter limit: The end of the time in which a change from it may cause a failed attempt; `nil` for no end.
-    mutating func wentBack(_ activationID: String, to moves: UInt64, failsUntil limit: Int64?) {
+    mutating func wentBack(_ activationID: String, to moves: UInt64, at now: Int64, failsUntil limit: Int64?) {
         self.count("times that a row went back")
         self.returns[activationID, default: 0] += 1
+        self.trace.wentBack(activationID, at: now)
         self.floors[activationID] = min(moves, self.floors[activationID] ?? moves)
         self.sentByAnybody = self.sentByAnybody.filter { $0.activationID != activationID || $0.move <= moves }
         if let limit {
@@ -236,65 +246,6 @@ struct Judge {
 
     // MARK: The processes' actions
 
-    /// A sent request that may arrive.
-    struct Flight {
-        let id: Int
-        let process: Int
-        /// Indicates whether an agent sent it, as opposed to a person.
-        let isAutomatic: Bool
-        /// When its sender gave it to the network.
-        let called: Int64
-        let path: Substring
-        var isPoll: Bool { self.path.hasSuffix("/operation/list") }
-        let decision: Decision?
-        let signature: String?
-        let activationID: String?
-        let body: [UInt8]
-        /// Indicates whether it is held back, so that others may overtake it.
-        var isLate = false
-        /// Indicates whether the network brings it later than its receipt says that it can.
-        var isOverdue = false
-        /// The signed data of an approval.
-        let data: String?
-        /// The change that took its counter value.
-        var commit: Commit?
-
-        init(_ request: HTTPRequest, id: Int, process: Int, isAutomatic: Bool, at now: Int64) {
-            self.id = id
-            self.process = process
-            self.isAutomatic = isAutomatic
-            self.called = now
-            self.path = request.url.dropFirst(Setting.baseURL.count)
-            self.signature = request.headers["X-PowerAuth-Authorization"]
-            self.activationID = self.signature.flatMap { header in
-                header.firstRange(of: "activation_id=\"").map { range in
-                    String(header[range.upperBound...].prefix { $0 != "\"" })
-                }
-            }
-            self.body = request.body ?? []
-            let isApproval = request.url.hasSuffix("/operation/authorize")
-            let isDecision = isApproval || request.url.hasSuffix("/operation/cancel")
-            let object = isDecision ? (try? JSONValue(parsing: self.body))?["requestObject"] : nil
-            self.data = object?["data"]?.string
-            self.decision = (object?["id"]?.string).map { Decision(operationID: $0, isApproval: isApproval) }
-        }
-    }
-
-    /// A committed change.
-    struct Commit {
-        let node: String
-        let moves: UInt64
-        var fence: Int64?
-        var epoch = Database.Epoch()
-        var time: Int64 = 0
-        /// The number of times that the activation's row had gone back before it.
-        var returns = 0
-        /// The decision about to be signed.
-        var intent: DecisionReceipt.Intent?
-        /// The time after which its request can no longer arrive, by its receipt.
-        var arrivesBy: Int64?
-    }
-
     func lastCommit(of process: Int, _ activationID: String) -> Commit? { self.lastCommits[process]?[activationID] }
 
     /// Notes that a request's first byte was sent.
@@ -313,6 +264,7 @@ struct Judge {
                 }
                 self.sentByNode[key] = commit.moves
                 self.sent.insert(Signature(activationID: id, move: commit.moves))
+                self.signatures[signature] = Signature(activationID: id, move: commit.moves)
                 self.unfollowed[id, default: 0] += 1
             }
             if let before = self.bodies.updateValue(flight.body, forKey: signature), before != flight.body {
@@ -408,11 +360,48 @@ struct Judge {
 
     // MARK: The bank's responses
 
+    /// Notes that a refusal in the bank's words has come from before the bank.
+    mutating func refusedInFront(_ flight: Flight) {
+        if let signature = flight.signature.flatMap({ self.signatures[$0] }) { self.refused.insert(signature) }
+        if let decision = flight.decision { self.refusedOperations.insert(decision.operationID) }
+        if let id = flight.activationID { self.refusedActivations.insert(id) }
+    }
+
+    /// Notes that an agent hears that the bank has carried out its decision.
+    mutating func heard(_ response: HTTPResponse, _ flight: Flight) {
+        let answer = try? JSONValue(parsing: response.body)
+        if flight.isAutomatic, flight.decision != nil, response.status == 401, answer != nil,
+            let id = flight.activationID, id == self.wrongFactor
+        {
+            // The first one may be explained by a counter, and the status after one may be lost.
+            self.wrongs[flight.process, default: 0] += 1
+            if self.wrongs[flight.process, default: 0] > 3 {
+                self.fail("an agent goes on with a wrong password of \(id)")
+            }
+        }
+        guard flight.isAutomatic, flight.decision != nil, response.status == 200, answer?["status"]?.string == "OK",
+            let signature = flight.signature.flatMap({ self.signatures[$0] })
+        else { return }
+        self.trace.heardAccepted[signature] = flight.process
+    }
+
+    /// Returns whether the person of a device has rejected all questions of a time.
+    func hasRejectedAll(of device: Int, since start: Int64, before end: Int64) -> Bool {
+        let asked = self.operations.filter {
+            $0.value.device == device && $0.value.kind == .refusedQuestion && $0.value.made >= start
+        }.keys
+        return !asked.isEmpty
+            && asked.allSatisfy { self.carriedOut[$0]?.isApproval == false && (self.decided[$0] ?? .max) < end }
+    }
+
     mutating func answered(_ flight: Flight, _ reply: Reply, isCopy: Bool, at now: Int64) {
         guard flight.signature != nil, let id = reply.activationID else { return }
         if case .refused = reply.verdict {
             if let move = flight.commit?.moves { self.refused.insert(Signature(activationID: id, move: move)) }
-            if let decision = flight.decision { self.refusedOperations.insert(decision.operationID) }
+            // An action at the bank ends a block.
+            if let decision = flight.decision, !reply.isOfBlocked {
+                self.refusedOperations.insert(decision.operationID)
+            }
             if reply.status == 401 { self.refusedActivations.insert(id) }
         }
         guard let before = reply.counterBefore, let after = reply.counterAfter, after > before else {
@@ -463,12 +452,15 @@ struct Judge {
     /// Handles a signed request that moved no counter: the signature was invalid, or not verified.
     private mutating func failed(_ flight: Flight, _ reply: Reply, _ id: String) {
         // A blocked activation's signatures are not verified.
-        if case .refused(let reason) = reply.verdict, reason.contains("the activation is ") { return }
+        if reply.isOfBlocked { return }
         guard reply.status == 401 else { return }
         if let count = self.mistakes[flight.process] {
             self.mistakes[flight.process] = count + 1
             if count > 0 { self.fail("a wrong password of \(id) is tried again") }
             return
+        }
+        if flight.isAutomatic, id == self.wrongFactor {
+            return self.count("wrong passwords of agents")
         }
         self.count("failed attempts")
         if let time = flight.commit?.time, let index = self.earlyAllowances[id]?.firstIndex(where: { time <= $0 }) {
@@ -479,5 +471,12 @@ struct Judge {
         if self.failures[id, default: 0] > self.allowances[id, default: 0] {
             self.fail("a signature of \(id) is wrong, and nothing explains it: \(reply.verdict)")
         }
+    }
+}
+
+extension Reply {
+    /// Indicates that the bank looked at no signature, because the activation is blocked.
+    fileprivate var isOfBlocked: Bool {
+        if case .refused(let reason) = self.verdict { reason.contains("the activation is ") } else { false }
     }
 }

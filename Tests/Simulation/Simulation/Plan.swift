@@ -79,6 +79,10 @@ struct Plan: Codable, Sendable {
         case replaceServerAt(node: Int, at: Moment, seconds: Int)
         /// An activation's row is restored from some seconds ago.
         case putBackRow(device: Int, seconds: Int)
+        /// The bank's front answers for some seconds with pages, whatever the bank does behind it.
+        case outage(seconds: Int)
+        /// A person looks at a device's list for some seconds.
+        case look(device: Int, seconds: Int)
     }
 
     /// The kind of an operation, with the policy's verdict on it.
@@ -86,8 +90,12 @@ struct Plan: Codable, Sendable {
         case login, quickLogin, smallPayment, largePayment
         /// An incomplete operation. A policy that is asked nevertheless approves it.
         case trap
+        /// A payment that people decide, for a few seconds.
+        case brief
         /// A requester's question: the bank makes none by itself.
         case question
+        /// The same to the person who rejects all.
+        case refusedQuestion
 
         var template: String {
             switch self {
@@ -95,7 +103,8 @@ struct Plan: Codable, Sendable {
             case .quickLogin: "login_1FA"
             case .smallPayment, .largePayment: "payment"
             case .trap: "strange"
-            case .question: "deploy"
+            case .brief: "brief"
+            case .question, .refusedQuestion: "deploy"
             }
         }
 
@@ -103,7 +112,7 @@ struct Plan: Codable, Sendable {
             switch self {
             case .smallPayment: "49.90"
             case .largePayment: "50.01"
-            case .login, .quickLogin, .trap, .question: nil
+            case .login, .quickLogin, .trap, .brief, .question, .refusedQuestion: nil
             }
         }
 
@@ -114,8 +123,8 @@ struct Plan: Codable, Sendable {
         var isApproved: Bool? {
             switch self {
             case .login, .smallPayment, .question: true
-            case .quickLogin: false
-            case .largePayment, .trap: nil
+            case .quickLogin, .refusedQuestion: false
+            case .largePayment, .trap, .brief: nil
             }
         }
     }
@@ -146,6 +155,8 @@ struct Plan: Codable, Sendable {
         var judgedLate: Double?
         /// That a late decision comes when its right to arrive is over; `nil` in plans that were kept earlier.
         var overdue: Double?
+        /// That a call of the database takes seconds; `nil` in plans that were kept earlier.
+        var slowDatabase: Double?
     }
 
     let seed: UInt64
@@ -163,6 +174,11 @@ struct Plan: Codable, Sendable {
     var release: EmulatorServerProfile.Release?
     /// The number of approvals of an activation that agents may make in a minute; `nil` for any.
     var approvalsAllowed: Int?
+    /// The device whose password agents have wrong; `nil` for none.
+    var wrongFactor: Int?
+    /// The device whose person rejects all questions, and whether that ends them; `nil` for none, and in plans that were kept earlier.
+    var objector: Int?
+    var endsOnRejection: Bool?
     var chances = Chances()
     var entries: [Entry] = []
 }
@@ -232,6 +248,35 @@ extension Plan {
             draw.happens(0.75)
             && !self.entries.contains { if case .upgrade = $0.act { true } else { false } }
         self.release = isRecorded ? .v1_9 : .v2_2
+        self.addPeople(&draw)
+        self.chances.slowDatabase = draw.element(of: [0, 0, 0.01, 0.05])
+        // A closed limit opens after two minutes.
+        if self.approvalsAllowed != nil, draw.happens(0.3) { self.stretch(by: 4) }
+        self.entries.sort { $0.milliseconds < $1.milliseconds }
+    }
+
+    /// Adds people who look, decide and object, and outages of the bank.
+    private mutating func addPeople(_ draw: inout Draw) {
+        if draw.happens(0.3) {
+            for _ in 0...draw.below(3) { self.add(.outage(seconds: 1 + draw.below(10)), &draw) }
+        }
+        if draw.happens(0.3) {
+            for _ in 0...draw.below(3) { self.add(.decideByHand(device: draw.below(self.devices)), &draw) }
+        }
+        if draw.happens(0.25) {
+            let device = draw.below(self.devices)
+            for _ in 0...draw.below(2) { self.add(.look(device: device, seconds: 40 + draw.below(60)), &draw) }
+            if draw.happens(0.3) { self.add(.block(device: device, seconds: 20 + draw.below(60)), &draw) }
+        }
+        if draw.happens(0.15) { for _ in 0...1 { self.add(.mistype(device: draw.below(self.devices)), &draw) } }
+        if draw.happens(0.06) { self.wrongFactor = draw.below(self.devices) }
+        self.objector = draw.happens(0.3) ? draw.below(self.devices) : nil
+        self.endsOnRejection = draw.happens(0.5)
+    }
+
+    private mutating func stretch(by factor: Int) {
+        self.seconds *= factor
+        self.entries = self.entries.map { Entry(milliseconds: $0.milliseconds * factor, act: $0.act) }
     }
 
     private mutating func add(_ act: Act, _ draw: inout Draw) {
@@ -326,6 +371,8 @@ extension Plan.Act: CustomStringConvertible {
             "another server takes over \(moment) of node \(node), which freezes for \(seconds) s"
         case .replaceServer(let seconds): "another server takes over, with what was \(seconds) s ago"
         case .putBackRow(let device, let seconds): "the row of device \(device) is put back by \(seconds) s"
+        case .outage(let seconds): "the bank is out of order for \(seconds) s"
+        case .look(let device, let seconds): "a person looks at the list of device \(device) for \(seconds) s"
         }
     }
 }

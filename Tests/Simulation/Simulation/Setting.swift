@@ -106,6 +106,11 @@ private final class SettingBank: HTTPTransport {
                   "attributes": [{"type": "HOLOGRAM", "id": "picture", "label": "Look"},
                    {"type": "AMOUNT", "id": "amount", "label": "Amount", "amount": 20, "currency": "CZK"}]}}
                 """,
+                """
+                {"name": "brief", "data": "A1*A70CZK*ICZ5508000000001234567899", "expiresIn": 30,
+                 "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
+                 "formData": {"title": "Payment", "message": "Payment"}}
+                """,
             ]
         )
         self.backend = Mutex(try Backend(configuration: configuration, randomness: SeededRandomness(seed: 1)))

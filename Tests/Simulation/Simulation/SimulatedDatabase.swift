@@ -48,7 +48,10 @@ final class SimulatedDatabase: NodeDatabase, BucketDatabase, NotificationSource 
         let epoch = self.world.defect == .leaseOfAnyEpoch ? nil : epoch
         let number = try await self.ask("take lease") { [world] database, now in
             let number = database.takeLease(name: name, in: epoch, at: now)
-            if number != nil { world.tookLease(of: database.epoch) }
+            if let number {
+                world.tookLease(of: database.epoch)
+                world.leaseStarts[number] = world.simulator.now
+            }
             return number
         }
         return number.map { self.lease($0, since: sentAt) }
@@ -100,10 +103,12 @@ final class SimulatedDatabase: NodeDatabase, BucketDatabase, NotificationSource 
     }
 
     func giveBack(_ buckets: [Int], as lease: NodeLease) async throws {
+        self.world.givesBack(buckets)
         try await self.ask("give back") { database, _ in database.giveBack(buckets, as: lease.number) }
     }
 
     func leave(as lease: Int64) async throws {
+        self.world.givesBack(nil)
         try await self.ask("stop polling") { database, _ in database.stopPolling(as: lease) }
     }
 }

@@ -10,7 +10,8 @@ extension World {
         let question = Asker.Question(
             id: "question-\(self.asker.questions.count + 1)",
             users: users,
-            needed: count == 1 ? 1 : 1 + self.draw.below(count)
+            needed: count == 1 ? 1 : 1 + self.draw.below(count),
+            asked: self.simulator.now
         )
         self.asker.questions.append(question)
         // Of two programs, such as replicas of a deployment, either or both perform it.
@@ -76,7 +77,7 @@ extension World {
             from: .any(
                 question.needed,
                 of: question.users.map { .init($0) },
-                onRejection: .untilImpossible
+                onRejection: self.plan.endsOnRejection == true ? .ends : .untilImpossible
             ),
             template: ApprovalTemplate("deploy", signs: "A9*R${binding}"),
             action: .bytes(Array(question.id.utf8)),
@@ -88,16 +89,19 @@ extension World {
                 try await desk.perform(request) { [question] approval in
                     self.simulator.note("begins the action of \(question.id)")
                     self.judgeAction(question, approval.approvals)
+                    self.checkClaim(question)
                     if asker.diesInAction {
                         asker.diesInAction = false
                         asker.stepsToDeath = 1
                     }
                     try await self.clock.sleep(for: .seconds(1))
+                    self.checkClaim(question)
                     self.simulator.note("has ended the action of \(question.id)")
                 }
                 break
             } catch let error as ApprovalError where error.code == .ledgerFailed {
                 self.simulator.note("\(question.id): \(error), caused by \(error.underlying as Any)")
+                self.judge.trace.asksAnew()
                 try? await self.clock.sleep(for: .seconds(3))
             } catch {
                 self.simulator.note("\(question.id) came to nothing: \(error)")
@@ -119,6 +123,12 @@ extension World {
         if approvals.contains(where: { self.struckOut[$0.userID].map { $0 < last } ?? false }) {
             self.judge.fail("the action of \(question.id) ran by the approval of somebody who was struck out")
         }
+        if let objector = self.plan.objector, self.plan.endsOnRejection == true,
+            question.users.contains(self.setting.devices[objector].user),
+            self.judge.hasRejectedAll(of: objector, since: question.asked, before: last)
+        {
+            self.judge.fail("the action of \(question.id) ran, and one person had rejected it")
+        }
         if self.withdrawn.contains(question.id) {
             self.judge.fail("the action of \(question.id) ran, and it was withdrawn")
         }
@@ -129,17 +139,39 @@ extension World {
         self.struckOut[user] = self.struckOut[user] ?? self.simulator.now
     }
 
-    /// Withdraws the last question.
+    /// While an action runs, the ledger says so.
+    private func checkClaim(_ question: Asker.Question) {
+        let state = self.questions.row(of: question.id)?.state
+        if state != .claimed, self.defect != .claimsAfterAction {
+            self.judge.fail("the action of \(question.id) runs, and the ledger says \(state?.rawValue ?? "nothing")")
+        }
+    }
+
+    /// A program is about to claim a question.
+    func claims() {
+        let waiting = self.asker.questions.filter { self.judge.actions[$0.id] == nil }
+        guard self.withdrawsAtClaim, let question = self.draw.element(of: waiting) else { return }
+        self.withdrawsAtClaim = false
+        self.withdraw(question.id)
+    }
+
+    /// Withdraws the last question, or one as a claim is made.
     func withdraw() {
+        guard self.draw.happens(0.5) else { return self.withdrawsAtClaim = true }
+        if let id = self.asker.questions.last?.id { self.withdraw(id) }
+    }
+
+    private func withdraw(_ id: String) {
         let program = self.asker.programs[self.draw.below(self.asker.programs.count)]
-        guard let process = program.process, let desk = program.desk,
-            let id = self.asker.questions.last?.id
-        else { return }
+        guard let process = program.process, let desk = program.desk else { return }
         self.simulator.spawn(in: process) {
             do {
                 guard let ticket = try await desk.tickets(id: id).first else { return }
                 try await ticket.withdraw()
                 self.withdrawn.insert(id)
+                if self.judge.actions[id] != nil {
+                    self.judge.fail("\(id) was withdrawn, and its action had begun")
+                }
                 self.judge.count("questions withdrawn")
                 self.simulator.note("has withdrawn \(id)")
             } catch {

@@ -71,7 +71,9 @@ extension World {
 
     /// Checks that only the bank blocks an activation.
     func checkBlocked(_ id: String) {
-        guard self.backend.state.activations[id]?.status == .blocked, !self.blockedNow.contains(id) else { return }
+        guard self.backend.state.activations[id]?.status == .blocked, !self.blockedNow.contains(id),
+            self.judge.wrongFactor != id
+        else { return }
         self.judge.fail("\(self.deviceNames[id] ?? "") is blocked, and not by the bank")
     }
 

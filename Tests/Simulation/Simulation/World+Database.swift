@@ -41,6 +41,10 @@ extension World {
         }
         guard !mayBeUnknown || !self.isDiskFull else { return fail(.storeFull, after: .milliseconds(5)) }
         var travel = self.draw.duration(.microseconds(200) ... .milliseconds(4))
+        if let slow = chances.slowDatabase, self.draw.happens(slow) {
+            self.judge.count("database calls slow")
+            travel = self.draw.duration(.milliseconds(200) ... .seconds(3))
+        }
         let node = self.nodes.first { $0.process == process }
         if name == "swap", let node, let seconds = node.stall.take() {
             travel = .seconds(seconds)
@@ -102,6 +106,16 @@ extension World {
             )
             self.reached(.intent, process)
         }
+        if row.comparedEpoch != before.comparedEpoch,
+            self.judge.trace.isUncompared(id)
+        {
+            self.judge.fail("\(self.deviceNames[id] ?? "") counts as compared with the bank, and nobody asked it")
+        }
+        if let fence = change.fence, commit.intent?.isAutomatic == true, let start = self.leaseStarts[fence],
+            self.judge.trace.polls["\(process.index) \(id)"] ?? -1 < start
+        {
+            self.judge.fail("an agent decides by a list from before its node's lease")
+        }
         if change.fence != nil, change.fence != before.holder || database.nodes[change.fence ?? 0] == nil {
             self.judge.fail("a change of \(self.deviceNames[id] ?? "") was made under a right that is over")
         }
@@ -120,6 +134,14 @@ extension World {
         guard epoch.begun != nil, self.simulator.now >= self.leasesTellFrom else { return }
         let start = self.epochStarts[epoch.identity] ?? self.simulator.now
         if self.simulator.now - start < Database.lifetime { self.judge.fail("a lease is taken in the quarantine") }
+    }
+
+    /// A process gives buckets back, or all.
+    func givesBack(_ buckets: [Int]?) {
+        let isDeciding = self.judge.trace.isDeciding(self.simulator.currentProcess.index) { id in
+            buckets?.contains(OperationsFleet.Buckets.bucket(of: id)) ?? true
+        }
+        if isDeciding { self.judge.fail("a node gives a bucket back, and waits for the answer to a decision in it") }
     }
 
     /// Handles a recorded outcome.

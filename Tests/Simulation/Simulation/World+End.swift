@@ -8,7 +8,7 @@ extension World {
     func calmDown() {
         self.simulator.note("— the trouble ends")
         self.isCalm = true
-        self.chances = Plan.Chances()
+        (self.chances, self.outageUntil, self.cutPeople) = (Plan.Chances(), 0, [])
         (self.isDatabaseAway, self.isDiskFull, self.database.pause) = (false, false, nil)
         for device in self.setting.devices { self.unblock(device.activationID) }
         for node in self.nodes {
@@ -89,7 +89,8 @@ extension World {
     }
 
     func isDifferent(_ id: String) -> Bool {
-        self.judge.lostKeys.contains(id) || self.judge.stopped[id] != nil || self.judge.saidBlocked.contains(id)
+        self.judge.lostKeys.contains(id) || self.judge.wrongFactor == id || self.judge.stopped[id] != nil
+            || self.judge.saidBlocked.contains(id)
     }
 
     /// The operations that a policy decides and that are neither decided nor excused.
@@ -97,7 +98,8 @@ extension World {
         self.judge.operations.filter { id, operation in
             // A blocked activation is checked every five minutes; until then its recovery is unknown.
             let activationID = self.setting.devices[operation.device].activationID
-            return (operation.isPending || operation.hasExpired && operation.kind != .question)
+            return
+                (operation.isPending || operation.hasExpired && operation.kind.template != Plan.Kind.question.template)
                 && operation.kind.isApproved != nil && !self.judge.excused.contains(id)
                 && !self.isDifferent(activationID)
         }.values.sorted { $0.made < $1.made }.map { "\($0.name) was not decided, and nobody says why" }
@@ -105,7 +107,9 @@ extension World {
 
     func checkBlocked() {
         for device in self.setting.devices
-        where self.backend.state.activations[device.activationID]?.status == .blocked {
+        where self.backend.state.activations[device.activationID]?.status == .blocked
+            && self.judge.wrongFactor != device.activationID
+        {
             self.judge.fail("\(self.deviceNames[device.activationID] ?? "") is blocked, and not by the bank")
         }
     }

@@ -27,6 +27,7 @@ extension World {
             // A sender that has given up hears nothing.
             if !isEnded {
                 self.judge.trace.ended(flight, at: self.simulator.now)
+                if case .success(let response) = result { self.judge.heard(response, flight) }
                 if case .success(let response) = result { self.told(flight, response) }
             }
             isEnded = true
@@ -79,6 +80,7 @@ extension World {
     /// Notes that a process gets an answer.
     func told(_ flight: Judge.Flight, _ response: HTTPResponse) {
         self.judge.trace.told(flight, response, at: self.simulator.now)
+        if let seconds = response.headers["Retry-After"] { self.tell("the bank asks to wait \(seconds) s", flight) }
         guard flight.isPoll, flight.isAutomatic, response.status == 200,
             let listed = (try? JSONValue(parsing: response.body))?["responseObject"]?.array
         else { return }
@@ -93,7 +95,7 @@ extension World {
     }
 
     func isCut(_ process: Simulator.Process) -> Bool {
-        self.nodes.contains { $0.process == process && $0.isCut }
+        self.nodes.contains { $0.process == process && $0.isCut } || self.cutPeople.contains(process)
     }
 
     /// Sends the request, whatever happens to its sender.
@@ -125,7 +127,8 @@ extension World {
             }
             return
         }
-        if self.draw.happens(chances.proxyPage), self.draw.happens(0.5) {
+        let isOut = self.simulator.now < self.outageUntil
+        if isOut || self.draw.happens(chances.proxyPage), self.draw.happens(0.5) {
             self.tell("a proxy answers", flight)
             self.judge.landed(flight.id)
             return self.answer(self.proxyPage(), to: process, wake)
@@ -179,7 +182,7 @@ extension World {
                     let isDenied = self.defect == .lostIsNeverSent
                     wake(.failure(HTTPTransportError(isDenied ? .connectionFailed : .connectionLost)))
                 }
-            } else if self.draw.happens(chances.proxyPage), self.draw.happens(0.5) {
+            } else if isOut || self.draw.happens(chances.proxyPage), self.draw.happens(0.5) {
                 self.tell("a proxy puts a page in the place of the response", flight)
                 self.answer(self.proxyPage(), to: process, wake)
             } else {
@@ -194,6 +197,11 @@ extension World {
             // As behind a lock in the bank's database, which others may get before it. The client may be gone by then.
             self.judge.count("requests judged late")
             self.tell("the bank judges a request later", flight)
+            // With a failed attempt that its sender has not heard of, it would seem to be one more.
+            if self.draw.happens(0.3), !self.judge.refusedActivations.contains(flight.activationID ?? "") {
+                self.judge.refusedInFront(flight)
+                self.answer(self.outage(), to: process, wake)
+            }
             self.simulator.post(to: self.simulator.world, after: self.draw.duration(.seconds(1) ... .seconds(40))) {
                 judged(true)
             }
@@ -230,6 +238,9 @@ extension World {
             ? self.backend.reply(to: ReceivedRequest(request), from: .process, at: self.date)
             : self.backend.reply(to: ReceivedRequest(request), at: self.date)
         if isCloud { self.noteQuestion(request, reply) }
+        if request.url.hasSuffix(Self.statusPath), reply.status == 200, let id = reply.activationID {
+            self.judge.trace.statuses[id] = self.simulator.now
+        }
         if flight.isPoll, !isCopy {
             self.judge.count("polls")
             if self.judge.trace.polled(flight, reply) { self.judge.count("polls soon after another") }
@@ -248,7 +259,8 @@ extension World {
             let json = try? JSONValue(parsing: reply.body), let id = json["operationId"]?.string,
             let device = self.setting.devices.firstIndex(where: { $0.user == json["userId"]?.string })
         else { return }
-        let name = self.judge.made(id, .question, device: device, at: self.simulator.now)
+        let kind = device == self.plan.objector ? Plan.Kind.refusedQuestion : .question
+        let name = self.judge.made(id, kind, device: device, at: self.simulator.now)
         self.simulator.note("the bank made \(name)")
     }
 
@@ -282,6 +294,14 @@ extension World {
         self.simulator.post(to: process, after: self.draw.duration(.milliseconds(2) ... .milliseconds(80))) {
             wake(.success(response))
         }
+    }
+
+    /// A refusal in the bank's words, as if a failure behind it were one of the signature.
+    func outage() -> HTTPResponse {
+        self.judge.count("outages behind the bank")
+        let body =
+            #"{"status":"ERROR","responseObject":{"code":"POWERAUTH_AUTH_FAIL","message":"Signature validation failed"}}"#
+        return HTTPResponse(status: 401, headers: ["Content-Type": "application/json"], body: Array(body.utf8))
     }
 
     func proxyPage() -> HTTPResponse {

@@ -39,19 +39,29 @@ extension World {
             }
             let agent = ApprovalAgent(
                 fleet: fleet,
-                factors: { activation in try await self.factor(of: activation) },
+                factors: { activation in
+                    guard activation.activationID == self.judge.wrongFactor else {
+                        return try await self.factor(of: activation)
+                    }
+                    return try await activation.unlockKnowledge(password: "correct house")
+                },
                 configuration: agentConfiguration,
                 policy: { review in
-                    let verdict = self.defect == .approvesAll ? .approve : Self.verdict(review)
+                    let verdict = self.defect == .approvesAll ? .approve : self.verdict(review)
                     self.judge.reviewed(review, verdict, by: process.index, at: self.simulator.now)
                     return verdict
                 }
             )
             let events = agent.events()
             let reading = Task { for await event in events { self.heard(event, by: process) } }
-            let listEvents = fleet.events()
-            let watching = Task { for await event in listEvents { node.show(event) } }
-            node.shown = [:]
+            let (listEvents, readsSlowly) = (fleet.events(), self.draw.happens(0.3))
+            let watching = Task {
+                for await event in listEvents {
+                    if !node.show(event) { self.judge.fail("a list is not what its changes make of it") }
+                    if readsSlowly { try? await self.clock.sleep(for: self.draw.duration(.zero ... .seconds(6))) }
+                }
+            }
+            (node.shown, node.lists) = ([:], [:])
             node.polled = { fleet.activationIDs }
             node.decisionsInFlight = { fleet.health.decisionsInFlight }
             let running = Task { try await agent.run() }
@@ -73,6 +83,7 @@ extension World {
     /// Handles a process's return from `main`: nothing of it is left.
     func ended(_ node: Node, _ process: Simulator.Process) {
         self.simulator.note("ends")
+        if !self.isEnding { self.judge.trace.died(process.index) }
         guard node.process == process else { return }
         node.forget()  // it keeps tasks that have ended
         self.simulator.post(to: self.simulator.world) {
@@ -90,8 +101,10 @@ extension World {
         self.after(seconds) { if node.process == nil, !self.isEnding { self.start(node) } }
     }
 
-    static func verdict(_ review: OperationReview) -> ApprovalAgent.Verdict {
+    func verdict(_ review: OperationReview) -> ApprovalAgent.Verdict {
         switch review.operation.name {
+        case "deploy" where review.activationID == self.plan.objector.map { self.setting.devices[$0].activationID }:
+            return .reject(.unexpectedOperation)
         case "login", "deploy", "trap": return .approve
         case "login_1FA": return .reject(.unexpectedOperation)
         default:
@@ -140,7 +153,7 @@ extension World {
         let subject = event.operation.map { self.judge.name(of: $0.id) } ?? self.deviceNames[event.activationID] ?? ""
         self.simulator.note("\(subject): \(event.kind)")
         let book = event.operation.flatMap { self.book(of: $0.id) }
-        self.judge.limit.wasClosed = self.database.epoch.begun != nil
+        self.judge.limit.close(at: self.database.epoch.begun)
         self.judge.heard(event, by: process.index, at: self.simulator.now, book)
     }
 
@@ -153,6 +166,7 @@ extension World {
                     self.simulator.act(as: process) { self.simulator.note("is killed") }
                     self.judge.count("processes killed")
                     self.simulator.kill(process)
+                    self.judge.trace.died(process.index)
                     node.process = nil
                     node.forget()
                     self.restart(node, seconds)
@@ -168,6 +182,7 @@ extension World {
         self.simulator.freeze(process, true)
         self.after(seconds) {
             self.simulator.act(as: process) { self.simulator.note("is thawed") }
+            self.judge.trace.slept(process.index, seconds)
             self.simulator.freeze(process, false)
         }
     }
@@ -193,6 +208,7 @@ extension World {
         self.after(60 + seconds) {
             guard node.process == process else { return }
             self.simulator.kill(process)
+            self.judge.trace.died(process.index)
             node.process = nil
             node.forget()
             self.restart(node, 1)
@@ -212,6 +228,12 @@ extension World {
             guard let operation = try await service.operations().first else { return }
             let name = self.judge.name(of: operation.id)
             self.judge.takenInHand(operation.id)
+            if self.draw.happens(0.3) { self.dyingPeople.append(self.simulator.currentProcess) }
+            guard self.draw.happens(0.7) else {
+                self.simulator.note("rejects \(name)")
+                try await service.reject(operation, reason: .unexpectedOperation)
+                return self.simulator.note("has rejected \(name)")
+            }
             self.simulator.note("approves \(name)")
             var factors = Activation.Authentication.possession
             if !operation.allows(.possession) {
@@ -261,6 +283,7 @@ extension World {
     func asPerson(
         _ index: Int,
         attempts: Int = 1,
+        isLooking: Judge.Trace.Looking? = nil,
         _ body: @escaping @Sendable (MobileTokenClient, Activation) async throws -> Void
     ) {
         self.people += 1
@@ -268,6 +291,7 @@ extension World {
         let process = self.simulator.makeProcess("person \(self.people)")
         let node = Node("person \(self.people)", -1, self.nodes[0].marks)
         let device = self.setting.devices[index]
+        self.judge.trace.looking[process.index] = isLooking
         self.simulator.spawn(in: process) {
             do {
                 let (client, store) = try self.client(SimulatedDriver(node, in: self), isAutomatic: false)
@@ -289,17 +313,27 @@ extension World {
             self.busyPeople -= 1
         }
     }
+
+    func killPerson(_ process: Simulator.Process) {
+        guard self.simulator.isAlive(process) else { return }
+        self.simulator.act(as: process) { self.simulator.note("is killed") }
+        self.judge.count("people's processes killed")
+        self.simulator.kill(process)
+        self.busyPeople -= 1
+    }
 }
 
 extension World.Node {
     func forget() { (self.stop, self.polled, self.decisionsInFlight) = (nil, nil, nil) }
 
-    func show(_ event: OperationsFleet.Event) {
+    /// - Returns: `false` if a list is not what its changes make of it.
+    func show(_ event: OperationsFleet.Event) -> Bool {
         switch event {
         case .changed(let news):
             self.shown[news.activationID] = Set(news.change.operations.map(\.id))
+            return self.lists[news.activationID, default: ShownList()].apply(news.change)
         // Operations that another process polls now were taken away before this.
-        case .left, .stateChanged, .unreadable, .failed: break
+        case .left, .stateChanged, .unreadable, .failed: return true
         }
     }
 }

@@ -27,6 +27,7 @@ final class World: @unchecked Sendable {
         var leaseStall: Int?
         /// The operations that its fleet shows, by activation.
         var shown: [String: Set<String>] = [:]
+        var lists: [String: ShownList] = [:]
         var polled: (@Sendable () async -> [String])?
         var decisionsInFlight: (@Sendable () async -> Int)?
         /// The differences of its lists from the bank's, and unfinished work.
@@ -80,6 +81,10 @@ final class World: @unchecked Sendable {
     var heartbeatServer = Database.Server()
     /// The starts of the database's epochs, in correct time.
     var epochStarts: [DatabaseEpoch.Identity: Int64] = [:]
+    /// When leases were taken.
+    var leaseStarts: [Int64: Int64] = [:]
+    /// Indicates whether the next claim of a question meets a withdrawal.
+    var withdrawsAtClaim = false
     /// The devices with a started upgrade.
     var upgraded: Set<String> = []
     var backend: Backend
@@ -89,6 +94,12 @@ final class World: @unchecked Sendable {
     var backups: [Database] = []
     var isDatabaseAway = false
     var isDiskFull = false
+    /// The end of the bank's outage.
+    var outageUntil: Int64 = 0
+    /// The people whose process dies as their intent is committed.
+    var dyingPeople: [Simulator.Process] = []
+    /// The people whose phone reaches nobody.
+    var cutPeople: [Simulator.Process] = []
     var isCalm = false
     var lastFlight = 0
     /// A decision that arrives after some responses to outcome requests, or when its time is over.
@@ -131,6 +142,7 @@ final class World: @unchecked Sendable {
         for row in setting.rows.prefix(plan.devices) { database.rows[row.sealed.activationID] = row }
         self.database = database
         self.judge.limit.allowed = plan.approvalsAllowed
+        self.judge.wrongFactor = plan.wrongFactor.map { setting.devices[$0].activationID }
         for index in 0..<plan.nodes {
             self.nodes.append(Node("node \(index)", index, try marks.emptied(index)))
         }
@@ -254,6 +266,7 @@ final class World: @unchecked Sendable {
 
     /// Handles a process's moment.
     func reached(_ moment: Plan.Act.Moment, _ process: Simulator.Process) {
+        if moment == .intent, self.dyingPeople.contains(process) { self.dueFates.append { self.killPerson(process) } }
         guard let node = self.nodes.first(where: { $0.process == process }),
             let index = node.fates.firstIndex(where: { $0.moment == moment })
         else { return }
@@ -341,6 +354,8 @@ final class World: @unchecked Sendable {
                     }
                 )
             )
+        case .outage(let seconds): self.outageUntil = self.simulator.now + Int64(seconds) * 1_000_000_000
+        case .look(let device, let seconds): self.look(device, seconds)
         case .change: self.change()
         case .putBackRow(let device, let seconds): self.putBackRow(self.setting.devices[device].activationID, seconds)
         }
@@ -348,65 +363,6 @@ final class World: @unchecked Sendable {
 
     func after(_ seconds: Int, _ body: @escaping () -> Void) {
         self.simulator.post(to: self.simulator.world, after: .seconds(seconds), body)
-    }
-
-    func goBack(_ seconds: Int, _ change: (inout Database.Server) -> Void) {
-        let now = self.database
-        guard let backup = self.backup(seconds) else { return }
-        self.database = backup
-        self.database.server = now.server
-        change(&self.database.server)
-        // People would request the pause again.
-        self.database.pause = now.pause
-        self.backups = [self.database]
-        // Each change checks the timeline, each heartbeat the server.
-        if !self.database.server.isOther(than: now.server) { self.leasesTellNothing() }
-        // The next heartbeat notices another server: until then it is an unnoticed backup.
-        let isNoticed = self.database.server.identifier != now.server.identifier
-        let limit = isNoticed ? self.simulator.now + 2 * Database.lifetime : nil
-        let kept = Set(backup.intents)
-        self.judge.wentBack(losing: Set(now.intents.filter { !kept.contains($0) }))
-        // A process that signs from an older state may fail once.
-        for (id, row) in backup.rows { self.rowWentBack(from: now.rows[id], to: row, failsUntil: limit) }
-    }
-
-    /// Lets a standby that lacks the last second take over.
-    func promoteStandby() {
-        self.simulator.note("— a standby takes over")
-        self.goBack(1) { server in
-            server.timeline += 1
-            server.breaks += 1
-        }
-    }
-
-    func backup(_ seconds: Int) -> Database? { self.backups.dropLast(seconds).last ?? self.backups.first }
-
-    func putBackRow(_ id: String, _ seconds: Int) {
-        guard let now = self.database.rows[id], var row = self.backup(seconds)?.rows[id] else { return }
-        row.holder = now.holder
-        self.database.rows[id] = row
-        self.rowWentBack(from: now, to: row)
-    }
-
-    /// - Parameter limit: The end of the time for signatures from the older state; `nil` for no end.
-    func rowWentBack(from now: LoadedRow?, to row: LoadedRow, failsUntil limit: Int64? = nil) {
-        let id = row.sealed.activationID
-        guard now?.tag != row.tag, let old = try? self.sealing.open(row.sealed) else { return }
-        self.judge.wentBack(id, to: old.counterMoves, failsUntil: limit)
-        // The version 4 keys are lost, and the server has no others: such an activation must be renewed.
-        guard old.version4 == nil, let now, (try? self.sealing.open(now.sealed))?.version4 != nil else { return }
-        self.judge.count("activations lost with the database")
-        self.simulator.note("the database lost the keys of \(self.deviceNames[id] ?? "")")
-        self.judge.lostKeys.insert(id)
-    }
-
-    func leasesTellNothing() { self.leasesTellFrom = self.simulator.now + 2 * Database.lifetime }
-
-    /// Notes a takeover of an activation that was not released, which may cost it one failed attempt.
-    func tookOver(_ activationID: String) {
-        self.judge.count("unclean takeovers")
-        // Of a signature of the one before, which the new one's overtakes.
-        self.judge.allowFailure(of: activationID, committedBy: self.simulator.now)
     }
 }
 
