@@ -243,7 +243,7 @@ extension Judge {
             self.appPolls[flight.process] = polls + [now]
             let close = zip(polls, polls.dropFirst() + [now]).count { $1 - $0 < 4_500_000_000 }
             switch looking {
-            case .polling: return close > 0 ? "an app polls more often than every five seconds" : nil
+            case .polling: return close > 2 ? "an app polls more often than every five seconds" : nil
             case .watching(let device):
                 // Of each operation that has expired, it is reminded after 5 s, 10 s, 20 s, and then every 30 s.
                 let expiries = self.expiries[device, default: []]
