@@ -2,7 +2,7 @@ import Foundation
 
 extension CloudClient {
     /// The user and password for each request.
-    public struct Credentials: Sendable, CustomStringConvertible, CustomReflectable {
+    public struct Credentials: Sendable, CustomStringConvertible {
         private let user: String
         private let password: String
 
@@ -14,8 +14,6 @@ extension CloudClient {
 
         /// The name of the type only.
         public var description: String { "CloudClient.Credentials" }
-        /// Empty, so that `dump` reveals nothing.
-        public var customMirror: Mirror { Mirror(self, children: []) }
 
         /// Returns the value of the `Authorization` header.
         ///

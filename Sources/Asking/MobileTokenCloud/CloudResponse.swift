@@ -26,9 +26,7 @@ extension CloudResponse: Identifiable where Value: Identifiable {
     public var id: Value.ID { self.value.id }
 }
 
-extension CloudResponse: CustomStringConvertible, CustomReflectable {
+extension CloudResponse: CustomStringConvertible {
     /// The description of the content, without personal data.
     public var description: String { "\(self.value)" }
-    /// Empty, so that `dump` reveals no parameters.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -4,7 +4,7 @@ import EmulatorBackend
 public import ExactJSON
 public import Foundation
 public import MobileTokenCloud
-public import PowerAuthProtocol
+import PowerAuthProtocol
 
 extension Emulator {
     /// An activation in the server: its registration in the cloud API, and what the bank does not see.
@@ -137,38 +137,22 @@ extension Emulator {
 
 // Activations have codes and push tokens, operations one-time codes. Texts and mirrors show none of them.
 
-extension Emulator: CustomReflectable {
-    /// Empty, so that `dump` reveals no keys.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
+extension Emulator: Opaque {}
+extension EmulatorCore: Opaque {}
+extension Emulator.SpaceOrigin: Opaque {}
+extension Emulator.Callback.Authentication: Opaque {}
 
-extension EmulatorCore: CustomReflectable {
-    /// Empty, so that `dump` of what refers to it, such as ``Emulator/Clock``, reveals no keys.
-    nonisolated var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension Emulator.SpaceOrigin: CustomReflectable {
-    /// Empty, so that `dump` reveals no keys of a state and no passwords of a scenario.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension Emulator.ActivationSummary: CustomStringConvertible, CustomReflectable {
+extension Emulator.ActivationSummary: CustomStringConvertible, Opaque {
     /// Identifier and state.
     public var description: String { "Activation \(self.id) \(self.status)" }
-    /// Empty, so that `dump` reveals no codes.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension Emulator.OperationSummary: CustomStringConvertible, CustomReflectable {
+extension Emulator.OperationSummary: CustomStringConvertible, Opaque {
     /// Identifier and state.
     public var description: String { CloudClient.Operation(self.operation).description }
-    /// Empty, so that `dump` reveals no codes.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension Emulator.PushSummary: CustomStringConvertible, CustomReflectable {
+extension Emulator.PushSummary: CustomStringConvertible, Opaque {
     /// Number and subject.
     public var description: String { "Push message \(self.id) \(self.type)" }
-    /// Empty, so that `dump` reveals no token.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

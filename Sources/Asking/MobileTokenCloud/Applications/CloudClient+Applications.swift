@@ -2,7 +2,7 @@ import CloudCalls
 
 extension CloudClient {
     /// An application, with the configuration for its clients.
-    public struct Application: Sendable, Identifiable, CustomStringConvertible, CustomReflectable {
+    public struct Application: Sendable, Identifiable, CustomStringConvertible {
         private let wire: CloudAPI.Application
 
         init(_ wire: CloudAPI.Application) { self.wire = wire }
@@ -18,8 +18,6 @@ extension CloudClient {
 
         /// The name of the type only.
         public var description: String { "Application" }
-        /// Empty, so that `dump` reveals no secret.
-        public var customMirror: Mirror { Mirror(self, children: []) }
     }
 
     /// Creates an application. Requires an administrator's credentials.

@@ -4,7 +4,7 @@ public import Foundation
 
 extension CloudClient {
     /// A message for a user's inbox.
-    public struct NewMessage: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+    public struct NewMessage: Sendable, Hashable, CustomStringConvertible {
         /// The user.
         public var userID: String
         /// The subject.
@@ -25,8 +25,6 @@ extension CloudClient {
 
         /// The name of the type only.
         public var description: String { "NewMessage" }
-        /// Empty, so that `dump` reveals no text.
-        public var customMirror: Mirror { Mirror(self, children: []) }
 
         var wire: NewCloudMessage {
             NewCloudMessage(
@@ -41,7 +39,7 @@ extension CloudClient {
     }
 
     /// A message in an inbox.
-    public struct Message: Sendable, Identifiable, CustomStringConvertible, CustomReflectable {
+    public struct Message: Sendable, Identifiable, CustomStringConvertible {
         private let wire: CloudMessage
 
         init(_ wire: CloudMessage) { self.wire = wire }
@@ -61,12 +59,10 @@ extension CloudClient {
 
         /// The name of the type only.
         public var description: String { "Message" }
-        /// Empty, so that `dump` reveals no text.
-        public var customMirror: Mirror { Mirror(self, children: []) }
     }
 
     /// A push message for a user's devices, which is not stored.
-    public struct NewPush: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+    public struct NewPush: Sendable, Hashable, CustomStringConvertible {
         /// The user.
         public var userID: String
         /// The registration of the receiving device; `nil` for all devices of the user.
@@ -89,8 +85,6 @@ extension CloudClient {
 
         /// The name of the type only.
         public var description: String { "NewPush" }
-        /// Empty, so that `dump` reveals no text.
-        public var customMirror: Mirror { Mirror(self, children: []) }
 
         var wire: CloudAPI.NewPush {
             CloudAPI.NewPush(

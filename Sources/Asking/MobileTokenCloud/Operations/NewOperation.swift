@@ -50,9 +50,7 @@ extension CloudClient {
     }
 }
 
-extension CloudClient.NewOperation: CustomStringConvertible, CustomReflectable {
+extension CloudClient.NewOperation: CustomStringConvertible {
     /// The template only.
     public var description: String { "NewOperation of \(self.template)" }
-    /// Empty, so that `dump` reveals no parameters.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

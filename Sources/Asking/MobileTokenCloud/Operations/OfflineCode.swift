@@ -2,7 +2,7 @@ package import CloudCalls
 
 extension CloudClient {
     /// The QR code for approving an operation on a device without a network.
-    public struct OfflineCode: Sendable, CustomStringConvertible, CustomReflectable {
+    public struct OfflineCode: Sendable, CustomStringConvertible {
         /// The content of the QR code, as lines. The fourth line is the signed data. Personal.
         public let content: String
         /// The value for verifying the user's code.
@@ -12,7 +12,5 @@ extension CloudClient {
 
         /// The name of the type only.
         public var description: String { "OfflineCode" }
-        /// Empty, so that `dump` reveals nothing.
-        public var customMirror: Mirror { Mirror(self, children: []) }
     }
 }

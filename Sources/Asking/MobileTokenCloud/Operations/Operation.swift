@@ -83,9 +83,7 @@ extension CloudClient {
     }
 }
 
-extension CloudClient.Operation: CustomStringConvertible, CustomReflectable {
+extension CloudClient.Operation: CustomStringConvertible {
     /// Identifier and state.
     public var description: String { "Operation \(DisplayText.escaped(self.id, limit: 64)) \(self.status)" }
-    /// Empty, so that `dump` reveals no parameters.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

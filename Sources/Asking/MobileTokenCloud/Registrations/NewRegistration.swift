@@ -3,7 +3,7 @@ public import Foundation
 
 extension CloudClient {
     /// A registration to create: the permission to register a user's device.
-    public struct NewRegistration: Sendable, CustomStringConvertible, CustomReflectable {
+    public struct NewRegistration: Sendable, CustomStringConvertible {
         /// A step of a registration.
         public enum Step: Sendable, Hashable {
             /// The key exchange with the device.
@@ -32,8 +32,6 @@ extension CloudClient {
 
         /// The name of the type only.
         public var description: String { "NewRegistration" }
-        /// Empty, so that `dump` reveals no code.
-        public var customMirror: Mirror { Mirror(self, children: []) }
 
         var wire: NewCloudRegistration {
             var wire = NewCloudRegistration(userID: self.userID)
@@ -48,7 +46,7 @@ extension CloudClient {
     }
 
     /// The code for registering a user's device. The server accepts the first device that uses it.
-    public struct ActivationOffer: Sendable, Identifiable, CustomStringConvertible, CustomReflectable {
+    public struct ActivationOffer: Sendable, Identifiable, CustomStringConvertible {
         /// The identifier of the registration and of the later activation.
         public let id: String
         /// The code for typing. Secret.
@@ -64,7 +62,5 @@ extension CloudClient {
 
         /// The name of the type only.
         public var description: String { "ActivationOffer" }
-        /// Empty, so that `dump` reveals no code.
-        public var customMirror: Mirror { Mirror(self, children: []) }
     }
 }

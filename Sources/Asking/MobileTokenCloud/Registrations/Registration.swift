@@ -73,9 +73,7 @@ extension CloudClient {
     }
 }
 
-extension CloudClient.Registration: CustomStringConvertible, CustomReflectable {
+extension CloudClient.Registration: CustomStringConvertible {
     /// Identifier and state.
     public var description: String { "Registration \(DisplayText.escaped(self.id, limit: 64)) \(self.status)" }
-    /// Empty, so that `dump` reveals nothing personal.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

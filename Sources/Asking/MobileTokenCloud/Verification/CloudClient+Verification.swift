@@ -3,7 +3,7 @@ import Foundation
 
 extension CloudClient {
     /// The authenticated parts of a device's request to the back end.
-    public struct SignedRequest: Sendable, CustomStringConvertible, CustomReflectable {
+    public struct SignedRequest: Sendable, CustomStringConvertible {
         /// The HTTP methods that a code supports.
         public enum Method: String, Sendable, Hashable {
             /// GET.
@@ -41,8 +41,6 @@ extension CloudClient {
 
         /// The method and the endpoint.
         public var description: String { "\(self.method.rawValue) \(self.uriID)" }
-        /// Empty, so that `dump` reveals no body.
-        public var customMirror: Mirror { Mirror(self, children: []) }
 
         var wire: CloudAPI.CodeToVerify {
             let method: CloudAPI.CodeToVerify.Method =

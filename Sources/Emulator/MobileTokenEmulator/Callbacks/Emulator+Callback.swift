@@ -44,7 +44,7 @@ extension Emulator {
         }
 
         /// A method to authenticate a callback's sender. Its description and its mirror show no secret.
-        public struct Authentication: Sendable, CustomStringConvertible, CustomReflectable {
+        public struct Authentication: Sendable, CustomStringConvertible {
             private let name: String
             /// Adds the method to a new callback's authentication.
             let add: @Sendable (inout CloudAPI.NewCallbackAuthentication) -> Void
@@ -92,8 +92,6 @@ extension Emulator {
 
             /// The kind of authentication.
             public var description: String { "Authentication(\(self.name))" }
-            /// Empty, so that `dump` reveals no secret.
-            public var customMirror: Mirror { Mirror(self, children: []) }
         }
     }
 }

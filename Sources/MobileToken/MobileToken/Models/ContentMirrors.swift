@@ -1,76 +1,31 @@
 // Operations and messages are for the person who decides, not for logs: descriptions and mirrors show only the type.
 
-extension OperationForm: CustomReflectable {
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
+extension OperationForm: Opaque {}
+extension OperationForm.ResultTexts: Opaque {}
+extension UserOperation.Attribute: Opaque {}
+extension UserOperation.Attribute.Content: Opaque {}
+extension UserOperation.Attribute.Money: Opaque {}
+extension UserOperation.Attribute.PartyInfo: Opaque {}
+extension UserOperation.Attribute.Alert: Opaque {}
+extension OperationUI: Opaque {}
+extension OperationUI.PreApprovalScreen: Opaque {}
+extension OperationUI.PreApprovalElement: Opaque {}
+extension OperationUI.PreApprovalElement.Content: Opaque {}
+extension OperationUI.PostApprovalScreen: Opaque {}
+extension OperationUI.PostApprovalScreen.Content: Opaque {}
+extension UserOperation: Opaque {}
+extension UserOperation.ProximityCheck: Opaque {}
+extension OfflineOperation: Opaque {}
+extension OfflineOperation.Unverified: Opaque {}
+extension ProximityCode: Opaque {}
+extension PushService.Registration: Opaque {}
+extension LocalOperation: Opaque {}
+extension InboxMessage: Opaque {}
 
-extension OperationForm.ResultTexts: CustomReflectable {
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
+/// A type whose content is for a person: `dump` and mirrors of its values, and of what holds them, are empty.
+protocol Opaque: CustomReflectable {}
 
-extension UserOperation.Attribute: CustomReflectable {
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension UserOperation.Attribute.Content: CustomReflectable {
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension UserOperation.Attribute.Money: CustomReflectable {
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension UserOperation.Attribute.PartyInfo: CustomReflectable {
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension UserOperation.Attribute.Alert: CustomReflectable {
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension OperationUI: CustomReflectable {
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension OperationUI.PreApprovalScreen: CustomReflectable {
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension OperationUI.PreApprovalElement: CustomReflectable {
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension OperationUI.PreApprovalElement.Content: CustomReflectable {
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension OperationUI.PostApprovalScreen: CustomReflectable {
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension OperationUI.PostApprovalScreen.Content: CustomReflectable {
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension LocalOperation: CustomReflectable {
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension InboxMessage: CustomReflectable {
-    /// An empty mirror.
+extension Opaque {
+    /// Empty.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -107,9 +107,7 @@ extension OfflineOperation.SigningKey {
     }
 }
 
-extension OfflineOperation.Unverified: CustomStringConvertible, CustomReflectable {
+extension OfflineOperation.Unverified: CustomStringConvertible {
     /// A fixed string, because no signature vouches for the content yet.
     public var description: String { "<unverified offline operation>" }
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

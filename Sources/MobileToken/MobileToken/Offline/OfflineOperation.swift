@@ -44,57 +44,6 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
     /// The data that an offline signature covers, `operationId&operationData[&totp]`, built from the received bytes.
     package let dataToSign: [UInt8]
 
-    /// Creates an operation, such as for a test or a preview.
-    public init(
-        id: String,
-        title: String,
-        message: String,
-        operationData: OfflineOperation.SignedData,
-        flags: Flags = Flags(text: ""),
-        totp: String? = nil,
-        additionalLines: [String] = [],
-        nonce: String,
-        signingKey: SigningKey = .personalized
-    ) {
-        let signed = [id, operationData.text] + (totp.map { [$0] } ?? [])
-        self.init(
-            id: id,
-            title: title,
-            message: message,
-            operationData: operationData,
-            flags: flags,
-            totp: totp,
-            additionalLines: additionalLines,
-            nonce: nonce,
-            signingKey: signingKey,
-            dataToSign: Array(signed.joined(separator: "&").utf8)
-        )
-    }
-
-    init(
-        id: String,
-        title: String,
-        message: String,
-        operationData: OfflineOperation.SignedData,
-        flags: Flags,
-        totp: String?,
-        additionalLines: [String],
-        nonce: String,
-        signingKey: SigningKey,
-        dataToSign: [UInt8]
-    ) {
-        self.id = id
-        self.title = title
-        self.message = message
-        self.operationData = operationData
-        self.flags = flags
-        self.totp = totp
-        self.additionalLines = additionalLines
-        self.nonce = nonce
-        self.signingKey = signingKey
-        self.dataToSign = dataToSign
-    }
-
     /// One of the server's signing keys.
     public enum SigningKey: UInt8, Sendable, Hashable {
         /// The application's master key, for codes that suit any activation.
@@ -128,9 +77,36 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
     }
 }
 
-extension OfflineOperation: CustomStringConvertible, CustomReflectable {
+extension OfflineOperation {
+    /// Creates an operation, such as for a test or a preview.
+    public init(
+        id: String,
+        title: String,
+        message: String,
+        operationData: OfflineOperation.SignedData,
+        flags: Flags = Flags(text: ""),
+        totp: String? = nil,
+        additionalLines: [String] = [],
+        nonce: String,
+        signingKey: SigningKey = .personalized
+    ) {
+        let signed = [id, operationData.text] + (totp.map { [$0] } ?? [])
+        self.init(
+            id: id,
+            title: title,
+            message: message,
+            operationData: operationData,
+            flags: flags,
+            totp: totp,
+            additionalLines: additionalLines,
+            nonce: nonce,
+            signingKey: signingKey,
+            dataToSign: Array(signed.joined(separator: "&").utf8)
+        )
+    }
+}
+
+extension OfflineOperation: CustomStringConvertible {
     /// Only the identifier: the content of a QR code is for the person who decides.
     public var description: String { "<offline operation \(DisplayText.escaped(self.id, limit: 64))>" }
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

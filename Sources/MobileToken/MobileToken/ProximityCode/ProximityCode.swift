@@ -65,13 +65,11 @@ public struct ProximityCode: Sendable, Hashable {
     }
 }
 
-extension ProximityCode: CustomStringConvertible, CustomReflectable {
+extension ProximityCode: CustomStringConvertible {
     /// Only the operation; the one-time code stays private.
     public var description: String {
         "<proximity code of operation \(DisplayText.escaped(self.operationID, limit: 64))>"
     }
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The relevant parts of a link, still percent-encoded. They are split by bytes: to a `String`, a separator and a following
@@ -130,7 +128,6 @@ private struct DeepLink {
         return nil
     }
 
-    /// An encoded value of the link.
     struct Value {
         let bytes: ArraySlice<UInt8>
 

@@ -140,9 +140,7 @@ public actor PushService {
     }
 }
 
-extension PushService.Registration: CustomStringConvertible, CustomReflectable {
+extension PushService.Registration: CustomStringConvertible {
     /// Only the platform.
     public var description: String { "<push registration at \(self.platform)>" }
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

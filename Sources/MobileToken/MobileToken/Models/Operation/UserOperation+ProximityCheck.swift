@@ -77,11 +77,9 @@ extension UserOperation {
     }
 }
 
-extension UserOperation.ProximityCheck: CustomStringConvertible, CustomReflectable {
+extension UserOperation.ProximityCheck: CustomStringConvertible {
     /// The source; the code stays private.
     public var description: String { "<proximity check, \(self.source.rawValue)>" }
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension UserOperation.ProximityCheck {

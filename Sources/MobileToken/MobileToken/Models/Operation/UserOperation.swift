@@ -309,12 +309,10 @@ extension UserOperation: Codable {
     }
 }
 
-extension UserOperation: CustomStringConvertible, CustomReflectable {
+extension UserOperation: CustomStringConvertible {
     /// The name, the identifier and the status.
     public var description: String {
         let parts = [self.name, self.id, self.status.rawValue].map { DisplayText.escaped($0, limit: 64) }
         return "<operation \(parts.joined(separator: " "))>"
     }
-    /// An empty mirror: the content is for the person who decides, not for logs.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
