@@ -49,40 +49,6 @@ extension UserOperation {
             /// Amount and currency for people, if the server sends it.
             public let valueFormatted: String?
 
-            /// Creates an amount.
-            public init(
-                amount: Decimal?,
-                currency: String?,
-                amountFormatted: String,
-                currencyFormatted: String,
-                valueFormatted: String? = nil
-            ) {
-                self.init(
-                    amount: amount,
-                    digits: amount?.description,
-                    currency: currency,
-                    amountFormatted: amountFormatted,
-                    currencyFormatted: currencyFormatted,
-                    valueFormatted: valueFormatted
-                )
-            }
-
-            init(
-                amount: Decimal?,
-                digits: String?,
-                currency: String?,
-                amountFormatted: String,
-                currencyFormatted: String,
-                valueFormatted: String?
-            ) {
-                self.amount = amount
-                self.digits = digits
-                self.currency = currency
-                self.amountFormatted = amountFormatted
-                self.currencyFormatted = currencyFormatted
-                self.valueFormatted = valueFormatted
-            }
-
             /// Returns whether both are equal, however the number's digits were written.
             public static func == (one: Self, other: Self) -> Bool {
                 one.amount == other.amount && one.currency == other.currency
@@ -157,5 +123,25 @@ extension UserOperation {
             self.label = label
             self.content = content
         }
+    }
+}
+
+extension UserOperation.Attribute.Money {
+    /// Creates an amount.
+    public init(
+        amount: Decimal?,
+        currency: String?,
+        amountFormatted: String,
+        currencyFormatted: String,
+        valueFormatted: String? = nil
+    ) {
+        self.init(
+            amount: amount,
+            digits: amount?.description,
+            currency: currency,
+            amountFormatted: amountFormatted,
+            currencyFormatted: currencyFormatted,
+            valueFormatted: valueFormatted
+        )
     }
 }

@@ -18,30 +18,6 @@ extension DecisionReceipt {
         /// The personal data with their salt; `nil` after erasure.
         package private(set) var saltedData: SaltedPersonalData?
 
-        /// Creates a receipt's intent with a new salt.
-        ///
-        /// - Parameter moves: The number of the counter move.
-        package init(_ intent: DecisionIntent, moves: UInt64) {
-            var facts = intent.facts
-            facts.localDate = facts.localDate.inWholeMilliseconds
-            facts.serverDate = facts.serverDate?.inWholeMilliseconds
-            facts.arrivesBefore = facts.arrivesBefore?.inWholeMilliseconds
-            let saltedData = SaltedPersonalData(salt: SecureRandom.bytes(16), content: intent.personalData)
-            self.init(moves: moves, facts: facts, personalDataDigest: saltedData.digest, saltedData: saltedData)
-        }
-
-        init(
-            moves: UInt64,
-            facts: DecisionIntent.Facts,
-            personalDataDigest: [UInt8],
-            saltedData: SaltedPersonalData?
-        ) {
-            self.moves = moves
-            self.facts = facts
-            self.personalDataDigest = personalDataDigest
-            self.saltedData = saltedData
-        }
-
         /// Returns a member of `facts`.
         public subscript<Value>(dynamicMember member: KeyPath<DecisionIntent.Facts, Value>) -> Value {
             self.facts[keyPath: member]
@@ -64,16 +40,25 @@ extension DecisionReceipt {
     }
 }
 
+extension DecisionReceipt.Intent {
+    /// Creates a receipt's intent with a new salt.
+    ///
+    /// - Parameter moves: The number of the counter move.
+    package init(_ intent: DecisionIntent, moves: UInt64) {
+        var facts = intent.facts
+        facts.localDate = facts.localDate.inWholeMilliseconds
+        facts.serverDate = facts.serverDate?.inWholeMilliseconds
+        facts.arrivesBefore = facts.arrivesBefore?.inWholeMilliseconds
+        let saltedData = SaltedPersonalData(salt: SecureRandom.bytes(16), content: intent.personalData)
+        self.init(moves: moves, facts: facts, personalDataDigest: saltedData.digest, saltedData: saltedData)
+    }
+}
+
 /// The personal data of a receipt, with the salt of their digest.
 package struct SaltedPersonalData: Sendable, Hashable {
     /// 16 random bytes, so that the personal data cannot be guessed from the digest.
     package let salt: [UInt8]
     package let content: DecisionIntent.PersonalData
-
-    package init(salt: [UInt8], content: DecisionIntent.PersonalData) {
-        self.salt = salt
-        self.content = content
-    }
 }
 
 extension Date {

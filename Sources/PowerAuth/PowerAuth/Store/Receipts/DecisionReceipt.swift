@@ -11,18 +11,6 @@ public struct DecisionReceipt: Sendable, Hashable {
     /// The tag of the write that moved the counter; `nil` if unknown.
     package let tag: WriteTag?
 
-    /// Creates a receipt from a store's data.
-    public init(number: UInt64, intent: Intent, outcome: DecisionOutcome?) {
-        self.init(number: number, intent: intent, outcome: outcome, tag: nil)
-    }
-
-    init(number: UInt64, intent: Intent, outcome: DecisionOutcome?, tag: WriteTag?) {
-        self.number = number
-        self.intent = intent
-        self.outcome = outcome
-        self.tag = tag
-    }
-
     /// Returns whether this is the decision's receipt, and not that of another one with the same number.
     func isOf(_ decision: OpenDecision) -> Bool {
         self.intent.moves == decision.moves && self.intent.activationID.isExactly(decision.intent.activationID)
@@ -31,6 +19,11 @@ public struct DecisionReceipt: Sendable, Hashable {
 }
 
 extension DecisionReceipt {
+    /// Creates a receipt from a store's data.
+    public init(number: UInt64, intent: Intent, outcome: DecisionOutcome?) {
+        self.init(number: number, intent: intent, outcome: outcome, tag: nil)
+    }
+
     /// One entry of the receipts: an intent or an outcome.
     public struct Entry: Sendable, Hashable {
         /// The content of an entry.

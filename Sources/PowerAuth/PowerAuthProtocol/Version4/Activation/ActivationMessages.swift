@@ -50,20 +50,6 @@ extension Version4 {
         }
     }
 
-    /// The outer layer of the response to an activation's creation.
-    package struct ActivationResponse: Sendable, Equatable, Codable {
-        /// A ``ActivationResponseContent``, encrypted.
-        package let activationData: EncryptedResponse
-        package let customAttributes: JSONValue?
-        package let userInfo: JSONValue?
-
-        package init(activationData: EncryptedResponse, customAttributes: JSONValue?, userInfo: JSONValue?) {
-            self.activationData = activationData
-            self.customAttributes = customAttributes
-            self.userInfo = userInfo
-        }
-    }
-
     package struct ActivationResponseContent: Sendable, Equatable {
         package let activationID: String
         package let keys: NewKeysMessage
@@ -116,18 +102,6 @@ extension Version4 {
             self.devicePublicKeys = SigningKeysMessage(devicePublicKeys)
             self.enableBiometry = enableBiometry
         }
-    }
-
-    /// The content of an unencrypted request.
-    package struct RequestObject<Content: Sendable & Equatable & Codable>: Sendable, Equatable, Codable {
-        package let requestObject: Content
-
-        package init(_ content: Content) { self.requestObject = content }
-    }
-
-    /// The content of a request without parameters: `{}`.
-    package struct NoContent: Sendable, Equatable, Codable {
-        package init() {}
     }
 }
 
