@@ -60,16 +60,10 @@ import WireFacts
         self.answer("/validate", with: Self.page, at: fixture.server)
         #expect(await errorCode { try await activation.validate(Version4Fixture.twoFactors) } == .invalidResponse)
         self.answer("/activation/remove", with: Self.page, at: fixture.server)
-        #expect(
-            await errorCode { try await activation.remove(authenticatedBy: Version4Fixture.twoFactors) }
-                == .invalidResponse
-        )
+        await expectError(.invalidResponse) { try await activation.remove(authenticatedBy: Version4Fixture.twoFactors) }
         let other = #"{"status":"OK","responseObject":{"activationId":"\#(activation.activationID)x"}}"#
         self.answer("/activation/remove", with: HTTPResponse(status: 200, body: Array(other.utf8)), at: fixture.server)
-        #expect(
-            await errorCode { try await activation.remove(authenticatedBy: Version4Fixture.twoFactors) }
-                == .invalidResponse
-        )
+        await expectError(.invalidResponse) { try await activation.remove(authenticatedBy: Version4Fixture.twoFactors) }
         #expect(try await fixture.store.activationIDs() == [activation.activationID])
         fixture.server.setFate { _ in .delivered }
         try await activation.remove(authenticatedBy: Version4Fixture.twoFactors)
@@ -89,10 +83,7 @@ import WireFacts
         }
         let (wrong, new) = (SecretBytes(utf8: "wrong-password"), SecretBytes(utf8: "new-password"))
         #expect(await errorCode { try await activation.changePassword(from: wrong, to: new) } == .invalidResponse)
-        #expect(
-            await errorCode { try await activation.validate(.possessionAndKnowledge(password: wrong)) }
-                == .invalidResponse
-        )
+        await expectError(.invalidResponse) { try await activation.validate(.possessionAndKnowledge(password: wrong)) }
         #expect(await errorCode { _ = try await activation.beginPasswordChange(from: wrong) } == .invalidResponse)
         fixture.server.setFate { _ in .delivered }
         fixture.server.setRewrite { $1 }
@@ -132,8 +123,7 @@ import WireFacts
     ) async throws {
         let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
         self.answer("/upgrade/confirm", with: response, at: fixture.server)
-        let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
-        #expect(error == .invalidResponse)
+        await expectError(.invalidResponse) { try await activation.upgrade(password: Version4Fixture.password) }
         #expect(try await activation.storedRecord().version4?.isUpgradeUnconfirmed == true)
         fixture.server.setFate { _ in .delivered }
         try await activation.approve("a", with: Version4Fixture.twoFactors)
@@ -173,8 +163,7 @@ import WireFacts
             heldBack.value = request
             return .answered(Self.refusal)
         }
-        let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
-        #expect(error == .upgradeFailed)
+        await expectError(.upgradeFailed) { try await activation.upgrade(password: Version4Fixture.password) }
         #expect(try await activation.storedRecord().version4?.isUpgradeUnconfirmed == true)
         #expect(try await activation.status().flags == .upgradeAwaitsConfirmation)
         fixture.server.setFate { _ in .delivered }

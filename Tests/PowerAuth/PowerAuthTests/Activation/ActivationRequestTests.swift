@@ -24,10 +24,9 @@ import TestSupport
     @Test func aCodeSignedBySomebodyElseIsRefusedBeforeAnythingIsSent() async throws {
         let fixture = try Fixture()
         let foreign = try VerifyingServer().makeCode(signed: true)
-        #expect(
-            await errorCode { _ = try await fixture.client.activate(code: foreign, password: self.password) }
-                == .invalidActivationCode
-        )
+        await expectError(.invalidActivationCode) {
+            _ = try await fixture.client.activate(code: foreign, password: self.password)
+        }
         #expect(fixture.server.state.value.requests.isEmpty)
     }
 
@@ -37,10 +36,9 @@ import TestSupport
     ])
     func aMalformedCodeIsRefusedBeforeAnythingIsSent(text: String) async throws {
         let fixture = try Fixture()
-        #expect(
-            await errorCode { _ = try await fixture.client.activate(code: text, password: self.password) }
-                == .invalidActivationCode
-        )
+        await expectError(.invalidActivationCode) {
+            _ = try await fixture.client.activate(code: text, password: self.password)
+        }
         #expect(fixture.server.state.value.requests.isEmpty)
     }
 
@@ -74,10 +72,9 @@ import TestSupport
     @Test func aWrongOneTimePasswordIsRefusedAndNothingIsStored() async throws {
         let fixture = try Fixture(server: VerifyingServer(requiredOTP: "4711"))
         let code = try fixture.server.makeCode()
-        #expect(
-            await errorCode { _ = try await fixture.client.activate(code: code, password: self.password, otp: "1") }
-                == .activationFailed
-        )
+        await expectError(.activationFailed) {
+            _ = try await fixture.client.activate(code: code, password: self.password, otp: "1")
+        }
         #expect(try await fixture.client.activationIDs() == [])
     }
 
@@ -110,10 +107,9 @@ import TestSupport
         let fixture = try Fixture()
         let code = try fixture.server.makeCode()
         _ = try await fixture.client.activate(code: code, password: self.password)
-        #expect(
-            await errorCode { _ = try await fixture.client.activate(code: code, password: self.password) }
-                == .activationFailed
-        )
+        await expectError(.activationFailed) {
+            _ = try await fixture.client.activate(code: code, password: self.password)
+        }
     }
 
     @Test func anActivationIsFoundAgainAndIsOneInstance() async throws {

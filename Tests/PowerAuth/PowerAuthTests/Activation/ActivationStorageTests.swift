@@ -121,8 +121,7 @@ struct ActivationStorageTests {
         hold.value = false
         #expect(try await stopping.value == 1)
 
-        let error = await #expect(throws: MobileTokenError.self) { _ = try await fixture.activate() }
-        #expect(error?.code == .noConnection)
+        await expectError(.noConnection) { _ = try await fixture.activate() }
         #expect(fixture.server.requestCount("/activation/create") == 1)
     }
 

@@ -98,10 +98,9 @@ import WireFacts
     func aNameThatNoCertificateHasIsRefusedBeforeTheVaultIsAskedFor(name: [String: String]) async throws {
         let (fixture, activation) = try await Self.activation(.v3_3)
         let subject = DeviceKey.CertificateSubject(name: name.map { (type: $0.key, value: $0.value) })
-        #expect(
-            await errorCode { _ = try await activation.certificateRequest(for: subject, with: Self.twoFactors) }
-                == .invalidRequest
-        )
+        await expectError(.invalidRequest) {
+            _ = try await activation.certificateRequest(for: subject, with: Self.twoFactors)
+        }
         #expect(fixture.server.requestCount("/vault/unlock") == 0)
     }
 
@@ -113,10 +112,9 @@ import WireFacts
         let (fixture, activation) = try await Self.activation(.v3_3)
         var subject: DeviceKey.CertificateSubject = ["CN": "bot"]
         subject.alternativeNames = [name]
-        #expect(
-            await errorCode { _ = try await activation.certificateRequest(for: subject, with: Self.twoFactors) }
-                == .invalidRequest
-        )
+        await expectError(.invalidRequest) {
+            _ = try await activation.certificateRequest(for: subject, with: Self.twoFactors)
+        }
         #expect(fixture.server.requestCount("/vault/unlock") == 0)
     }
 
@@ -159,31 +157,24 @@ import WireFacts
 
     @Test func possessionAloneSignsNothing() async throws {
         let (fixture, activation) = try await Self.activation(.v3_3)
-        #expect(
-            await errorCode { _ = try await activation.deviceWebSignature(of: [], with: .possession) }
-                == .invalidAuthentication
-        )
-        #expect(
-            await errorCode {
-                _ = try await activation.certificateRequest(for: ["CN": "bot"], with: .possession)
-            } == .invalidAuthentication
-        )
+        await expectError(.invalidAuthentication) {
+            _ = try await activation.deviceWebSignature(of: [], with: .possession)
+        }
+        await expectError(.invalidAuthentication) {
+            _ = try await activation.certificateRequest(for: ["CN": "bot"], with: .possession)
+        }
         #expect(fixture.server.requestCount("/vault/unlock") == 0)
     }
 
     @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
     func aKeyThatTheActivationDoesNotHaveSignsNothing(version: ProtocolVersion) async throws {
         let (fixture, activation) = try await Self.activation(version)
-        #expect(
-            await errorCode {
-                _ = try await activation.deviceWebSignature(of: [1], form: .compact(.mldsa), with: Self.twoFactors)
-            } == .notSupported
-        )
-        #expect(
-            await errorCode {
-                _ = try await activation.certificateRequest(for: ["CN": "bot"], by: .mldsa, with: Self.twoFactors)
-            } == .notSupported
-        )
+        await expectError(.notSupported) {
+            _ = try await activation.deviceWebSignature(of: [1], form: .compact(.mldsa), with: Self.twoFactors)
+        }
+        await expectError(.notSupported) {
+            _ = try await activation.certificateRequest(for: ["CN": "bot"], by: .mldsa, with: Self.twoFactors)
+        }
         #expect(fixture.server.requestCount("/vault/unlock") == 0)
     }
 

@@ -81,10 +81,9 @@ struct NameTests {
     @Test(arguments: impossible) func anActivationOfSuchANameIsRefusedBeforeTheCodeIsUsed(name: String) async throws {
         let fixture = try Fixture()
         let code = try fixture.server.makeCode()
-        let error = await #expect(throws: MobileTokenError.self) {
+        await expectError(.invalidName) {
             try await fixture.client.activate(code: code, name: name, password: Fixture.password)
         }
-        #expect(error?.code == .invalidName)
         #expect(fixture.server.state.value.requests.isEmpty)
     }
 

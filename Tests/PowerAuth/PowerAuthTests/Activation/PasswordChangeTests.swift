@@ -25,18 +25,15 @@ import PowerAuth
         try await activation.finishPasswordChange(change, to: self.new)
         try await activation.approve("b", with: .possessionAndKnowledge(password: self.new))
         #expect(fixture.server.state.value.accepted == ["a", "b"])
-        #expect(
-            await errorCode { try await activation.approve("c", with: .possessionAndKnowledge(password: self.old)) }
-                == .authenticationFailed
-        )
+        await expectError(.authenticationFailed) {
+            try await activation.approve("c", with: .possessionAndKnowledge(password: self.old))
+        }
     }
 
     @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
     func aWrongPasswordBeginsNothing(version: ProtocolVersion) async throws {
         let (_, activation) = try await self.activation(version)
-        #expect(
-            await errorCode { _ = try await activation.beginPasswordChange(from: self.new) } == .authenticationFailed
-        )
+        await expectError(.authenticationFailed) { _ = try await activation.beginPasswordChange(from: self.new) }
         try await activation.approve("a", with: .possessionAndKnowledge(password: self.old))
     }
 
@@ -46,9 +43,7 @@ import PowerAuth
         let change = try await activation.beginPasswordChange(from: self.old)
         try await activation.changePassword(from: self.old, to: self.new)
         let third = SecretBytes(utf8: "third password")
-        #expect(
-            await errorCode { try await activation.finishPasswordChange(change, to: third) } == .authenticationFailed
-        )
+        await expectError(.authenticationFailed) { try await activation.finishPasswordChange(change, to: third) }
         try await activation.approve("a", with: .possessionAndKnowledge(password: self.new))
     }
 
@@ -57,13 +52,10 @@ import PowerAuth
         let one = try await fixture.activate()
         let other = try await fixture.activate()
         let change = try await one.beginPasswordChange(from: self.old)
-        #expect(
-            await errorCode { try await other.finishPasswordChange(change, to: self.new) } == .invalidAuthentication
-        )
-        #expect(
-            await errorCode { try await one.finishPasswordChange(change, to: SecretBytes(utf8: "abc")) }
-                == .invalidAuthentication
-        )
+        await expectError(.invalidAuthentication) { try await other.finishPasswordChange(change, to: self.new) }
+        await expectError(.invalidAuthentication) {
+            try await one.finishPasswordChange(change, to: SecretBytes(utf8: "abc"))
+        }
         try await one.finishPasswordChange(change, to: self.new)
         try await one.approve("a", with: .possessionAndKnowledge(password: self.new))
     }

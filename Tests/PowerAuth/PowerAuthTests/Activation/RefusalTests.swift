@@ -211,10 +211,9 @@ import Testing
     @Test func aPasswordThatIsTooShortIsRefusedBeforeAnythingIsSent() async throws {
         let (fixture, activation) = try await Fixture().activated
         let before = fixture.server.state.value.requests.count
-        #expect(
-            await self.error { try await activation.approve("x", with: .possessionAndKnowledge(password: "123")) }?.code
-                == .invalidAuthentication
-        )
+        await expectError(.invalidAuthentication) {
+            try await activation.approve("x", with: .possessionAndKnowledge(password: "123"))
+        }
         #expect(fixture.server.state.value.requests.count == before)
     }
 
@@ -261,9 +260,6 @@ import Testing
         #expect(try await fixture.client.activationIDs() == [])
         #expect(await self.error { try await activation.approve("x") }?.code == .unknownActivation)
         #expect(await self.error { try await activation.poll() }?.code == .unknownActivation)
-        #expect(
-            await self.error { _ = try await fixture.client.activation(id: activation.activationID) }?.code
-                == .unknownActivation
-        )
+        await expectError(.unknownActivation) { _ = try await fixture.client.activation(id: activation.activationID) }
     }
 }

@@ -109,8 +109,7 @@ import WireFacts
             { _ = try await activation.nameAtServer(authenticatedBy: .possession) },
             { _ = try await activation.transferCode(applicationID: "a", otp: "1234567890123456", with: .possession) },
         ] as [@Sendable () async throws -> Void] {
-            let error = await #expect(throws: MobileTokenError.self) { try await call() }
-            #expect(error?.code == .invalidAuthentication)
+            await expectError(.invalidAuthentication) { try await call() }
         }
         #expect(server.state.withLock { $0.requests.count } == before)
     }

@@ -23,10 +23,7 @@ import WireFacts
 
     @Test func aTokenIsMadeWithTheFactorsThatTheEndpointDemandsAndKept() async throws {
         let (fixture, activation) = try await Fixture().activated
-        #expect(
-            await errorCode { _ = try await activation.call(Self.endpoint, PowerAuthEmptyBody()) }
-                == .invalidAuthentication
-        )
+        await expectError(.invalidAuthentication) { _ = try await activation.call(Self.endpoint, PowerAuthEmptyBody()) }
         #expect(fixture.server.requestCount("/token/create") == 0)
         _ = try await activation.call(Self.endpoint, PowerAuthEmptyBody(), with: Self.twoFactors)
         _ = try await activation.call(Self.endpoint, PowerAuthEmptyBody())
@@ -104,8 +101,7 @@ import WireFacts
         fixture.server.setFate { request in
             request.url.hasSuffix("/activation/detail") ? .answered(.refusal(400, "ERR_ACTIVATION")) : .delivered
         }
-        let error = await errorCode { _ = try await activation.nameAtServer(authenticatedBy: Self.twoFactors) }
-        #expect(error == .activationFailed)
+        await expectError(.activationFailed) { _ = try await activation.nameAtServer(authenticatedBy: Self.twoFactors) }
         #expect(try await activation.tokenNames() == ["possession_knowledge", "possession_universal"])
         #expect(try await self.factors(activation, "possession_knowledge") == .possessionKnowledge)
         #expect(try await self.factors(activation, "possession_universal") == .possession)

@@ -78,8 +78,7 @@ import PowerAuth
         #expect(fixture.server.requestCount("/api/token") == 3)
         // Nor at each later request: one more token for each would stay at the server.
         for _ in 0..<6 {
-            let error = await #expect(throws: MobileTokenError.self) { try await activation.poll() }
-            #expect(error?.code == .refusalUnproven)
+            await expectError(.refusalUnproven) { try await activation.poll() }
         }
         #expect(fixture.server.requestCount("/token/create") == 2)
         fixture.server.setFate { _ in .delivered }
@@ -94,8 +93,7 @@ import PowerAuth
         let (fixture, activation) = try await Fixture().activated
         try await activation.poll()
         fixture.server.setFate { $0.url.hasSuffix("/api/token") ? .answered(HTTPResponse(status: 401)) : .delivered }
-        let error = await #expect(throws: MobileTokenError.self) { try await activation.poll() }
-        #expect(error?.code == .httpStatus)
+        await expectError(.httpStatus) { try await activation.poll() }
         #expect(fixture.server.requestCount("/token/create") == 1)
     }
 

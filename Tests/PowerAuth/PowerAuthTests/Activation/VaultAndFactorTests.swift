@@ -52,10 +52,9 @@ import WireFacts
 
     @Test func theVaultDoesNotOpenForPossessionAlone() async throws {
         let (fixture, activation) = try await Fixture().activated
-        #expect(
-            await errorCode { _ = try await activation.deriveDataKey(index: 1, with: .possession) }
-                == .invalidAuthentication
-        )
+        await expectError(.invalidAuthentication) {
+            _ = try await activation.deriveDataKey(index: 1, with: .possession)
+        }
         #expect(fixture.server.requestCount("/vault/unlock") == 0)
     }
 
@@ -88,32 +87,28 @@ import WireFacts
         let (fixture, activation) = try await Fixture().activated
         let reason = Activation.VaultUnlockReason(rawValue: reason)
         let authentication = Activation.Authentication.possessionAndKnowledge(password: self.password)
-        #expect(
-            await errorCode { _ = try await activation.deriveDataKey(index: 1, with: authentication, reason: reason) }
-                == .invalidRequest
-        )
+        await expectError(.invalidRequest) {
+            _ = try await activation.deriveDataKey(index: 1, with: authentication, reason: reason)
+        }
         #expect(fixture.server.requestCount("/vault/unlock") == 0)
     }
 
     @Test func biometryIsAddedThroughTheVaultAndRemoved() async throws {
         let (fixture, activation) = try await Fixture().activated
-        #expect(
-            await errorCode { try await activation.approve("a", with: .possessionAndBiometry(key: self.key)) }
-                == .invalidAuthentication
-        )
+        await expectError(.invalidAuthentication) {
+            try await activation.approve("a", with: .possessionAndBiometry(key: self.key))
+        }
         try await activation.addBiometryFactor(key: self.key, password: self.password)
         #expect(try await activation.hasBiometryFactor())
         try await activation.approve("a", with: .possessionAndBiometry(key: self.key))
         let wrong = SecretBytes(copying: Array(1...16))
-        #expect(
-            await errorCode { try await activation.approve("b", with: .possessionAndBiometry(key: wrong)) }
-                == .authenticationFailed
-        )
+        await expectError(.authenticationFailed) {
+            try await activation.approve("b", with: .possessionAndBiometry(key: wrong))
+        }
         try await activation.removeBiometryFactor()
-        #expect(
-            await errorCode { try await activation.approve("a", with: .possessionAndBiometry(key: self.key)) }
-                == .invalidAuthentication
-        )
+        await expectError(.invalidAuthentication) {
+            try await activation.approve("a", with: .possessionAndBiometry(key: self.key))
+        }
         #expect(fixture.server.state.value.accepted == ["a"])
     }
 
@@ -128,10 +123,9 @@ import WireFacts
     @Test(arguments: [0, 15, 17, 32]) func aBiometryKeyOfAnotherLengthIsRefused(count: Int) async throws {
         let activation = try await Fixture().activate()
         let key = SecretBytes(copying: [UInt8](repeating: 1, count: count))
-        #expect(
-            await errorCode { try await activation.addBiometryFactor(key: key, password: self.password) }
-                == .invalidAuthentication
-        )
+        await expectError(.invalidAuthentication) {
+            try await activation.addBiometryFactor(key: key, password: self.password)
+        }
     }
 
     @Test func theNewPasswordSignsAndTheOldOneDoesNot() async throws {
@@ -144,21 +138,17 @@ import WireFacts
         let after = try #require(try await store.record(of: activation.activationID))
         #expect(after.version3?.knowledgeSalt != before.version3?.knowledgeSalt)
         try await activation.approve("a", with: .possessionAndKnowledge(password: "new-password"))
-        #expect(
-            await errorCode {
-                try await activation.approve("b", with: .possessionAndKnowledge(password: Fixture.password))
-            }
-                == .authenticationFailed
-        )
+        await expectError(.authenticationFailed) {
+            try await activation.approve("b", with: .possessionAndKnowledge(password: Fixture.password))
+        }
     }
 
     @Test func aCheckedChangeWithAWrongPasswordChangesNothing() async throws {
         let activation = try await Fixture().activate()
         let wrong = SecretBytes(utf8: "wrong-password")
-        #expect(
-            await errorCode { try await activation.changePassword(from: wrong, to: SecretBytes(utf8: "other")) }
-                == .authenticationFailed
-        )
+        await expectError(.authenticationFailed) {
+            try await activation.changePassword(from: wrong, to: SecretBytes(utf8: "other"))
+        }
         try await activation.approve("a", with: .possessionAndKnowledge(password: Fixture.password))
         try await activation.changePassword(from: self.password, to: SecretBytes(utf8: "other"))
         try await activation.approve("b", with: .possessionAndKnowledge(password: "other"))
@@ -178,10 +168,9 @@ import WireFacts
         let one = try await fixture.activate()
         let other = try await fixture.activate()
         let factor = try await one.unlockKnowledge(password: Fixture.password)
-        #expect(
-            await errorCode { try await other.approve("a", with: .possessionAndKnowledge(unlocked: factor)) }
-                == .invalidAuthentication
-        )
+        await expectError(.invalidAuthentication) {
+            try await other.approve("a", with: .possessionAndKnowledge(unlocked: factor))
+        }
     }
 
     /// Newer servers take no code of three factors, and older ones where an endpoint says so.
@@ -217,11 +206,9 @@ import WireFacts
             #expect(match?.offset == length - 4)
         }
         #expect(try await store.record(of: activation.activationID)?.history.moves == 5)
-        #expect(
-            await errorCode {
-                _ = try await activation.offlineSignature(data: data, nonce: nonce, uriID: "/x", with: .possession)
-            } == .invalidAuthentication
-        )
+        await expectError(.invalidAuthentication) {
+            _ = try await activation.offlineSignature(data: data, nonce: nonce, uriID: "/x", with: .possession)
+        }
         #expect(try await store.record(of: activation.activationID)?.history.moves == 5)
         try await activation.approve("online")
     }

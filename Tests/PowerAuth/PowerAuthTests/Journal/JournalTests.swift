@@ -182,10 +182,9 @@ struct JournalTests {
     /// Of a change that was never made there is nothing to say.
     @Test func whatWasNeverWrittenLeavesNoReceipt() async throws {
         self.driver.next(.swap, .refused)
-        #expect(
-            await errorCode { _ = try await self.one.update("a", recording: self.intent()) { $0.takeMove() } }
-                == .storeUnreachable
-        )
+        await expectError(.storeUnreachable) {
+            _ = try await self.one.update("a", recording: self.intent()) { $0.takeMove() }
+        }
         try await self.one.update("a") { $0.takeMove() }
         #expect(self.driver.appends.isEmpty)
     }
@@ -196,10 +195,9 @@ struct JournalTests {
         self.driver.next(.insert, fault)
         try await self.one.insert(ActivationStoreConformance.sparseRecord("b"))
         #expect(try await self.one.activationIDs() == ["a", "b"])
-        #expect(
-            await errorCode { try await self.one.insert(ActivationStoreConformance.sparseRecord("b")) }
-                == .activationAlreadyStored
-        )
+        await expectError(.activationAlreadyStored) {
+            try await self.one.insert(ActivationStoreConformance.sparseRecord("b"))
+        }
     }
 
     // MARK: Turns
@@ -311,10 +309,9 @@ struct JournalTests {
     {
         let move = try await self.one.update("a", recording: self.intent()) { $0.takeMove() + 1 }
         self.driver.next(.append, .refused)
-        #expect(
-            await errorCode { try await self.one.record(self.outcome(.accepted), ofMove: move, of: "a") }
-                == .storeUnreachable
-        )
+        await expectError(.storeUnreachable) {
+            try await self.one.record(self.outcome(.accepted), ofMove: move, of: "a")
+        }
         #expect(try await self.other.openDecisions(of: "a").count == 1)
         switch next {
         case .question: #expect(try await self.one.openDecisions(of: "a").isEmpty)
@@ -331,10 +328,9 @@ struct JournalTests {
     @Test func anOutcomeThatCannotBeWrittenIsReadAllTheSame() async throws {
         let move = try await self.one.update("a", recording: self.intent()) { $0.takeMove() + 1 }
         self.driver.next(.append, .refused, .refused, .refused)
-        #expect(
-            await errorCode { try await self.one.record(self.outcome(.accepted), ofMove: move, of: "a") }
-                == .storeUnreachable
-        )
+        await expectError(.storeUnreachable) {
+            try await self.one.record(self.outcome(.accepted), ofMove: move, of: "a")
+        }
         #expect(try await self.one.openDecisions(of: "a").isEmpty)
         #expect(try await self.one.receipts(of: "a", after: 0, limit: 9).map(\.outcome?.result) == [.accepted])
         #expect(try await self.other.openDecisions(of: "a").count == 1)
@@ -410,10 +406,9 @@ struct JournalTests {
     @Test func aPauseStopsAChangeOfARowThatIsKeptWithoutIt() async throws {
         try await self.one.update("a") { $0.takeMove() }
         try await self.other.setDecisionPause(DecisionPause(date: Date(), reason: "stop"))
-        #expect(
-            await errorCode { try await self.one.update("a", recording: self.intent()) { _ = $0.takeMove() } }
-                == .decidingPaused
-        )
+        await expectError(.decidingPaused) {
+            try await self.one.update("a", recording: self.intent()) { _ = $0.takeMove() }
+        }
         let byHand = DecisionIntent(
             activationID: "a",
             operationID: "2",

@@ -67,8 +67,7 @@ struct ReceiptArchiveTests {
         for mode in modes {
             #expect(chmod(path, mode) == 0)
             let before = contents(of: file)
-            let error = await #expect(throws: MobileTokenError.self) { try await self.archive.export(from: self.store) }
-            #expect(error?.code == .storePermissions)
+            await expectError(.storePermissions) { try await self.archive.export(from: self.store) }
             #expect(contents(of: file) == before)
         }
         // An auditor may read them.
@@ -161,8 +160,7 @@ struct ReceiptArchiveTests {
                 if count == 1 { try await other.insert(ActivationStoreConformance.sparseRecord("a")) }
                 for _ in 0..<3 { try await other.update("a", recording: intent) { _ = $0.takeMove() } }
             }
-            let error = await #expect(throws: MobileTokenError.self) { try await self.archive.export(from: other) }
-            #expect(error?.code == .receiptsDiffer)
+            await expectError(.receiptsDiffer) { try await self.archive.export(from: other) }
         }
         #expect(try await self.archive.verify().counts.lines == 4)
     }
@@ -175,8 +173,7 @@ struct ReceiptArchiveTests {
         try await archive.export(from: self.store)
         try disk.fill()
         try await self.decide(200)
-        let error = await #expect(throws: MobileTokenError.self) { try await archive.export(from: self.store) }
-        #expect(error?.code == .storeFull)
+        await expectError(.storeFull) { try await archive.export(from: self.store) }
         #expect(try await archive.verify().isIntact)
     }
 
@@ -235,10 +232,7 @@ struct ReceiptArchiveTests {
     @Test func theHeadCanBeSignedWithTheDevicesKey() async throws {
         let activation = try await Fixture(store: self.store).activate()
         let authentication = Activation.Authentication.possessionAndKnowledge(password: Fixture.password)
-        let nothing = await #expect(throws: MobileTokenError.self) {
-            try await self.archive.sign(with: activation, authentication)
-        }
-        #expect(nothing?.code == .receiptsDiffer)
+        await expectError(.receiptsDiffer) { try await self.archive.sign(with: activation, authentication) }
 
         try await self.decide(2)
         let head = try await self.archive.export(from: self.store).head

@@ -52,10 +52,7 @@ struct ReceiptStoreTests {
         let (fixture, activation) = try await Fixture(store: store).activated
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
         RecordingVFS.setFault(.writing(SQLITE_FULL), for: self.path)
-        let error = await #expect(throws: MobileTokenError.self) {
-            try await self.approve("x", activation, factor)
-        }
-        #expect(error?.code == .storeFull)
+        await expectError(.storeFull) { try await self.approve("x", activation, factor) }
         #expect(fixture.server.requestCount("/api/signed") == 0)
         #expect(try await store.receiptEntries(after: 0, limit: 1).isEmpty)
         #expect(try await store.record(of: activation.activationID)?.counterMoves == 0)

@@ -168,8 +168,7 @@ import Testing
         #expect(ledger.isRolledBack == (difference > 0))
         guard difference > 0 else { return }
         #expect(ledger.counter == before.counter)
-        let error = #expect(throws: MobileTokenError.self) { try ledger.take(.notRequired, confirmed: nil) }
-        #expect(error?.code == .stateRolledBack)
+        expectError(.stateRolledBack) { try ledger.take(.notRequired, confirmed: nil) }
     }
 
     // MARK: What the process knows
@@ -207,14 +206,8 @@ import Testing
         #expect(
             try knowledge.apply(self.comparison(.signatureRecommended, 15), counter: counter) == .letServerCatchUp
         )
-        let deadlock = #expect(throws: MobileTokenError.self) {
-            try knowledge.apply(self.comparison(.deadlock, 30), counter: counter)
-        }
-        #expect(deadlock?.code == .deadlock)
-        let rolledBack = #expect(throws: MobileTokenError.self) {
-            try knowledge.apply(self.comparison(.rolledBack, -30), counter: counter)
-        }
-        #expect(rolledBack?.code == .stateRolledBack)
+        expectError(.deadlock) { try knowledge.apply(self.comparison(.deadlock, 30), counter: counter) }
+        expectError(.stateRolledBack) { try knowledge.apply(self.comparison(.rolledBack, -30), counter: counter) }
         #expect(knowledge == CounterKnowledge())
     }
 
@@ -246,8 +239,7 @@ import Testing
         let counter = ledger.counter
         let taken = try ledger.take(.ifSettled(at: counter), confirmed: counter)
         #expect(taken == nil)
-        let error = #expect(throws: MobileTokenError.self) { try ledger.take(.notRequired, confirmed: nil) }
-        #expect(error?.code == .stateRolledBack)
+        expectError(.stateRolledBack) { try ledger.take(.notRequired, confirmed: nil) }
         #expect(ledger == before)
     }
 

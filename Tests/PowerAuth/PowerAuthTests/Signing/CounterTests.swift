@@ -33,8 +33,7 @@ import TestSupport
         for _ in 0..<3 { try repairs.settle() }
         #expect(throws: MobileTokenError.self) { try repairs.settle() }
         try repairs.confirm()
-        let error = #expect(throws: MobileTokenError.self) { try repairs.confirm() }
-        #expect(error?.code == .activationNotConfirmed)
+        expectError(.activationNotConfirmed) { try repairs.confirm() }
         repairs.synchronize()
         repairs.renewKey()
         #expect(!repairs.maySynchronize && !repairs.mayRenewKey)

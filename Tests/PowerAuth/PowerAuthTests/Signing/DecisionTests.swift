@@ -453,10 +453,9 @@ import WireFacts
             $0.url.hasSuffix("/api/signed")
                 ? .answered(HTTPResponse(status: 401, body: Array(body.utf8))) : .delivered
         }
-        let error = await #expect(throws: MobileTokenError.self) {
+        await expectError(.refusalUnproven) {
             try await activation.decide("a", self.intent(activation, "a", policy: Self.policy))
         }
-        #expect(error?.code == .refusalUnproven)
         #expect(self.results == [Self.doubt])
     }
 

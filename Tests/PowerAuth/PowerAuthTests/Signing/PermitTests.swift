@@ -54,8 +54,7 @@ import TestSupport
         await until { gate.waitingCount == 1 }
         self.turns.end = .now
         gate.leave(permit, .answered)
-        let error = await #expect(throws: MobileTokenError.self) { try await deciding.value }
-        #expect(error?.code == .signingTurnLost)
+        await expectError(.signingTurnLost) { try await deciding.value }
         #expect(try await self.moves(activation) == before)
         #expect(try await self.receipts().isEmpty)
         #expect(gate.outcomes.last == .unused)

@@ -100,8 +100,7 @@ import PowerAuth
             _ = await errorCode { try await activation.approve("vain") }
             let sent = self.server.requestCount("/api/signed")
             let before = try await activation.storedRecord()
-            let error = await errorCode { try await activation.recoverCounter(searching: 30) }
-            #expect(error == .stateRolledBack)
+            await expectError(.stateRolledBack) { try await activation.recoverCounter(searching: 30) }
             #expect(try await activation.storedRecord() == before)
             #expect(await errorCode { try await activation.approve("vain") } == .stateRolledBack)
             for limit in [Int.min, 0] {

@@ -37,10 +37,7 @@ struct SQLiteStoreTests {
         try files.moveItem(atPath: file, toPath: file + ".old")
         try files.copyItem(atPath: file + ".old", toPath: file)
         for _ in 0..<2 {
-            let error = await #expect(throws: MobileTokenError.self) {
-                try await self.other.update("a") { $0.takeMove() }
-            }
-            #expect(error?.code == .storeReplaced)
+            await expectError(.storeReplaced) { try await self.other.update("a") { $0.takeMove() } }
         }
     }
 

@@ -44,8 +44,7 @@ struct SealingKeyTests {
     @Test func aLostKeyFileIsNotReplacedByAnother() async throws {
         try await ActivationStore.sqlite(path: self.path).insert(self.record)
         #expect(rename(self.path + ".key", self.path + ".kept") == 0)
-        let failure = await errorCode { try await ActivationStore.sqlite(path: self.path).open() }
-        #expect(failure == .storeSealingKeyMissing)
+        await expectError(.storeSealingKeyMissing) { try await ActivationStore.sqlite(path: self.path).open() }
         #expect(!FileManager.default.fileExists(atPath: self.path + ".key"))
         #expect(rename(self.path + ".kept", self.path + ".key") == 0)
         #expect(try await ActivationStore.sqlite(path: self.path).record(of: "a") == self.record)
@@ -59,8 +58,7 @@ struct SealingKeyTests {
                 attributes: [.posixPermissions: 0o600]
             )
         )
-        let failure = await errorCode { try await ActivationStore.sqlite(path: self.path).open() }
-        #expect(failure == .storeSealingKeyMissing)
+        await expectError(.storeSealingKeyMissing) { try await ActivationStore.sqlite(path: self.path).open() }
     }
 
     @Test func aWrongKeyIsNamedAndChangesNothing() async throws {
@@ -122,10 +120,7 @@ struct SealingKeyTests {
         // A holder of the old key can neither read nor spoil anything.
         #expect(await errorCode { _ = try await bystander.record(of: "a") } == .storeWrongSealingKey)
         #expect(await errorCode { try await bystander.update("a") { _ = $0.takeMove() } } == .storeWrongSealingKey)
-        #expect(
-            await errorCode { try await bystander.insert(ActivationStoreConformance.record("c")) }
-                == .storeWrongSealingKey
-        )
+        await expectError(.storeWrongSealingKey) { try await bystander.insert(ActivationStoreConformance.record("c")) }
         let withOldKey = ActivationStore.sqlite(path: self.path, sealingKey: .closure { old })
         #expect(await errorCode { try await withOldKey.open() } == .storeWrongSealingKey)
 

@@ -7,7 +7,6 @@ import Testing
 
 import PowerAuth
 
-/// Copies of a store that is in use.
 @Suite(.timeLimit(.minutes(5)))
 struct StoreBackupTests {
     private let folder: TemporaryFolder
@@ -57,8 +56,7 @@ struct StoreBackupTests {
 
     @Test func aStoreThatIsNotThereIsNotMade() async throws {
         let none = ActivationStore.sqlite(path: self.folder.file("none/activations.sqlite"))
-        let error = await #expect(throws: MobileTokenError.self) { try await none.backUp(to: self.copy) }
-        #expect(error?.code == .storeUnreadable)
+        await expectError(.storeUnreadable) { try await none.backUp(to: self.copy) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["store"])
     }
 
@@ -84,8 +82,7 @@ struct StoreBackupTests {
         }
         try file.close()
         let damaged = ActivationStore.sqlite(path: self.path)
-        let error = await #expect(throws: MobileTokenError.self) { try await damaged.backUp(to: self.copy) }
-        #expect(error?.code == .storeCorrupted)
+        await expectError(.storeCorrupted) { try await damaged.backUp(to: self.copy) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["store"])
     }
 }

@@ -140,10 +140,7 @@ struct StoreFaultTests {
         try await store.insert(ActivationStoreConformance.sparseRecord("a0"))
         try disk.fill()
         var taken: UInt64 = 0
-        let failure = await errorCode {
-            while true { taken = try await store.update("a0") { $0.takeMove() } + 1 }
-        }
-        #expect(failure == .storeFull)
+        await expectError(.storeFull) { while true { taken = try await store.update("a0") { $0.takeMove() } + 1 } }
         #expect(try await store.record(of: "a0")?.history.moves == taken)
         try disk.makeRoom()
         #expect(try await store.update("a0") { $0.takeMove() } == taken)

@@ -3,6 +3,7 @@ import Foundation
 import HTTPClientTransport
 @testable import PowerAuth
 import PowerAuthProtocol
+import Testing
 
 /// A client at a verifying server, and what most tests do with it.
 struct Fixture {
@@ -77,7 +78,6 @@ extension Activation {
     /// `true` if a signature has its turn.
     nonisolated var isSigning: Bool { self.gate?.isBusy(in: self.activationID) ?? false }
 
-    /// The number of signatures that wait for their turn.
     nonisolated var waitingSignatureCount: Int { self.gate?.waitingCount(in: self.activationID) ?? 0 }
 
     func poll() async throws {
@@ -91,6 +91,24 @@ extension Activation {
     }
 }
 
+/// Expects that `body` throws an error of this code.
+func expectError(
+    _ code: MobileTokenError.Code,
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () async throws -> some Any
+) async {
+    #expect(await errorCode { _ = try await body() } == code, sourceLocation: sourceLocation)
+}
+
+func expectError(
+    _ code: MobileTokenError.Code,
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () throws -> some Any
+) {
+    let error = #expect(throws: MobileTokenError.self, sourceLocation: sourceLocation) { _ = try body() }
+    #expect(error?.code == code, sourceLocation: sourceLocation)
+}
+
 /// Returns the code of the error that `body` throws; `nil` if it throws none.
 func errorCode(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
     do { try await body() } catch {
@@ -100,6 +118,5 @@ func errorCode(_ body: () async throws -> Void) async -> MobileTokenError.Code? 
 }
 
 extension Fixture {
-    /// The fixture with an activation.
     var activated: (Self, Activation) { get async throws { (self, try await self.activate()) } }
 }

@@ -30,8 +30,7 @@ import WireFacts
         #expect(try await self.keys(of: activation).otherKnowledgeKey == nil)
         #expect(try await self.keys(of: activation).knowledgeKey != before)
         try await activation.approve("a", with: .possessionAndKnowledge(password: Self.new))
-        let refused = await errorCode { try await activation.approve("b", with: Version4Fixture.twoFactors) }
-        #expect(refused == .authenticationFailed)
+        await expectError(.authenticationFailed) { try await activation.approve("b", with: Version4Fixture.twoFactors) }
         #expect(try await activation.status().failedAttempts == 1)
     }
 
@@ -73,10 +72,9 @@ import WireFacts
             }
             return .delivered
         }
-        let error = await errorCode {
+        await expectError(.authenticationFailed) {
             try await activation.changePassword(from: Version4Fixture.password, to: Self.new)
         }
-        #expect(error == .authenticationFailed)
         try await activation.approve("a", with: Version4Fixture.twoFactors)
         #expect(try await activation.status().failedAttempts == 0)
         #expect(try await self.keys(of: activation).otherKnowledgeKey == nil)
@@ -186,10 +184,9 @@ import WireFacts
             try await twin.changePassword(from: Version4Fixture.password, to: Self.new)
             try await twin.approve("a", with: .possessionAndKnowledge(password: Self.new))
         case "unchecked":
-            let error = await errorCode {
+            await expectError(.notSupported) {
                 try await twin.changePasswordUnchecked(from: Version4Fixture.password, to: Self.new)
             }
-            #expect(error == .notSupported)
         case "has": #expect(try await twin.hasBiometryFactor())
         default: try await twin.refresh()
         }

@@ -52,8 +52,7 @@ import WireFacts
             }
         }
         // The signatures of version 3 after a first attempt count as well.
-        let lost = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
-        #expect(lost == .connectionLost)
+        await expectError(.connectionLost) { try await activation.upgrade(password: Version4Fixture.password) }
         try await activation.approve("between")
         try await activation.upgrade(password: Version4Fixture.password)
         let record = try await activation.storedRecord()
@@ -71,16 +70,16 @@ import WireFacts
         let code = try fixture.server.makeCode()
         let activation = try await fixture.client.activate(code: code, password: Version4Fixture.password)
         #expect(try await !activation.status().isUpgradeOffered)
-        let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
-        #expect(error == .upgradeNotOffered)
+        await expectError(.upgradeNotOffered) { try await activation.upgrade(password: Version4Fixture.password) }
         try await activation.validate(Version4Fixture.twoFactors)
         #expect(activation.version == .v3_3)
     }
 
     @Test func aWrongPasswordDoesNotUpgrade() async throws {
         let activation = try await Version4Fixture(version: .v3_3).activateInVersion3()
-        let error = await errorCode { try await activation.upgrade(password: SecretBytes(utf8: "wrong-password")) }
-        #expect(error == .authenticationFailed)
+        await expectError(.authenticationFailed) {
+            try await activation.upgrade(password: SecretBytes(utf8: "wrong-password"))
+        }
         #expect(activation.version == .v3_3)
         try await activation.upgrade(password: Version4Fixture.password)
     }
@@ -88,8 +87,7 @@ import WireFacts
     @Test func aBiometryFactorIsNotLostByMistake() async throws {
         let fixture = try Version4Fixture(version: .v3_3)
         let activation = try await fixture.activateInVersion3(biometryKey: self.unlockKey)
-        let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
-        #expect(error == .invalidAuthentication)
+        await expectError(.invalidAuthentication) { try await activation.upgrade(password: Version4Fixture.password) }
         #expect(fixture.server.requestCount("/upgrade/start") == 0)
     }
 
@@ -121,8 +119,7 @@ import WireFacts
         let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
         fixture.server.setFate { $0.url.hasSuffix("/upgrade/confirm") ? .requestLost : .delivered }
         for _ in 0..<12 {
-            let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
-            #expect(error == .noConnection)
+            await expectError(.noConnection) { try await activation.upgrade(password: Version4Fixture.password) }
         }
         fixture.server.setFate { _ in .delivered }
         if call == "status" {
@@ -141,8 +138,7 @@ import WireFacts
         let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
         fixture.server.setFate { $0.url.hasSuffix("/upgrade/confirm") ? .answered(Self.refusal) : .delivered }
         for _ in 0..<12 {
-            let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
-            #expect(error == .upgradeFailed)
+            await expectError(.upgradeFailed) { try await activation.upgrade(password: Version4Fixture.password) }
         }
         #expect(try await activation.status().counter.result == .signatureRecommended)
         #expect(fixture.server.requestCount("/auth/validate") == 0)
@@ -165,8 +161,7 @@ import WireFacts
             server.forgetUpgrade(of: activation.activationID)
             return .answered(Self.refusal)
         }
-        let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
-        #expect(error == .upgradeFailed)
+        await expectError(.upgradeFailed) { try await activation.upgrade(password: Version4Fixture.password) }
         #expect(activation.version == .v3_3)
         #expect(try await activation.storedRecord().version == .v3_3)
         try await activation.validate(Version4Fixture.twoFactors)
@@ -182,8 +177,7 @@ import WireFacts
         fixture.server.setFate { request in
             request.url.hasSuffix("/upgrade/confirm") ? .answered(Self.refusal) : .delivered
         }
-        let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
-        #expect(error == .upgradeFailed)
+        await expectError(.upgradeFailed) { try await activation.upgrade(password: Version4Fixture.password) }
         #expect(activation.version == .v4_0)
         #expect(await errorCode { try await activation.validate(Version4Fixture.twoFactors) } == .upgradeFailed)
         fixture.server.setFate { _ in .delivered }
@@ -331,7 +325,6 @@ private final class Life: Sendable {
         self.rest = Mutex(nil)
     }
 
-    /// Counts places from now on.
     func begin() { self.rest.withLock { $0 = self.place } }
 
     func pass() throws {
