@@ -14,7 +14,6 @@ package struct Field<Root, Value: Sendable>: Sendable {
     /// The field marked as specific to this server.
     package var ours: Self { Self(member: self.member.ours, path: self.path, read: self.read, write: self.write) }
 
-    /// A required member.
     package static func required(
         _ name: String,
         _ path: Path<Value>,
@@ -34,7 +33,6 @@ package struct Field<Root, Value: Sendable>: Sendable {
         )
     }
 
-    /// An optional member.
     package static func optional<Given>(
         _ name: String,
         _ path: Path<Value>,

@@ -64,7 +64,6 @@ extension Form {
         )
     }
 
-    /// A list of values of this form.
     package static func list<Element>(of element: Form<Element>) -> Self where Value == [Element] {
         Self(
             .list(of: element.schema),
@@ -102,9 +101,7 @@ extension Form<String> {
     package static func word(upTo maximum: Int) -> Self {
         Self(.string(.init(minimumLength: 1, maximumLength: maximum)))
     }
-    /// One of some strings.
     package static func string(oneOf values: [String]) -> Self { Self(.oneOf(values)) }
-    /// A string of at most `maximum` characters.
     package static func string(upTo maximum: Int) -> Self { Self(.string(.init(maximumLength: maximum))) }
 
     private init(_ schema: Schema) {

@@ -34,7 +34,6 @@ package struct RouteDescription: Sendable {
         case credentialsBeyondLoopback
         /// A signature or an authentication code.
         case code
-        /// A token.
         case token
     }
 
@@ -79,7 +78,6 @@ package struct RouteDescription: Sendable {
     /// The body of a response.
     package enum Content: Sendable {
         case json(Schema)
-        /// Other content of this type.
         case other(type: String)
         /// An endless stream of events of this content type, each with data of this form.
         case events(type: String, Schema)

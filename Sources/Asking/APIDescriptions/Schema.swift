@@ -22,7 +22,6 @@ package indirect enum Schema: Sendable {
     /// An object with rules between its members.
     case ruled(Schema, [MemberRule])
 
-    /// The rule for a string.
     package struct StringRule: Sendable {
         package var minimumLength = 0
         package var maximumLength = Int.max
@@ -41,7 +40,6 @@ package indirect enum Schema: Sendable {
         package let summary: String
         /// Indicates whether only this server has it, in an otherwise real server's form.
         package private(set) var isOurs = false
-        /// An example of its value.
         package let example: JSONValue?
         package let unit: Unit?
 
@@ -136,7 +134,6 @@ extension Schema {
     package static var integer: Self { .integer(Int64.min...Int64.max) }
     package static var number: Self { .number(-Double.greatestFiniteMagnitude...Double.greatestFiniteMagnitude) }
 
-    /// One of some strings.
     package static func oneOf(_ values: [String]) -> Self { .string(StringRule(values: values)) }
 
     /// The raw value of a case.

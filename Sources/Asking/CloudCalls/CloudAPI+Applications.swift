@@ -161,7 +161,6 @@ extension CloudAPI {
         package init(entries: [ConfigurationEntry]) { self.entries = entries }
     }
 
-    /// An entry of the configuration.
     package struct ConfigurationEntry: Described, Codable, Equatable {
         /// The readers of an entry.
         package enum Scope: String, Sendable, Codable, CaseIterable {

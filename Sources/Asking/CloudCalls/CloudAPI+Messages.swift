@@ -54,7 +54,6 @@ extension CloudAPI {
     }
 }
 
-/// The format of a message's body.
 package enum CloudMessageFormat: String, Sendable, Codable, CaseIterable {
     case text, html
 }

@@ -42,7 +42,6 @@ extension CloudAPI {
     )
 }
 
-/// The state of an operation.
 package enum CloudOperationStatus: String, Sendable, Codable, CaseIterable {
     case pending = "PENDING"
     case approved = "APPROVED"

@@ -91,7 +91,6 @@ extension CloudAPI {
 
     private static let flags = FieldTable<[String]?>("Flags", .optional("flags", \.self, .list(of: .string)))
 
-    /// A filter for the list of registrations.
     package struct RegistrationFilter: Described {
         package var userID: String?
         package var showsRemoved: Bool
@@ -114,13 +113,11 @@ extension CloudAPI {
         }
     }
 
-    /// A change of a registration's state.
     package enum RegistrationChange: String, Sendable, CaseIterable {
         case block = "BLOCK"
         case unblock = "UNBLOCK"
     }
 
-    /// The commit of a registration.
     package struct RegistrationCommit: Described {
         package var externalUserID: String?
         package var otp: String?
@@ -139,7 +136,6 @@ extension CloudAPI {
         }
     }
 
-    /// A registration after a change.
     package struct ChangedRegistration: Described {
         private var done = "OK"
         package var id: String?
@@ -161,7 +157,6 @@ extension CloudAPI {
         package init(id: String, status: String) { (self.id, self.status) = (id, status) }
     }
 
-    /// The flags of a registration.
     package struct RegistrationFlags: Described {
         package var id: String
         package var flags: [String]
@@ -177,7 +172,6 @@ extension CloudAPI {
     }
 }
 
-/// The state of a registration.
 package enum CloudRegistrationStatus: String, Sendable, Codable, CaseIterable {
     case created = "CREATED"
     case pendingCommit = "PENDING_COMMIT"

@@ -101,7 +101,6 @@ extension ReceiptArchive {
         withExtendedLifetime(lock) {}
     }
 
-    /// The end of the files.
     struct End {
         var chain = ReceiptChain()
         /// The number of the last file; 0 if there is none.

@@ -1,8 +1,6 @@
 import Basics
 
-/// A signed account.
 package struct SignedAccount {
-    /// The account in the signed data.
     package let text: String
     /// The forms in which it may be shown.
     private let forms: [AccountNumber]

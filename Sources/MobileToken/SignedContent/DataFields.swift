@@ -2,7 +2,6 @@ import Basics
 import ExactJSON
 package import Foundation
 
-/// One field of signed data.
 package enum DataField: Sendable, Hashable {
     case amount(Decimal, currency: String, digits: String)
     case account(iban: String, bic: String?)

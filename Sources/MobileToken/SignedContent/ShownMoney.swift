@@ -1,7 +1,6 @@
 import Basics
 package import Foundation
 
-/// A signed amount.
 package struct SignedAmount {
     package let amount: Decimal
     package let currency: String

@@ -37,7 +37,6 @@ package enum DER {
 }
 
 extension ECPublicKey {
-    /// Returns the key as `SubjectPublicKeyInfo`.
     package func publicKeyInfo() throws(CryptoError) -> [UInt8] {
         try DER.bytes("i2d_PUBKEY") { i2d_PUBKEY(self.handle.key, $0) }
     }

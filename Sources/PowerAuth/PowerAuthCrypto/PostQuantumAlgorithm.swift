@@ -33,7 +33,6 @@ package enum PostQuantumAlgorithm: String, Sendable, CaseIterable {
         }
     }
 
-    /// The length of a raw public key.
     package var publicKeyByteCount: Int {
         switch self {
         case .mlKEM768: 1184

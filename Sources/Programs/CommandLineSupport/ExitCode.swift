@@ -64,7 +64,6 @@ package struct ExitCode: Sendable, Hashable {
 }
 
 extension ExitCode {
-    /// Creates the exit code for an error of the SDK.
     init(_ error: MobileTokenError) {
         // Only the server refuses. A proxy or a failing server may respond after the request was executed.
         guard error.httpStatus == nil || error.isServersRefusal else {

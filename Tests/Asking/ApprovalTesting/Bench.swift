@@ -16,7 +16,6 @@ package struct Bench: Sendable {
     package let desk: ApprovalDesk
     package let runs = Runs()
 
-    /// The runs of an action.
     package final class Runs: Sendable {
         private let state = Mutex<[[UInt8]]>([])
         package var all: [[UInt8]] { self.state.withLock { $0 } }

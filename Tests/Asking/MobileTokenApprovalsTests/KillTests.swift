@@ -42,7 +42,6 @@ import Testing
             return last
         }
 
-        /// The actions, by question.
         func actions() throws -> [String: [String]] {
             let text = (try? String(contentsOfFile: self.log, encoding: .utf8)) ?? ""
             return text.split(separator: "\n").reduce(into: [:]) { actions, line in

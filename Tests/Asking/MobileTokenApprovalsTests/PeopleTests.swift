@@ -7,7 +7,6 @@ import Testing
 
 @testable import MobileTokenApprovals
 
-/// Several people who must approve.
 @Suite(.timeLimit(.minutes(5))) struct PeopleTests {
     private static let team: [Approvers.Person] = ["alice", "bob", "carol"]
 

@@ -175,7 +175,6 @@ import Testing
         _ = await running.result
     }
 
-    /// Every place in JSON, with its value.
     private static func places(_ value: JSONValue, _ path: [String] = []) -> [(path: [String], value: JSONValue)] {
         let members = value.object?.members.map { ($0.key, $0.value) } ?? []
         let elements = (value.array ?? []).enumerated().map { (String($0.offset), $0.element) }

@@ -235,7 +235,6 @@ import WireFacts
 }
 
 extension CloudClient {
-    /// A client of a development server.
     convenience init(
         _ emulator: Emulator,
         baseURL: String? = nil,

@@ -160,7 +160,6 @@ package final class Browser: Sendable {
         }
     }
 
-    /// Chooses an option by its value.
     package func choose(_ value: String, in selector: String) async throws {
         try await self.evaluate(
             """

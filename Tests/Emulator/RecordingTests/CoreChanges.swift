@@ -7,7 +7,6 @@ import PowerAuthProtocol
 // The mistakes in a request that the recorded one does not show: the name of the case says them.
 
 extension CoreCase {
-    /// The paths of the endpoints, by the names that cases have for them.
     private static let paths = [
         "info": "/pa/v3/user/info", "detail": "/pa/v3/activation/detail", "rename": "/pa/v3/activation/rename",
         "vault": "/pa/v3/vault/unlock", "remove": "/pa/v3/activation/remove", "validate": "/pa/v3/signature/validate",

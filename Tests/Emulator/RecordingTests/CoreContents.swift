@@ -157,7 +157,6 @@ extension CoreCase {
         }
     }
 
-    /// Replaces placeholders by values.
     func filled(_ value: JSONValue, _ path: String) -> JSONValue {
         switch value {
         case .object(let object):

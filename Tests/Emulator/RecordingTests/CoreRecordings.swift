@@ -184,7 +184,6 @@ final class CoreCase {
 
     // MARK: - Performing
 
-    /// Performs a recorded request.
     private func perform(_ index: Int) throws {
         let request = self.steps[index]["request"] ?? .null
         let path = request["path"]?.string ?? ""
@@ -249,7 +248,6 @@ final class CoreCase {
         self.device.log.append(exchange)
     }
 
-    /// Returns the call that a recorded request shows.
     func call(of request: JSONValue, _ what: String) -> RecordedCall {
         var call = RecordedCall()
         let lines = (request["headers"]?.array ?? []).compactMap(\.string)

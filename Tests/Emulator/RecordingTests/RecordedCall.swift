@@ -5,16 +5,13 @@ import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// A field of a header, or a header.
 typealias RecordedField = (name: String, value: String)
 
 /// A request as it was sent, with its answer.
 struct RecordedExchange {
     let request: ReceivedRequest
     let reply: Reply
-    /// The content of an encrypted answer.
     var content: JSONValue?
-    /// The content of the status blob.
     var blob: JSONValue?
 
     /// The answer in the form of the recordings.
@@ -87,7 +84,6 @@ struct RecordedCall {
     var contentType: String? = "application/json"
     /// The secret that ends the signed data.
     var secret: ApplicationSecret?
-    /// The nonce of the signature or of the token.
     var nonce: [UInt8]?
     /// The time that the token's digest covers.
     var tokenTime: Milliseconds?

@@ -332,7 +332,6 @@ final class RecordedDevice {
         return self.opened(sealed)
     }
 
-    /// Sends a body with a token.
     @discardableResult
     func withToken(_ path: String, _ body: [UInt8]?, _ call: RecordedCall) throws -> RecordedExchange {
         let headers = self.headers([(TokenHeader.name, try self.tokenFields(call))], call)

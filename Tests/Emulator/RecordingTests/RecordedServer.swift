@@ -20,7 +20,6 @@ final class RecordedServer {
         self.backend = try Backend(importing: self.backend.exported(), configuration: self.configuration)
     }
 
-    /// Adds a template.
     func add(_ template: JSONValue) throws {
         try self.backend.insert(OperationTemplate(parsing: template.serialized()))
     }
@@ -98,6 +97,5 @@ extension Reply {
 }
 
 extension JSONValue {
-    /// The value of an optional string.
     init(_ string: String?) { self = string.map { .string($0) } ?? .null }
 }

@@ -95,7 +95,6 @@ extension [UInt8] {
     }
 }
 
-/// The end of one case.
 enum RecordingOutcome: Sendable {
     case agrees
     case differs([RecordingDifference])

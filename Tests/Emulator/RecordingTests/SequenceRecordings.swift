@@ -134,7 +134,6 @@ final class RecordedLife {
         return nil
     }
 
-    /// Performs a step of a device.
     private func call(_ what: String, _ step: JSONValue) throws -> RecordedExchange {
         if what == "status" { return try self.status(step) }
         let device = try self.device(step)

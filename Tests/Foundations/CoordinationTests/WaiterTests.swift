@@ -11,7 +11,6 @@ import Testing
         var enteredCount = 0
     }
 
-    /// A lock and what it guards.
     private final class Room: Sendable {
         private let state = Mutex(State())
 

@@ -4,7 +4,6 @@ import Synchronization
 
 /// Stands between a client and a server on the loopback interface, and does what networks do.
 package final class FaultProxy: Sendable {
-    /// The treatment of bytes.
     package enum Mode: Sendable, Equatable {
         case pass
         /// Nothing moves, and nobody is told.
@@ -44,10 +43,8 @@ package final class FaultProxy: Sendable {
     /// Ends all connections, in the middle of whatever is said.
     package func cut() { self.core.cut() }
 
-    /// The bytes that clients have sent so far.
     package var sentByteCount: Int { self.core.state.withLock { $0.sentByteCount } }
 
-    /// The bytes of replies that were lost so far.
     package var lostByteCount: Int { self.core.state.withLock { $0.lostByteCount } }
 
     /// The connections that clients have made so far.
@@ -151,7 +148,6 @@ private final class Core: Sendable {
     }
 }
 
-/// Sockets of the loopback interface.
 package enum LoopbackSocket {
     /// - Parameter everywhere: `true` if it listens at all addresses, as is safe in a namespace that nobody else is in.
     package static func listening(everywhere: Bool = false) throws -> Int32 {

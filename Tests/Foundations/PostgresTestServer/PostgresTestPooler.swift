@@ -4,7 +4,6 @@ import TestSupport
 /// A pooler before a server, which gives each transaction another session. It ends with its owner, or with the tests.
 package final class PostgresTestPooler: Sendable {
     private static let program = "/usr/sbin/pgbouncer"
-    /// `true` if there is a pooler to run.
     package static let isInstalled =
         PostgresTestServer.isInstalled && FileManager.default.isExecutableFile(atPath: PostgresTestPooler.program)
 
@@ -44,6 +43,5 @@ package final class PostgresTestPooler: Sendable {
 
     private struct Failure: Error { let description: String }
 
-    /// A connection string, as the superuser.
     package var connectionString: String { "host=127.0.0.1 port=\(self.port) user=postgres dbname=postgres" }
 }

@@ -7,7 +7,6 @@ import TestSupport
 /// PostgreSQL refuses to run as root, so for root it runs as the user that the Debian package made. The folder and the server
 /// go with their owner, and also when the tests are killed: a janitor holds a pipe that ends with them.
 package final class PostgresTestServer: Sendable {
-    /// The options for making a server.
     package struct Options: Sendable {
         /// Lines of `postgresql.conf`, over those that make a test quick.
         package var settings: [String] = []
@@ -31,7 +30,6 @@ package final class PostgresTestServer: Sendable {
         self.janitor = janitor
     }
 
-    /// `true` if there is a server to run.
     package static let isInstalled = PostgresTestServer.programs != nil
 
     /// The folder of the server's programs; `nil` when there is none.
@@ -47,7 +45,6 @@ package final class PostgresTestServer: Sendable {
     package static func shared() async throws -> PostgresTestServer { try await self.sharedServer.value }
     private static let sharedServer = Task { try await PostgresTestServer.start() }
 
-    /// Makes a server, and starts it.
     package static func start(_ options: Options = Options()) async throws -> PostgresTestServer {
         let server = try await self.make()
         try await self.run("cp", ["-a", try await self.template.value.folder + "/data", server.folder + "/data"])

@@ -33,10 +33,8 @@ package final class StarNetwork: Sendable {
 }
 
 extension StarNetwork {
-    /// A machine, as far as the network goes.
     package final class Machine: Sendable {
         package let namespace: NetworkNamespace
-        /// The address at which it finds the hub.
         package let hubAddress: String
         private let hub: NetworkNamespace
         /// The hub's end of the link.
@@ -78,7 +76,6 @@ extension StarNetwork {
             }
         }
 
-        /// Loses no more packets.
         package func losePacketsNoMore() async throws {
             try await self.hub.run(["tc", "qdisc", "delete", "dev", self.link, "clsact"])
         }

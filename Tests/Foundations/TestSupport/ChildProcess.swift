@@ -11,7 +11,6 @@ package final class ChildProcess: Sendable {
     /// The end of the program, and its output.
     package struct Outcome: Sendable {
         package let outputBytes: [UInt8]
-        /// The text on standard error.
         package let errors: String
         /// For a program that a signal ended, the negative number of the signal.
         package let exitCode: Int32
@@ -68,7 +67,6 @@ package final class ChildProcess: Sendable {
 
     deinit { self.identity.send(SIGKILL) }
 
-    /// Runs a program to its end.
     package static func run(
         _ program: String,
         _ arguments: [String],

@@ -2,9 +2,7 @@
 ///
 /// Tests take these as arguments, in the page's order, so that page and test can be compared line by line.
 package struct Statement: Sendable, CustomStringConvertible {
-    /// The sentence of the page.
     package let description: String
-    /// The condition that must hold for it.
     package let holds: @Sendable () throws -> Bool
 
     package init(_ text: String, _ holds: @escaping @Sendable () throws -> Bool) {

@@ -17,6 +17,5 @@ package final class TemporaryFolder: Sendable {
 
     package var path: String { self.url.path }
 
-    /// The path of a file in the folder.
     package func file(_ name: String) -> String { self.path + "/" + name }
 }

@@ -11,7 +11,6 @@ import TestSupport
 
 /// Every kind of error, brought about by what a server or a network can do, or by a call that makes no sense.
 @Suite(.timeLimit(.minutes(5))) struct ErrorCodeTests {
-    /// A way to an error.
     struct Way: Sendable, CustomTestStringConvertible {
         let code: MobileTokenError.Code
         let walk: @Sendable (Device) async throws -> Void

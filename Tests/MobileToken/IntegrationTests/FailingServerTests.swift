@@ -8,7 +8,6 @@ import TestSupport
 
 /// The faults of a server while its operations are polled.
 @Suite(.timeLimit(.minutes(5))) struct FailingServerTests {
-    /// A fault, and what the SDK makes of it.
     struct Fault: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let effect: FaultRule.Effect
@@ -209,7 +208,6 @@ import TestSupport
 
 /// Polling under a manual clock.
 private struct Poll {
-    /// The result of a poll.
     enum Outcome: Equatable {
         case list([String])
         case failure(MobileTokenError.Code)

@@ -11,7 +11,6 @@ import TestSupport
 
 /// Answers that are not the server's own, to every call that changes something: it may have been carried out, and nothing is believed.
 @Suite(.timeLimit(.minutes(10))) struct ForeignAnswerTests {
-    /// The place of the party that answers.
     enum Place: CaseIterable {
         /// The server never sees the request.
         case beforeServer

@@ -122,7 +122,6 @@ private struct Device {
         }
     }
 
-    /// A process that signs one request after the other.
     func signer(settings: [String]) throws -> ChildProcess {
         try ChildProcess(
             ChildProcess.besideTests("StoreExerciser"),
@@ -138,7 +137,6 @@ private struct Device {
     struct CounterUse {
         /// Its place after the value that the activation began with.
         let place: Int
-        /// The process that signed.
         let process: String
         let refusal: String?
     }
@@ -200,7 +198,6 @@ private struct Device {
 }
 
 extension Emulator.JournalEntry {
-    /// The process that sent it.
     fileprivate var process: String? { self.header("User-Agent") }
 
     fileprivate func header(_ name: String) -> String? {

@@ -232,7 +232,6 @@ import Testing
     }
 }
 
-/// A type as its source declares it.
 private struct SourceType {
     var isPublic = false
     /// The lines of its stored members and cases.

@@ -14,7 +14,6 @@ import Testing
 
 @testable import MobileTokenPostgres
 
-/// The ledger of those who ask, in PostgreSQL.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
 struct PostgresLedgerTests {
     private static func ledger(

@@ -79,7 +79,6 @@ extension ActivationStore {
     }
 }
 
-/// Runs a test with nodes of a store of its own.
 func withNodes(
     _ server: PostgresTestServer? = nil,
     _ body: (PostgresStoreFixture) async throws -> Void

@@ -10,7 +10,6 @@ import Testing
 
 @testable import MobileTokenPostgres
 
-/// The right of a node to sign, and the loss of it.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
 struct SigningRightTests {
     /// A lifetime that no test waits for: what is had is handed over.

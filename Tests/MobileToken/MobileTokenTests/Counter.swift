@@ -1,6 +1,5 @@
 import Synchronization
 
-/// Counts from any number of tasks.
 final class Counter: Sendable {
     private let count = Mutex(0)
 

@@ -180,7 +180,6 @@ import Testing
 }
 
 extension Emulator {
-    /// An operation with attributes of its own.
     fileprivate func makePayment(
         _ attributes: JSONValue,
         name: String = "authorize_payment",

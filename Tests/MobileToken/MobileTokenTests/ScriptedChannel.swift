@@ -8,7 +8,6 @@ import Synchronization
 
 /// A channel whose answers a test writes, one request at a time or by rule.
 final class ScriptedChannel: AuthenticatedChannel {
-    /// A request that waits for its answer.
     struct Request: Sendable {
         let path: String
         let json: JSONValue?
@@ -26,7 +25,6 @@ final class ScriptedChannel: AuthenticatedChannel {
         }
     }
 
-    /// The input of an offline signature.
     struct OfflineRequest: Sendable, Equatable {
         let data: [UInt8]
         let nonce: [UInt8]
@@ -85,10 +83,8 @@ final class ScriptedChannel: AuthenticatedChannel {
     /// The one signature that counts as the server's.
     let acceptedSignature: [UInt8] = Array(repeating: 7, count: 70)
 
-    /// The offline signatures made.
     var offlineRequests: [OfflineRequest] { self.state.withLock { $0.offline } }
 
-    /// The number of requests made.
     var requestCount: Int { self.state.withLock { $0.count } }
     /// The number of requests taken off the wire.
     var cancelledCount: Int { self.state.withLock { $0.cancelled } }

@@ -6,7 +6,6 @@ import TestSupport
 struct ScriptedEvidence: DecisionEvidenceSource {
     /// The answers to questions for the status, the last of which is repeated.
     let states = Shared<[Result<ActivationState, MobileTokenError>]>([.success(.active)])
-    /// The number of questions for the status.
     let questions = Shared(0)
     /// Called before the open decisions are told.
     let reading = Shared<@Sendable () async -> Void> {}

@@ -19,7 +19,6 @@
     @Suite(.timeLimit(.minutes(5))) struct ServiceGroupTests {
         private static let password = "correct horse"
 
-        /// A service whose end is noted.
         private struct Noted: Service {
             let name: String
             let service: any Service

@@ -51,7 +51,6 @@ enum Required {
 }
 
 extension [UInt8] {
-    /// All arrays that differ from this one in one bit.
     var withOneBitFlipped: some Sequence<[UInt8]> {
         self.indices.lazy.flatMap { index in
             (0..<8).lazy.map { bit in self.withBitFlipped(bit, at: index) }

@@ -233,7 +233,6 @@ extension ActivationStoreConformance {
 }
 
 extension ActivationStoreConformance {
-    /// An intent with all values.
     func checkLostIntents(of store: ActivationStore, deletedBy other: ActivationStore) async throws {
         try await store.insert(Self.record("a"))
         // An earlier one is not written again.
@@ -283,7 +282,6 @@ extension ActivationStoreConformance {
         )
     }
 
-    /// A manual intent.
     static func intent(byHand activationID: String) -> DecisionIntent {
         DecisionIntent(
             activationID: activationID,

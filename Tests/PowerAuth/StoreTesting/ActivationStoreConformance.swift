@@ -86,18 +86,14 @@ package enum ActivationStoreConformance: String, CaseIterable, Sendable {
     /// Handles with different limits count each other's decisions. Checked as the pause.
     case holdsLimitsAcrossHandles
 
-    /// Creates an empty store.
     package typealias MakeStore = @Sendable () async throws -> ActivationStore
     /// Opens the store of another handle again, as a second process would.
     package typealias OpenAgain = @Sendable (ActivationStore) async throws -> ActivationStore
 
     /// A requirement that a store does not meet.
     package struct Failure: Error, CustomStringConvertible {
-        /// The requirement.
         package let requirement: ActivationStoreConformance
-        /// The behavior of the store.
         package let explanation: String
-        /// The requirement and the behavior of the store.
         package var description: String { "\(self.requirement.rawValue): \(self.explanation)" }
     }
 

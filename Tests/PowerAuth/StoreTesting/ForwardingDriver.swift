@@ -9,7 +9,6 @@ package import PowerAuth
 package protocol ForwardingDriver: JournalDriver {
     var base: any JournalDriver { get }
 
-    /// Makes a call of `base`.
     func passing<Result>(_ call: () async throws -> Result) async throws -> Result
 }
 

@@ -25,7 +25,6 @@ package final class LimitedTurns: ForwardingDriver {
         set { self.state.withLock { $0.end = newValue } }
     }
 
-    /// Returns whether an activation has its turn.
     package func hasTurn(_ activationID: String) -> Bool {
         self.state.withLock { $0.holders.contains(activationID) }
     }

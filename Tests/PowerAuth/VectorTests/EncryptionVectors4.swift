@@ -4,7 +4,6 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-/// The input that the encryption cases have in common.
 struct EncryptionInput: Decodable {
     let sharedInfo1: String
     let scope: String

@@ -3,7 +3,6 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-/// The factors that the files of signatures have in common.
 struct SigningFactors: Decodable {
     let signatureType: String
     let possessionKey: Bytes

@@ -73,7 +73,6 @@ struct TemporaryKeyVectors4 {
         try self.accepts(vector)
     }
 
-    /// The server refuses a request.
     private func refuses(_ vector: Case) throws {
         let key = try #require(vector.input.macKey).secret
         let jwt = try #require(vector.input.requestJwt)

@@ -66,7 +66,6 @@ struct Vector<Input: Decodable & Sendable, Output: Decodable & Sendable>: Sendab
     }
 }
 
-/// The vector files of one version of the protocol.
 enum VectorFolder {
     case version3
     case version4
@@ -93,7 +92,6 @@ enum VectorFolder {
     }
 }
 
-/// The vector files.
 enum VectorFile {
     /// Returns whether there is a file of this name. A suite without its file is disabled, for a folder may hold some files only.
     static func exists(_ name: String, in folder: VectorFolder = .version3) -> Bool {
@@ -187,15 +185,12 @@ struct Bytes: Decodable, Sendable, Equatable {
         self.bytes = [UInt8](data)
     }
 
-    /// The bytes as a key.
     var secret: SecretBytes { SecretBytes(copying: self.bytes) }
 
-    /// The bytes as a private key.
     var privateKey: P256PrivateKey {
         get throws { try P256PrivateKey(scalar: self.secret) }
     }
 
-    /// The bytes as a public key.
     var publicKey: P256PublicKey {
         get throws { try P256PublicKey(x963: self.bytes) }
     }

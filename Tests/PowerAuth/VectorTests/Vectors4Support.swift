@@ -26,12 +26,10 @@ extension Trait where Self == ConditionTrait {
 }
 
 extension Bytes {
-    /// The bytes as a private key of P-384.
     var p384PrivateKey: P384PrivateKey {
         get throws { try P384PrivateKey(scalar: self.secret) }
     }
 
-    /// The bytes as a public key of P-384.
     var p384PublicKey: P384PublicKey {
         get throws { try P384PublicKey(x963: self.bytes) }
     }
@@ -51,7 +49,6 @@ struct AgreementKeys: Decodable {
     }
 }
 
-/// The private keys of a device or a server.
 struct PrivateKeys: Decodable {
     let ecdsaPrivate: Bytes
     let mldsaSeed: Bytes?
@@ -73,7 +70,6 @@ func decodeJSON<Value: Decodable>(_ type: Value.Type, _ value: JSONValue?) throw
 /// The JSON in some bytes, for comparing without regard to the order of members.
 func json(_ bytes: [UInt8]) throws -> JSONValue { try JSONValue(parsing: bytes) }
 
-/// The JSON of a value.
 func encodeJSON(_ value: some Encodable) throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.withoutEscapingSlashes]

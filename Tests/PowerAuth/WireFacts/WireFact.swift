@@ -6,7 +6,6 @@ package import Testing
 /// of recorded answers (`recordings/core.jsonl`). Tests of our server with our client prove nothing about the wire
 /// unless somebody else was seen to do the same.
 package struct WireFact: TestTrait, SuiteTrait {
-    /// The rows' names.
     package let rows: [String]
 
     package var isRecursive: Bool { true }

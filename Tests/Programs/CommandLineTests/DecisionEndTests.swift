@@ -11,7 +11,6 @@ import Testing
     enum Verdict: String, CaseIterable, Sendable {
         case approve, reject
 
-        /// The path of its request.
         var path: String { self == .approve ? "**/operation/authorize" : "**/operation/cancel" }
         var word: String { self == .approve ? "approved" : "rejected" }
     }
@@ -61,7 +60,6 @@ import Testing
             }
         }
 
-        /// The result of the last receipt.
         func lastResult() async throws -> String? {
             let show = try await Program.run("receipts", "show", "--json", home: self.home.url)
             return try JSONValue(parsing: show.output).array?.last?["result"]?.string

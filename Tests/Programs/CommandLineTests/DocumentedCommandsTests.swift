@@ -177,7 +177,6 @@ private struct CommandExample {
         try String(contentsOf: self.root.appending(path: page), encoding: .utf8)
     }
 
-    /// All pages for users.
     static func pages() throws -> [String] {
         func names(in folder: String) throws -> [String] {
             try FileManager.default.contentsOfDirectory(atPath: self.root.appending(path: folder).path).sorted()

@@ -20,7 +20,6 @@ enum Program {
         )
     }
 
-    /// Runs the program to its end.
     static func run(
         _ words: [String],
         home: URL,

@@ -7,7 +7,6 @@ import MobileTokenTesting
 import TestSupport
 import Testing
 
-/// Keys that a program writes.
 @Suite(.timeLimit(.minutes(5)))
 struct SealingKeyCommandTests {
     private static let key = [UInt8](repeating: 9, count: 32)
@@ -132,7 +131,6 @@ struct SealingKeyCommandTests {
     }
 }
 
-/// Places of keys in words.
 @Suite struct SealingKeySourceTests {
     @Test(arguments: [
         ("file:/a b/key:1", "file:/a b/key:1"), ("env:KEY", "env:KEY"),

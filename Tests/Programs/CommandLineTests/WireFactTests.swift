@@ -17,7 +17,6 @@ import Testing
         return Set(text.matches(of: pattern).map { String($0.1) })
     }
 
-    /// The files of recorded answers.
     private static func recordings() throws -> Set<String> {
         let folder = Self.root.appending(path: "Tests/Emulator/RecordingTests/Recorded")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)

@@ -106,6 +106,5 @@ extension Reply {
     /// The body as JSON; null when it is none.
     var json: JSONValue { (try? JSONValue(parsing: self.body)) ?? .null }
 
-    /// The code of an error.
     var code: String? { self.json["responseObject"]?["code"]?.string }
 }

@@ -41,7 +41,6 @@ struct Ledger: Sendable {
         func begin(_ incarnation: [UInt8], _ sealing: Sealing) { self.state.withLock { $0 = (incarnation, sealing) } }
     }
 
-    /// A page of questions.
     struct Page: Sendable {
         var readable: [Stored] = []
         /// Rows that are unreadable, or were replaced by earlier versions.

@@ -1,6 +1,5 @@
 import Basics
 
-/// A ledger in memory.
 package actor MemoryLedger: LedgerDriver {
     private var audience: [UInt8]?
     private var incarnation = [UInt8](repeating: 1, count: 16)

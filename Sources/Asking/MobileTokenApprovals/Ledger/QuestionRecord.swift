@@ -206,7 +206,6 @@ struct QuestionRecord: Sendable, Equatable {
         }
     }
 
-    /// Records that an operation is still pending.
     mutating func stillPending(_ index: Int, date: Int64?) {
         if let date { self.parts[index].lastPending = max(date, self.parts[index].lastPending ?? date) }
     }

@@ -114,7 +114,6 @@ public struct Approvers: Sendable, Hashable, Codable {
         ]
     }
 
-    /// The state of a vote.
     enum Tally: Equatable {
         case approved
         case open

@@ -21,7 +21,6 @@ final class CallbackQueue: Sendable {
         return self.state.withLock { change(&$0) }
     }
 
-    /// Wakes the courier if a delivery is due.
     func wakeIfDue(at now: Milliseconds) {
         let isDue = self.state.withLock { $0.nextDue.map { $0 <= now } ?? false }
         if isDue { self.work.raise() }

@@ -62,7 +62,6 @@ struct Outbox: Sendable {
         }
     }
 
-    /// The bounds of the queue.
     struct Capacity: Sendable {
         /// The maximum number of open deliveries.
         var open = 10_000
@@ -113,7 +112,6 @@ struct Outbox: Sendable {
     init(capacity: Capacity = Capacity()) { self.capacity = capacity }
 
     var count: Int { self.deliveries.count }
-    /// All deliveries, newest first.
     var newestFirst: [Delivery] { self.deliveries.values.sorted { $0.id > $1.id } }
 
     subscript(id: UInt64) -> Delivery? { self.deliveries[id] }

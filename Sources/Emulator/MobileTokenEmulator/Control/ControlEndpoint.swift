@@ -48,7 +48,6 @@ extension ControlAPI.Route {
 }
 
 extension ReceivedRequest {
-    /// Reads the input of a call from a request.
     func input<Input, Output>(
         of endpoint: Endpoint<Input, Output>,
         _ arguments: [String]

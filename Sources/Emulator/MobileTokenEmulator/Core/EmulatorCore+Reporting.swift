@@ -13,7 +13,6 @@ extension EmulatorCore {
 
     // MARK: Callbacks
 
-    /// Returns the fault for a callback.
     func fault(forCallbackTo url: String) -> FaultInjector.Strike? {
         self.faults.fault(method: "POST", path: url, activationID: nil, using: &self.faultRandomness)
     }
@@ -86,7 +85,6 @@ extension EmulatorCore {
         return resent.count
     }
 
-    /// Sends a test to a callback.
     func testCallback(_ id: String) throws(Refusal) -> Emulator.DeliverySummary {
         let delivery = self.deliver(try self.backend.testMessage(ofCallback: id))
         return Emulator.DeliverySummary(delivery)

@@ -23,7 +23,6 @@ actor EmulatorCore {
     var faults: FaultInjector
     var journal: Journal
     var faultRandomness: SeededRandomness
-    /// The requests postponed by faults.
     var postponed = PostponedRequests()
     var eventCount: UInt64 = 0
     /// The number of atomic changes so far.

@@ -20,7 +20,6 @@ actor DataFile {
         var records: [StateKey: StateRecord?] = [:]
     }
 
-    /// Statistics of the writes.
     struct Statistics: Sendable, Equatable {
         var transactions = 0
         /// The number of added, replaced and removed rows.

@@ -7,7 +7,6 @@ import Synchronization
 extension EmulatorCore {
     /// The application that clients are configured for; an import may change it.
     nonisolated var application: ApplicationDescription { self.publishedApplication.withLock { $0 } }
-    /// A snapshot of the current state.
     var snapshot: (backend: Backend, time: Date) { (self.backend, self.now) }
 
     /// Restores the state at the start, or of the last import.

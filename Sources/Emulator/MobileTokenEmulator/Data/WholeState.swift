@@ -102,7 +102,6 @@ extension EmulatorCore {
 }
 
 extension Schema {
-    /// The schema of an exported state.
     static let exportedState = Self.named(
         "ExportedState",
         .open([.required("format", .string), .required("version", .count, unit: .version), .required("state", .open())])

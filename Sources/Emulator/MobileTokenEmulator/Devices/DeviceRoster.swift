@@ -259,7 +259,6 @@ struct DeviceRoster: Sendable {
         }
     }
 
-    /// Records a failed look.
     mutating func failLook(_ id: String, _ failure: DeviceFailure, at now: Milliseconds) {
         self.change(id) { device in
             device.isBusy = false

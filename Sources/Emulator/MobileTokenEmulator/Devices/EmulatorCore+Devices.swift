@@ -142,7 +142,6 @@ extension EmulatorCore {
 
     // MARK: By hand
 
-    /// Lets a device act at the server.
     private func letDevice<Value: Sendable>(
         _ id: String,
         _ act: (DeviceSession) async throws(DeviceFailure) -> Value

@@ -5,7 +5,6 @@ import Synchronization
 
 /// Thread-safe store of the virtual devices, shared by API calls and the device operator.
 final class VirtualDeviceStore: Sendable {
-    /// A job and its device.
     struct Work: Sendable {
         let job: DeviceRoster.Job
         let session: DeviceSession
@@ -70,7 +69,6 @@ final class VirtualDeviceStore: Sendable {
             Contents(roster: self.roster, keys: self.keys.merging(self.sessions.mapValues(\.keys)) { $1 })
         }
 
-        /// Returns a device's session.
         mutating func session(of id: String, _ site: (DeviceCaller) -> DeviceSite) -> DeviceSession? {
             if let session = self.sessions[id] { return session }
             guard let keys = self.keys[id], let device = self.roster[id] else { return nil }
@@ -137,7 +135,6 @@ final class VirtualDeviceStore: Sendable {
         }
     }
 
-    /// Replaces all devices.
     func replace(with contents: Contents, at now: Milliseconds) {
         self.state.withLock { state in
             (state.roster, state.keys, state.sessions) = (contents.roster, contents.keys, [:])
@@ -179,7 +176,6 @@ final class VirtualDeviceStore: Sendable {
 
     // MARK: Operator
 
-    /// Wakes the operator if a job is due.
     func wakeIfDue(at now: Milliseconds) {
         if self.state.withLock({ $0.roster.hasJobs(at: now) }) { self.work.raise() }
     }

@@ -2,7 +2,6 @@ import APIDescriptions
 import CloudCalls
 import EmulatorBackend
 
-/// A wait for an operation.
 struct OperationWait: Described {
     /// The longest wait in seconds.
     var wait: Double?

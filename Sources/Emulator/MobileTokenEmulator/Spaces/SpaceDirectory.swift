@@ -15,7 +15,6 @@ struct Space: Sendable {
     }
 }
 
-/// The spaces of one server.
 final class SpaceDirectory: Sendable {
     private struct State {
         var spaces: [String: Space] = [:]
@@ -25,7 +24,6 @@ final class SpaceDirectory: Sendable {
         var isClosed = false
     }
 
-    /// The server's core.
     private let core: EmulatorCore
     private let state: Mutex<State>
     var configuration: Emulator.Configuration { self.core.configuration }

@@ -51,7 +51,6 @@ public actor ApprovalAgent {
     var lastReading: UInt64 = 0
     /// Limits the concurrent reads of each store.
     nonisolated let storeReaders = KeyedSemaphore(width: 8)
-    /// The observers of the adopted activations.
     var observers: [ExactString: any MobileTokenObserver] = [:]
     /// The unreadable operations of each activation's list.
     var unreadable: [ExactString: [OperationList.Unreadable]] = [:]

@@ -36,7 +36,6 @@ struct IssueLog {
         return part
     }
 
-    /// Adds the issues of a part.
     mutating func add(_ part: Self) {
         for issue in part.issues { self.report(issue) }
         self.omittedCount += part.omittedCount

@@ -2,7 +2,6 @@ import Basics
 import Coordination
 package import Foundation
 
-/// An item of an ``ExpirationQueue``.
 package protocol ExpirationQueueItem: Sendable {
     associatedtype Key: Hashable, Sendable
 
@@ -22,7 +21,6 @@ extension UserOperation: ExpirationQueueItem {
 /// An item has one or more holders. The one that added it by hand gets one report. A list that holds it gets reminders at growing
 /// intervals until it releases the item.
 package struct ExpirationQueue<Item: ExpirationQueueItem>: Sendable {
-    /// The minimum interval between reports.
     package static var reportInterval: Duration { .seconds(5) }
     /// The longest time until a jump of the wall clock is noticed.
     package static var longestSleep: Duration { .seconds(30) }
@@ -108,7 +106,6 @@ package struct ExpirationQueue<Item: ExpirationQueueItem>: Sendable {
         for item in items { self.remove(item.key, for: holder) }
     }
 
-    /// Releases all items of one holder.
     package mutating func removeAll(for holder: Holder = .hand) {
         for key in Array(self.expiries.keys) + self.reminders.keys { self.remove(key, for: holder) }
     }

@@ -51,7 +51,6 @@ package final class ServerLimiter: RequestLimiter {
 
     private var now: Duration { self.alarms.clock.now }
 
-    /// Divides the limits by the number of live processes.
     package func divide(among processes: Int) { self.state.withLock { $0.rules.divide(among: processes) } }
 
     /// The remaining pause of polls, if they are paused.

@@ -27,7 +27,6 @@ package enum OperationRequest {
         return try self.envelope(received, request)
     }
 
-    /// Rejects an operation.
     package static func reject(
         _ operation: some AuthorizableOperation,
         reason: UserOperation.RejectionReason
@@ -42,7 +41,6 @@ package enum OperationRequest {
         try self.envelope([:], ["id": .string(id)])
     }
 
-    /// Requests a page of the inbox.
     package static func inboxPage(_ page: Int, size: Int, onlyUnread: Bool) -> [UInt8] {
         self.envelope([
             "page": .number(JSONNumber(page)), "size": .number(JSONNumber(size)), "onlyUnread": .bool(onlyUnread),

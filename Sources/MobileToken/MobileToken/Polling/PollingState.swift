@@ -32,14 +32,12 @@ package struct PollingState: Sendable {
         fileprivate let number: UInt64
     }
 
-    /// A request that is due.
     package enum Request: Sendable, Hashable {
         case poll(lag: Duration)
         /// A status request, which may sign to synchronize the counter only if `maySign`.
         case status(maySign: Bool)
     }
 
-    /// The next step of a runner.
     package enum Step: Sendable {
         case send(Request)
         case sleep(until: Duration)
@@ -49,7 +47,6 @@ package struct PollingState: Sendable {
         case over(MobileTokenError?)
     }
 
-    /// The outcome of a poll.
     package enum Outcome: Sendable {
         case succeeded
         case failed(retryAfter: Duration?)

@@ -22,7 +22,6 @@ package protocol NodeDatabase: Sendable {
     func handOver(_ activationID: String, from lease: NodeLease) async throws
 }
 
-/// The result of requesting a right.
 package enum RightAnswer: Sendable {
     case taken
     /// Another node has it, and has been asked to hand it over.

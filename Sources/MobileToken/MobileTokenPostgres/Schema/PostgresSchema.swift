@@ -16,7 +16,6 @@ struct PostgresSchema: Sendable {
         let oldestReader: Int64
     }
 
-    /// An index on columns of a table.
     struct Index: Sendable {
         let name: String
         let table: String

@@ -23,7 +23,6 @@ package struct Randomness: Sendable {
     /// Returns random bytes for public use, such as a nonce.
     package func bytes(_ count: Int) -> [UInt8] { self.disclosed(count) }
 
-    /// Returns secret random bytes.
     package func secretBytes(_ count: Int) -> SecretBytes { self.secret(count) }
 
     /// Returns a private key. Throws if the drawn number is outside the curve's order, once in 2³² times.

@@ -102,7 +102,6 @@ extension MobileTokenError {
 package enum OperationSignature {
     /// The member of `mobileTokenData` for the signature.
     package static let member = "deviceSignature"
-    /// The claim for the operation data.
     package static let claim = "operationData"
 }
 

@@ -92,7 +92,6 @@ extension ActivationDialect {
     }
 }
 
-/// The procedure for changing factors.
 enum FactorChange {
     /// Locally: the server does not know how the device protects its keys.
     case local(Version3Dialect)
@@ -106,7 +105,6 @@ struct SignatureInput {
     let counter: SigningCounter
 }
 
-/// A key in the vault.
 enum VaultKey: Sendable {
     /// The base key of ``Activation/deriveDataKey(index:with:reason:)``.
     case data

@@ -136,7 +136,6 @@ extension LimitCharges {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The width of an entry.
     package static let width = 82
 
     /// Returns SQL, for both databases, that reads the columns `key`, `minute`, `agents` and `people` of an entry.

@@ -111,13 +111,11 @@ extension Version4Keys {
         }
     }
 
-    /// Makes the other knowledge key the likely one.
     mutating func preferOtherKnowledgeKey() {
         guard let other = self.otherKnowledgeKey else { return }
         (self.knowledgeKey, self.otherKnowledgeKey) = (other, self.knowledgeKey)
     }
 
-    /// Makes the other biometry key the likely one.
     mutating func preferOtherBiometryKey() {
         guard let other = self.otherBiometryKey else { return }
         (self.wrappedBiometryKey, self.otherBiometryKey) = (other, self.wrappedBiometryKey)

@@ -44,7 +44,6 @@ struct Completion {
 }
 
 extension Completion {
-    /// A shell with completion support.
     enum Shell: String, CaseIterable {
         case bash, zsh, fish
 

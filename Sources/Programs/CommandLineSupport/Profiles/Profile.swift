@@ -30,7 +30,6 @@ package struct Profile: Codable, Sendable {
 
         package init() {}
 
-        /// Returns the transport settings.
         package func transport(through proxy: ProxyChoice?) -> CurlTransport.Configuration {
             var configuration = CurlTransport.Configuration()
             if let proxy { configuration.proxy = proxy.setting }

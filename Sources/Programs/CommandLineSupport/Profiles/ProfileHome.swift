@@ -19,7 +19,6 @@ package struct ProfileHome: Sendable {
         }
     }
 
-    /// The name of the default profile.
     package var defaultName: String {
         guard let bytes = FileManager.default.contents(atPath: self.choice.path) else { return "default" }
         let name = String(decoding: bytes, as: UTF8.self)
@@ -29,7 +28,6 @@ package struct ProfileHome: Sendable {
     /// The file with the default profile's name. Profile names do not begin with a dot.
     private var choice: URL { self.url.appending(path: ".default") }
 
-    /// All profiles, by name.
     package var profiles: [ProfileFolder] {
         get throws {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: self.url.path)) ?? []

@@ -7,7 +7,6 @@ import MobileToken
 package struct ProxyChoice: Codable, Sendable {
     package let description: String
 
-    /// The help of `--proxy`.
     package static let help =
         "the proxy: URL, none (default), or environment for that of https_proxy; the profile keeps it"
 
@@ -35,7 +34,6 @@ package struct ProxyChoice: Codable, Sendable {
         try container.encode(self.description)
     }
 
-    /// The transport's setting.
     package var setting: CurlTransport.Proxy {
         if self.description.isExactly("none") { return .none }
         if self.description.isExactly("environment") { return .environment }

@@ -4,7 +4,6 @@ import Foundation
 import MobileToken
 import PowerAuthProtocol
 
-/// Commands for the activation itself.
 enum ActivationCommands {
     static let all = [activate, confirm, waitForCommit, status, counter, upgrade, changePassword, remove]
 

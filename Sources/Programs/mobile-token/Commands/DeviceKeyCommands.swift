@@ -3,7 +3,6 @@ import ExactJSON
 import Foundation
 import MobileToken
 
-/// Commands for the device's keys.
 enum DeviceKeyCommands {
     static let all = [show, certificateRequest]
 

@@ -4,7 +4,6 @@ import Foundation
 import MobileToken
 import PowerAuthProtocol
 
-/// Commands for operations.
 enum OperationCommands {
     static let all = [list, watch, wait, show, approve, reject, claim, history, offline]
 

@@ -4,7 +4,6 @@ import ExactJSON
 import Foundation
 import MobileToken
 
-/// Commands for local profiles.
 enum ProfileCommands {
     static let all = [list, use, reseal, remove]
 

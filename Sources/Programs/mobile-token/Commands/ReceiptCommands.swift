@@ -5,7 +5,6 @@ import Foundation
 import MobileToken
 import MobileTokenReceipts
 
-/// Commands for the receipts of decisions.
 enum ReceiptCommands {
     static let all = [show, reconcile, export, verify, erase]
 

@@ -148,7 +148,6 @@ struct Session: Sendable {
         return configuration
     }
 
-    /// The profile's activation.
     func activation() async throws -> Activation {
         guard let id = try await self.activationID() else {
             throw MobileTokenError(.unknownActivation, "this profile has no activation; see 'mobile-token activate'")

@@ -113,7 +113,6 @@ struct BackendFixture {
         return device
     }
 
-    /// An active device with a token.
     mutating func deviceWithToken(
         user: String = "alice",
         version: ProtocolVersion = .v3_3,
@@ -124,7 +123,6 @@ struct BackendFixture {
         return device
     }
 
-    /// An operation from a template.
     mutating func operation(
         _ template: String = "login",
         user: String? = "alice",
@@ -152,7 +150,6 @@ extension Reply {
 
     var object: JSONValue { self.json["responseObject"] ?? .null }
 
-    /// The code of an error.
     var code: String? { self.json["status"]?.string == "ERROR" ? self.object["code"]?.string : nil }
 
     /// Status and code together, as tests compare them.

@@ -72,7 +72,6 @@ enum RequestSigner {
 }
 
 extension ClientDevice {
-    /// The path of an endpoint that both versions have.
     func path(_ name: String) -> String { (self.isVersion4 ? "/pa/v4/" : "/pa/v3/") + name }
 
     var validatePath: String { self.path(self.isVersion4 ? "auth/validate" : "signature/validate") }
@@ -224,7 +223,6 @@ extension BackendFixture {
         return device
     }
 
-    /// A device that has no activation yet.
     func newDevice(_ version: MajorVersion) throws -> any ClientDevice {
         switch version {
         case .version3: TestDevice(application: self.backend.defaultApplication, version: .v3_3)
@@ -232,7 +230,6 @@ extension BackendFixture {
         }
     }
 
-    /// A fixture with a device that may decide.
     static func active(_ version: MajorVersion) throws -> (Self, any ClientDevice) {
         try Self.with { try $0.device(version) }
     }
@@ -250,6 +247,5 @@ extension BackendFixture {
         return (fixture, made)
     }
 
-    /// The failed attempts of the newest activation.
     var failures: Int { self.backend.activations[0].failedAttempts }
 }

@@ -23,7 +23,6 @@ private final class Bank: Sendable {
 }
 
 extension Emulator {
-    /// Waits until a delivery has come to a state.
     fileprivate func waitForDelivery(_ state: String, in events: AsyncStream<Emulator.Event>, times: Int = 1) async {
         var times = times
         for await event in events where event.kind == .delivery && event.status == state {

@@ -7,7 +7,6 @@ import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 
-/// The page in a real browser.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: Browser.executable != nil, "needs Chromium"))
 struct ConsoleBrowserTests {
     @Test func anOperationIsMadeByKeyboardAndItsRowFollowsTheServer() async throws {

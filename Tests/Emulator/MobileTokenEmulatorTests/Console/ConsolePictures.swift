@@ -43,7 +43,6 @@ struct ConsolePictures {
 struct ConsoleScene {
     /// An operation that was refused once, and waits.
     let waiting: String
-    /// The number of the request that was refused.
     let refused: UInt64
 
     private static let scenario = """

@@ -5,7 +5,6 @@ import Testing
 
 /// Something of everything that the console shows, with long names and failures among it.
 struct ConsoleSample {
-    /// The views, by the names in their addresses.
     static let views = [
         "operations", "activations", "messages", "pushes", "callbacks", "templates", "journal", "faults", "clock",
         "spaces", "connect",

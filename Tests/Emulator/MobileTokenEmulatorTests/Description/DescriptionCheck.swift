@@ -7,7 +7,6 @@ import Testing
 @testable import MobileTokenEmulator
 
 extension ControlAPI {
-    /// Every route of a server of the default profile.
     static let allRoutes = Self.allRoutes(of: EmulatorServerProfile())
 }
 

@@ -492,7 +492,6 @@ import WireFacts
 }
 
 extension Schema {
-    /// The members of this form and of all inside it.
     fileprivate var allMembers: [Member] {
         switch self {
         case .named(_, let schema), .tolerant(let schema), .list(let schema), .ruled(let schema, _): schema.allMembers

@@ -21,7 +21,6 @@ import Testing
         )
     }
 
-    /// Waits until a device has such a task.
     private func task(
         of id: String,
         _ emulator: Emulator,

@@ -8,7 +8,6 @@ import Testing
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// The past of operations, as the journal has it.
 @Suite struct OperationHistoryTests {
     private func append(_ kind: OperationNote.Kind, _ id: String, activation: String? = nil, _ journal: inout Journal) {
         var reply = Reply(status: 200)

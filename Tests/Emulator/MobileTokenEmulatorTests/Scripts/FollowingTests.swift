@@ -9,7 +9,6 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-/// Programs follow the journal.
 @Suite(.timeLimit(.minutes(5))) struct FollowingTests {
     @Test(arguments: [
         "/journal?wait=61", "/journal?wait=-1", "/journal?wait=soon", "/journal?since=-1", "/journal?since=x",

@@ -25,7 +25,6 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// The end of a connection.
     enum End: Equatable {
         case closed, reset
     }
@@ -160,7 +159,6 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// The head of a response and, from a chunked body that does not end, one chunk.
     func responseHeadAndChunk() async throws -> String {
         try await self.onThread {
             let end = try self.fill { $0.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound }

@@ -55,7 +55,6 @@ extension HTTPServer.Limits {
 }
 
 extension HTTPServer {
-    /// Expects an echo, on a connection of its own.
     func expectService() async throws {
         let client = try RawConnection(port: self.port)
         try await client.send(Echo.post)

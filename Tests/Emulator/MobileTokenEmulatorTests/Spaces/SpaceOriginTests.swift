@@ -15,7 +15,6 @@ extension Emulator {
     }
 }
 
-/// The state that a space begins with.
 @Suite(.timeLimit(.minutes(5))) struct SpaceOriginTests {
     static let scenario = """
         {

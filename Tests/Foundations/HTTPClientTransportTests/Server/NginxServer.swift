@@ -90,7 +90,6 @@ final class NginxServer: Sendable {
         await transport.shutdown()
     }
 
-    /// A transport that trusts the certificate.
     func transport(_ change: (inout CurlTransport.Configuration) -> Void = { _ in }) throws -> CurlTransport {
         var configuration = CurlTransport.Configuration()
         configuration.maximumRequestsPerHost = 256
@@ -99,7 +98,6 @@ final class NginxServer: Sendable {
         return try CurlTransport(configuration: configuration)
     }
 
-    /// An exchange as the server saw it.
     struct Exchange {
         let connection: String
         let version: String

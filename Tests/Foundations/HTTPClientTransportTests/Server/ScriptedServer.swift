@@ -115,7 +115,6 @@ final class ScriptedServer: Sendable {
     }
 }
 
-/// A request as it arrived.
 struct ReceivedRequest: Equatable, Sendable {
     var head: String
     var body: [UInt8]

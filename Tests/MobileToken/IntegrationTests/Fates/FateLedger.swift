@@ -16,9 +16,7 @@ struct FateLedger: Sendable {
             case failed(MobileTokenError)
             /// An agent said that somebody else decided.
             case over(MobileTokenError)
-            /// A desk did not act.
             case unapproved(ApprovalError)
-            /// An agent stopped deciding.
             case stopped(MobileTokenError)
             case broken(String)
         }
@@ -31,12 +29,10 @@ struct FateLedger: Sendable {
         var status: String?
         /// The decisions of the bank's books when it was said.
         var decisions: [BankRecord.Signature: BankRecord.Decision] = [:]
-        /// The moves of the signatures that were made for it.
         var moves: Set<UInt64> = []
     }
 
     var claims: [Claim] = []
-    /// The receipts after each step.
     var receipts: [(step: String, receipts: [DecisionReceipt])] = []
     var record = BankRecord()
 }

@@ -74,7 +74,6 @@ struct FleetStage: Sendable {
         return configuration
     }
 
-    /// Runs a fleet while `body` does.
     func running(_ fleet: OperationsFleet, _ body: () async throws -> Void) async throws {
         let running = Task { try await fleet.run() }
         do {

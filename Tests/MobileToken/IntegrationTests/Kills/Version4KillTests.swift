@@ -15,13 +15,11 @@ import TestSupport
     private static let killCount = ProcessInfo.processInfo.environment["KILLED_PROCESSES"].flatMap { Int($0) } ?? 40
     private static let newPassword = "another horse"
 
-    /// The change during which a process is killed.
     private enum Change: String, CaseIterable {
         case activate, upgrade
         case changePassword = "change-password"
     }
 
-    /// The moment at which a process is killed.
     private enum Death {
         /// So many microseconds after it began.
         case later(Int)
@@ -73,14 +71,12 @@ import TestSupport
         }
     }
 
-    /// A store whose only process is killed.
     private struct Victim {
         private let emulator: Emulator
         private let path: String
         private let change: Change
         /// The code that the process activates with.
         private let registration: CloudClient.ActivationOffer?
-        /// The record at the beginning.
         private let record: ActivationRecord?
 
         init(_ emulator: Emulator, _ path: String, of change: Change) async throws {
@@ -114,7 +110,6 @@ import TestSupport
             }
         }
 
-        /// Runs the process to its death.
         func run(_ settings: [String]) async throws -> ChildProcess.Outcome {
             await
                 (try ChildProcess(

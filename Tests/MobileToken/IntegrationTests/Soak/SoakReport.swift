@@ -1,6 +1,5 @@
 import Foundation
 
-/// The samples of a soak, for people.
 struct SoakReport {
     let samples: [SoakSample]
     let title: String

@@ -12,7 +12,6 @@ struct SoakSample: Sendable {
     var operationCount: Int
     var longestLag: Duration
 
-    /// Looks at this process.
     static func now(elapsed: Duration, operationCount: Int, longestLag: Duration) -> Self {
         func entryCount(_ folder: String) -> Int {
             (try? FileManager.default.contentsOfDirectory(atPath: folder).count) ?? 0

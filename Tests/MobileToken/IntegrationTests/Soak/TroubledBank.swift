@@ -10,10 +10,8 @@ struct TroubledBank {
     /// The length and the hardships of the day.
     struct Plan {
         var deviceCount = 100
-        /// Seconds of trouble.
         var duration = 3_600
         var pollInterval = Duration.seconds(5)
-        /// The number of operations that the bank makes a second.
         var operationsPerSecond = 0.9
     }
 
@@ -61,7 +59,6 @@ struct TroubledBank {
         self.generator = generator
     }
 
-    /// The policy of the agent.
     static let policy: ApprovalAgent.Policy = { review in
         switch review.operation.name {
         case "login": return .approve
@@ -95,7 +92,6 @@ struct TroubledBank {
         self.users.append(user)
     }
 
-    /// Makes the operations of a second.
     mutating func liveASecond() async throws {
         guard Double.random(in: 0..<1, using: &self.generator) < self.plan.operationsPerSecond,
             let kind = Kind.allCases.randomElement(using: &self.generator)

@@ -10,7 +10,6 @@ struct BankRecord {
         let move: UInt64
     }
 
-    /// A decision that the bank carried out.
     struct Decision: Hashable {
         let operationID: String
         let isApproval: Bool
@@ -27,7 +26,6 @@ struct BankRecord {
 
     var strikeCount: Int { self.strikes.values.reduce(0, +) }
 
-    /// The number of decisions of each operation.
     var decisionCounts: [String: Int] {
         Dictionary(self.decisions.values.map { ($0.operationID, 1) }, uniquingKeysWith: +)
     }
@@ -62,7 +60,6 @@ struct BankRecord {
 }
 
 extension Emulator.JournalEntry {
-    /// The operation that a request decides, if it decides one.
     fileprivate var decidedOperationID: String? {
         guard self.path.hasSuffix("/authorize") || self.path.hasSuffix("/cancel") else { return nil }
         return (try? JSONValue(parsing: Array(self.body.utf8)))?["requestObject"]?["id"]?.string

@@ -5,7 +5,6 @@ import MobileToken
 struct ForeignAnswer: Sendable, CustomStringConvertible {
     let description: String
     let result: Result<HTTPResponse, HTTPTransportError>
-    /// The codes that the SDK may give it.
     let codes: Set<MobileTokenError.Code>
 
     static let all = Self.pages + Self.successes + Self.otherDocuments + Self.failures + Self.broken
@@ -70,7 +69,6 @@ struct ForeignAnswer: Sendable, CustomStringConvertible {
         )
     }
 
-    /// Answers that are no whole ones.
     private static let broken = [
         Self(HTTPTransportError(.connectionLost), .connectionLost), Self(HTTPTransportError(.timeout), .timeout),
         Self(HTTPTransportError(.invalidResponse), .invalidResponse),

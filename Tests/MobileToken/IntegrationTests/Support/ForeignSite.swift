@@ -97,7 +97,6 @@ struct ForeignSite: Sendable {
         }
     }
 
-    /// The outcomes of the activation's decisions.
     func results() async throws -> [DecisionOutcome.Result] {
         try await self.store.receipts(of: nil, after: 0, limit: 100).compactMap { $0.outcome?.result }
     }

@@ -36,7 +36,6 @@ final class Recorder: Sendable {
         }
     }
 
-    /// The last request to a path, of which the end is enough.
     func last(to path: String) -> HTTPRequest? { self.recorded.value.last { $0.url.hasSuffix(path) } }
 }
 

@@ -23,10 +23,8 @@ final class MeddlingProxy: Sendable {
 
     init(_ generator: SeededGenerator) { self.state = Shared(State(generator: generator)) }
 
-    /// Sets the probability with which it meddles.
     func set(probability: Double) { self.state.update { $0.probability = probability } }
 
-    /// The strikes at decisions, by kind.
     var strikes: [Strike: Int] { self.state.value.strikes }
 
     func pass(_ request: HTTPRequest, _ deliver: InterceptingTransport.Delivery) async throws -> HTTPResponse {

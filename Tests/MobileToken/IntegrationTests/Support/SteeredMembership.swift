@@ -3,7 +3,6 @@ import MobileTokenTesting
 import Synchronization
 import TestSupport
 
-/// A membership that does what the test says.
 final class SteeredMembership: FleetMembership {
     private struct State {
         var assign: (@Sendable (OperationsFleet.Assignment) async -> Void)?

@@ -27,7 +27,6 @@ final class Waypoints: Sendable {
         action?()
     }
 
-    /// A real transport between waypoints.
     func transport() throws -> InterceptingTransport {
         try InterceptingTransport { request, deliver in
             self.pass()

@@ -7,7 +7,6 @@ import Testing
 @Suite struct OperationReviewTests {
     private typealias Made = ReviewedOperation
 
-    /// An operation, and what is wrong with it.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var attributes: JSONValue = [Made.amount(), Made.account]
@@ -15,7 +14,6 @@ import Testing
         var ui: JSONValue?
         var variants: JSONValue = ["possession_knowledge"]
         let doubts: Set<OperationReview.Doubt.Kind>
-        /// The result of `total(in: "CZK")`.
         var total: Decimal?
 
         private typealias Made = ReviewedOperation

@@ -70,7 +70,6 @@ import Testing
         }
     }
 
-    /// The doubts that an operation must leave, by what it has.
     private static func doubts(of operation: UserOperation) -> Set<OperationReview.Doubt.Kind> {
         var doubts: Set<OperationReview.Doubt.Kind> = []
         for attribute in operation.formData.attributes {

@@ -92,7 +92,6 @@ struct FleetBufferTests {
 }
 
 extension OperationsFleet.Event {
-    /// The event on one line.
     var text: String {
         let text =
             switch self {

@@ -25,7 +25,6 @@ enum ServerJSON {
         "read": false, "timestampCreated": "2022-08-25T22:34:58.702+0000",
     ]
 
-    /// The answer that holds a list.
     static func list(_ operations: [JSONValue], timestamp: JSONValue? = "2023-02-10T12:30:42+0000") -> [UInt8] {
         var answer: JSONObject = ["status": "OK"]
         answer["currentTimestamp"] = timestamp
@@ -33,17 +32,14 @@ enum ServerJSON {
         return JSONValue.object(answer).serialized()
     }
 
-    /// The answer that holds one object.
     static func object(_ object: JSONValue) -> [UInt8] {
         JSONValue.object(["status": "OK", "responseObject": object]).serialized()
     }
 
-    /// The sample operation with these attributes.
     static func operation(attributes: JSONValue...) -> JSONValue {
         self.operation.with("formData", "attributes", .array(attributes))
     }
 
-    /// The sample operation with these UI data.
     static func operation(ui: JSONValue) -> JSONValue {
         self.operation.with("ui", ui)
     }

@@ -308,7 +308,6 @@ import TestSupport
 }
 
 extension OperationsService.Event {
-    /// The event in a word or two.
     var name: String {
         switch self {
         case .loading(let isLoading): "loading \(isLoading)"

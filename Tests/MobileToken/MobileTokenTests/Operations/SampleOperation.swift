@@ -48,7 +48,6 @@ extension JSONValue {
     }
 }
 
-/// Answers as a server sends them.
 enum SampleAnswer {
     static func list(_ operations: [JSONValue]) -> [UInt8] {
         Self.object(.array(operations))

@@ -23,7 +23,6 @@ import Testing
 
     private static func one(_ json: JSONValue) throws -> UserOperation? { try Self.list(json).operations.first }
 
-    /// The sample with one attribute.
     private static func attribute(_ json: JSONValue) throws -> (UserOperation.Attribute?, issues: [String]) {
         let operation = try UserOperation(parsing: ServerJSON.operation(attributes: json))
         return (operation.formData.attributes.first, operation.issuePaths)

@@ -14,7 +14,6 @@ import Testing
 
     private static let screen: JSONValue = ["type": "INFO", "heading": "H", "message": "M"]
 
-    /// The one screen that has these elements.
     private static func elements(_ elements: JSONValue...) throws -> (OperationUI.PreApprovalScreen?, issues: [String])
     {
         let json = Self.screen.with("elements", .array(elements))

@@ -10,7 +10,6 @@ import PowerAuth
 
 /// Every call, canceled at every place where it waits for the network or the store.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct CancellationTests {
-    /// One call to be canceled.
     struct Call: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let body: @Sendable (Fixture, Activation) async throws -> Void

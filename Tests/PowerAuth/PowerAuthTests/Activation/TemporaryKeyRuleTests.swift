@@ -5,7 +5,6 @@ import WireFacts
 
 /// The fate of a temporary key, for each kind of call and each way in which servers fail it.
 @Suite(.wireFact("A4", "A5", "4.2")) struct TemporaryKeyRuleTests {
-    /// A refusal as a server sends it.
     struct Refusal: CustomTestStringConvertible {
         let call: EncryptedCall
         var status = 400

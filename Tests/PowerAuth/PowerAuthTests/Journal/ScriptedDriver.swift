@@ -10,7 +10,6 @@ final class ScriptedDriver: JournalDriver {
         case load, swap, append, insert, remove, receipts, setPause
     }
 
-    /// The fate of one call.
     enum Fault: CaseIterable {
         /// It throws, and nothing was done.
         case refused
@@ -55,7 +54,6 @@ final class ScriptedDriver: JournalDriver {
     /// Runs `body` once, after the next load has found its row and before the journal has it.
     func afterNextLoad(_ body: @escaping @Sendable () async -> Void) { self.afterLoad.withLock { $0 = body } }
 
-    /// Forgets what is left of the script.
     func clear() { self.state.withLock { ($0.faults, $0.swapAnswers, $0.appendAnswers) = ([:], [], []) } }
 
     var swaps: [RowChange] { self.state.withLock { $0.swaps } }
@@ -71,7 +69,6 @@ final class ScriptedDriver: JournalDriver {
         set { self.state.withLock { $0.epoch = newValue } }
     }
 
-    /// Runs a call with the fault that the script has for it.
     private func run<Answer: Sendable>(
         _ call: Call,
         _ body: @escaping @Sendable () async throws -> Answer

@@ -234,7 +234,6 @@ struct DecisionFateTests {
             if self.end == nil { self.end = .ours }
         }
 
-        /// Shows an event as far as it is seen.
         func show(_ event: Event, to fate: inout DecisionFate) {
             switch event {
             case .status: fate.see(self.seen)

@@ -6,12 +6,10 @@ enum Exerciser {
         try ChildProcess(ChildProcess.besideTests("StoreExerciser"), settings)
     }
 
-    /// Runs to its end.
     static func run(_ settings: String...) async throws -> ChildProcess.Outcome {
         try await Self.run(settings)
     }
 
-    /// Runs to its end.
     static func run(_ settings: [String]) async throws -> ChildProcess.Outcome {
         await (try Self.start(settings)).outcome()
     }

@@ -3,7 +3,6 @@ import Foundation
 import Glibc
 import Testing
 
-/// The permission bits of a file.
 func mode(of path: String) -> mode_t? {
     var status = stat()
     return stat(path, &status) == 0 ? status.st_mode & 0o7777 : nil

@@ -7,7 +7,6 @@ import Synchronization
 /// Each file keeps the state that the usual VFS gave it; only its table of methods is replaced by one that records
 /// writes, truncations and synchronisations before it passes them on.
 final class RecordingVFS: Sendable {
-    /// An event of the files.
     enum Event: Sendable {
         case write(path: String, offset: Int, bytes: [UInt8])
         case truncate(path: String, count: Int)
@@ -72,7 +71,6 @@ final class RecordingVFS: Sendable {
         }
     }
 
-    /// Returns the recorded events of a prefix.
     static func events(of prefix: String) -> [Event] { Self.state.withLock { $0.events[prefix] ?? [] } }
 
     /// Notes that a caller was told something.

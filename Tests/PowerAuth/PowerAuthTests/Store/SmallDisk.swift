@@ -24,7 +24,6 @@ final class SmallDisk: Sendable {
 
     deinit { umount2(self.path, Int32(MNT_DETACH)) }
 
-    /// Leaves no room.
     func fill() throws {
         let descriptor = open(self.filler, O_WRONLY | O_CREAT, 0o600)
         try #require(descriptor >= 0)

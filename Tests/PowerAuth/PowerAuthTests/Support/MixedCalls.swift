@@ -21,7 +21,6 @@ struct MixedCalls: Sendable {
 
     init(test: String) { self.random = Shared(SeededGenerator(test: test)) }
 
-    /// The server's date.
     var date: Date { Date(timeIntervalSince1970: 1_790_000_000) + self.elapsed.value.seconds }
 
     func number(in range: Range<Int>) -> Int { self.random.update { Int.random(in: range, using: &$0) } }

@@ -20,7 +20,6 @@ final class NarrowLimiter: RequestLimiter {
     var waitingCount: Int { self.limiter.waitingCount(in: Self.line) }
     /// The most permits that were held at once.
     var most: Int { self.state.withLock { $0.most } }
-    /// The outcome of each permit.
     var outcomes: [RequestOutcome] { self.state.withLock { $0.outcomes } }
 
     func enter(for limit: Duration) async throws -> UInt64 {

@@ -8,7 +8,6 @@ import Testing
 /// A signed request as the network saw it, and what is needed to compute its code anew.
 struct SentRequest {
     let request: HTTPRequest
-    /// The activation as it was before the request.
     let record: ActivationRecord
     let secret: ApplicationSecret
 

@@ -4,7 +4,6 @@ import EmulatorMessages
 import ExactJSON
 import PowerAuthProtocol
 
-/// Endpoints of an application, one of each kind.
 enum TestEndpoints {
     static let routes: [Backend.Route] = [
         .device("POST /api/signed", "Takes a signature.", Self.signed),

@@ -11,10 +11,8 @@ import Testing
 
 /// The backend of the development server behind the transport's seam, with a network between that may do anything.
 final class VerifyingServer: HTTPTransport {
-    /// The fate of one request on its way.
     enum Fate: Sendable {
         case delivered
-        /// Never reaches the server.
         case requestLost
         /// The server acts; the client never hears of it.
         case answerLost
@@ -82,7 +80,6 @@ final class VerifyingServer: HTTPTransport {
         self.now = now
     }
 
-    /// Decides the fate of every request from now on.
     func setFate(_ fate: @escaping @Sendable (HTTPRequest) async throws -> Fate) {
         self.fate.withLock { $0 = FateRule(decide: fate) }
     }

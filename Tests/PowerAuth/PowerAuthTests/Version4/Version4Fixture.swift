@@ -58,7 +58,6 @@ struct Version4Fixture {
 }
 
 extension Version4Fixture {
-    /// The fixture with an activation of version 4.
     var activated: (Self, Activation) { get async throws { (self, try await self.activate()) } }
     /// The fixture with an activation of version 3 that the server offers an upgrade.
     var activatedInVersion3: (Self, Activation) { get async throws { (self, try await self.activateInVersion3()) } }

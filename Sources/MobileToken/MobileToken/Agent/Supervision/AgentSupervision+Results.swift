@@ -2,7 +2,6 @@ import Basics
 package import PowerAuth
 
 extension AgentSupervision {
-    /// The outcome of a policy.
     package enum PolicyResult: Sendable {
         case verdict(ApprovalAgent.Verdict)
         case failed(any Error)
@@ -18,7 +17,6 @@ extension AgentSupervision {
         case pending
         /// The outcome can no longer be determined.
         case unknown
-        /// The request failed.
         case failed(MobileTokenError)
     }
 

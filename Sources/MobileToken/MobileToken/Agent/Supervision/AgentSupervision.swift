@@ -18,7 +18,6 @@ package struct AgentSupervision: Sendable {
     package struct Limits: Sendable {
         /// The maximum number of operations in progress.
         package var maximumConcurrency = 16
-        /// The policy's deadline.
         package var policyDeadline = Duration.seconds(30)
         /// The longest time until a sent request may still reach the server.
         package var requestTimeout = Duration.seconds(20)
@@ -32,7 +31,6 @@ package struct AgentSupervision: Sendable {
         package init() {}
     }
 
-    /// A job in progress.
     package struct Job: Hashable, Sendable {
         package let number: UInt64
         package let activationID: String
@@ -72,7 +70,6 @@ package struct AgentSupervision: Sendable {
     /// Indicates whether ``shutDown()`` was called.
     package private(set) var isShutDown = false
 
-    /// The number of jobs in progress.
     package private(set) var jobCount = 0
     /// The recently decided operations, which an old or replayed list may contain again.
     private(set) var decided = DecidedOperations()
@@ -197,7 +194,6 @@ extension AgentSupervision {
     /// The number of listed operations that are neither left nor settled.
     package var openCount: Int { self.activations.values.reduce(0) { $0 + $1.openCount } }
 
-    /// The number of stopped activations.
     package var stoppedCount: Int { self.stopReasons.count }
 
     /// The numbers of known activations and of alarms, for tests.

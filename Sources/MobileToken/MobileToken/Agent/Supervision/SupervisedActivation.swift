@@ -57,7 +57,6 @@ struct SupervisedActivation: Sendable {
 
     /// The number of operations that have something to do, now or later.
     var openCount: Int { self.operations.indices.count { self.operations[$0].isOpen } }
-    /// The number of operations that are left to people.
     var leftCount: Int { self.operations.indices.count { self.operations[$0].isLeft } }
 
     /// The next operation to work on; `nil` if there is none, or one is in progress.

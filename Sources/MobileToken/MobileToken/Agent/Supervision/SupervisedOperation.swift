@@ -2,9 +2,7 @@ import Basics
 import Foundation
 import PowerAuth
 
-/// One operation in an agent.
 struct SupervisedOperation: Sendable {
-    /// The next step.
     enum Step: Sendable {
         case review
         case send(ApprovalAgent.Verdict)

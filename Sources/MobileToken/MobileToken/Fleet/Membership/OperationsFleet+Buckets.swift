@@ -23,7 +23,6 @@ extension OperationsFleet {
 
 /// The buckets that a process should take and release. It decides; the membership locks and unlocks.
 package struct BucketShare: Sendable, Equatable {
-    /// The total number of buckets.
     package let count: Int
     package private(set) var owned: Set<Int> = []
     /// The bucket that this process releases last, so that processes do not all release the same ones.

@@ -81,7 +81,6 @@ extension DecisionOutcome.Result {
 
     /// The lowest weight of an outcome that is not open.
     package static let decidedWeight = 3
-    /// The weight of a final outcome.
     package static let finalWeight = 5
 
     /// The weight of the result: a higher one replaces a lower one. Results below ``decidedWeight`` are open and also replace

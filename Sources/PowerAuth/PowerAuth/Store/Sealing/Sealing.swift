@@ -6,7 +6,6 @@ import PowerAuthProtocol
 /// moved value cannot be decrypted. Values that are not secret stay readable, and are authenticated together. Unchanged fields
 /// keep their bytes, so a store writes little.
 package struct Sealing: Sendable {
-    /// The length of a sealing key in bytes.
     package static let keyByteCount = 32
 
     /// The version of the layout of nonce, ciphertext and associated data; authenticated.
