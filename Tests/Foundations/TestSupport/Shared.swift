@@ -16,3 +16,13 @@ package final class Shared<Value: Sendable>: Sendable {
         self.storage.withLock { change(&$0) }
     }
 }
+
+extension Shared<Bool> {
+    /// Returns the value, which is `false` from now on.
+    package func take() -> Bool {
+        self.update { value in
+            defer { value = false }
+            return value
+        }
+    }
+}

@@ -115,7 +115,7 @@ import MobileTokenReceipts
             #expect(verification.isIntact)
             #expect(verification.counts.questions == 5)
             // And of the half that answered.
-            await until { (try? await Self.decisions(client).allSatisfy { $0.outcome?.isOpen == false }) == true }
+            await until { (try? await client.allReceipts().allSatisfy { $0.outcome?.isOpen == false }) == true }
             let decisions = ReceiptArchive(folder: folder.file("decisions"))
             try await decisions.export(from: client)
             let decided = try await decisions.receipts()
@@ -219,11 +219,5 @@ import MobileTokenReceipts
             running.cancel()
             _ = await running.result
         }
-    }
-
-    private static func decisions(_ client: MobileTokenClient) async throws -> [DecisionReceipt] {
-        var receipts: [DecisionReceipt] = []
-        for try await receipt in client.receipts() { receipts.append(receipt) }
-        return receipts
     }
 }

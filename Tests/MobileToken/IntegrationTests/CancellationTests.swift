@@ -17,7 +17,6 @@ import TestSupport
         let messageID: String
     }
 
-    /// A call to be cancelled.
     struct Call: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let body: @Sendable (Device) async throws -> Void
@@ -178,9 +177,7 @@ import TestSupport
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             try await activation.requestToken("possession_universal")
             let clock = ManualClock()
-            var configuration = OperationsService.Configuration()
-            configuration.clock = clock
-            let service = OperationsService(activation: activation, configuration: configuration)
+            let service = OperationsService(activation: activation, configuration: .on(clock))
             for number in 1...2 {
                 let start = Door()
                 let polling = Task {

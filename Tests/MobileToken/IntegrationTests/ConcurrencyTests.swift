@@ -8,40 +8,6 @@ import Testing
 
 /// Many tasks, many activations, and two owners of one store.
 @Suite(.timeLimit(.minutes(5))) struct ConcurrencyTests {
-    @Test func aHundredApprovalsAreServedOneAfterTheOther() async throws {
-        try await withEmulator { emulator in
-            let inFlight = Shared((now: 0, most: 0))
-            let client = try emulator.makeClient {
-                $0.transport = try InterceptingTransport { request, deliver in
-                    guard request.isSigned else { return try await deliver(request) }
-                    inFlight.update { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
-                    defer { inFlight.update { $0.now -= 1 } }
-                    return try await deliver(request)
-                }
-            }
-            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            let service = client.makeOperationsService(for: activation)
-            for _ in 0..<100 { _ = try await emulator.cloud.createOperation("login", userID: "alice") }
-            let operations = try await service.operations()
-            #expect(operations.count == 100)
-            let position = await emulator.journalPosition
-
-            try await withThrowingTaskGroup { group in
-                for operation in operations {
-                    group.addTask { _ = try await service.authorize(operation, with: .twoFactors) }
-                }
-                try await group.waitForAll()
-            }
-            let signed = await emulator.signedRequests(of: activation, since: position)
-            #expect(signed.count == 100)
-            #expect(signed.refusals == [])
-            #expect(signed.areConsecutive)
-            #expect(inFlight.value.most == 1)
-            #expect(try await service.operations() == [])
-            #expect(await emulator.operations().allSatisfy { $0.status == .approved })
-        }
-    }
-
     @Test func twoHundredServicesShareATransportWithFewConnections() async throws {
         try await withEmulator { emulator in
             let connections = Shared<[Int]>([])
@@ -87,31 +53,6 @@ import Testing
             #expect(connections.value.count == 200)
             #expect((1...8).contains(connections.value.max() ?? 0))
             await curl.shutdown()
-        }
-    }
-
-    @Test func twoOwnersOfOneStoreSignInTurn() async throws {
-        let folder = try TemporaryFolder()
-        try await withEmulator { emulator in
-            let stores = (0..<2).map { _ in ActivationStore.sqlite(path: folder.path + "/activations.sqlite") }
-            let clients = try stores.map { store in try emulator.makeClient { $0.store = store } }
-            let first = try await emulator.makeActivation(user: "alice", password: password, client: clients[0])
-            let second = try await clients[1].activation(id: first.activationID)
-            for _ in 0..<5 {
-                for activation in [first, second] { try await activation.validate(.twoFactors) }
-            }
-            try await withThrowingTaskGroup { group in
-                for number in 0..<20 {
-                    let activation = number.isMultiple(of: 2) ? first : second
-                    group.addTask { try await activation.validate(.twoFactors) }
-                }
-                try await group.waitForAll()
-            }
-            let signed = await emulator.signedRequests(of: first)
-            #expect(signed.count == 30)
-            #expect(signed.refusals == [])
-            #expect(signed.areConsecutive)
-            for store in stores { await store.close() }
         }
     }
 }

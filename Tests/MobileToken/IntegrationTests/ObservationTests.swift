@@ -198,26 +198,20 @@ private struct Run {
         let operation = try await self.emulator.cloud.createOperation("payment", userID: "alice")
         self.operations.update { $0 += [operation.id, operation.id, operation.id] }
         let (clock, traffic) = (ManualClock(), Traffic())
-        var configuration = OperationsService.Configuration()
-        configuration.clock = clock
         var agentConfiguration = ApprovalAgent.Configuration.patient
         agentConfiguration.policyName = "everything"
         let agent = try ApprovalAgent(
-            operations: OperationsService(activation: self.activation, configuration: configuration),
+            operations: OperationsService(activation: self.activation, configuration: .on(clock)),
             factors: { .twoFactors },
             configuration: agentConfiguration
         ) { _ in .approve }
         let path = "/api/auth/token/app/operation/authorize"
         try await self.emulator.withFault(.lostAnswer, on: path, first: 1) {
-            var events = agent.events().makeAsyncIterator()
-            let running = Task { try await agent.run() }
-            let time = Task { await traffic.pass(clock) }
-            while let event = await events.next() {
-                if case .decided = event.kind { break }
+            try await traffic.run(agent, clock) { events in
+                while let event = await events.next(isolation: #isolation) {
+                    if case .decided = event.kind { break }
+                }
             }
-            time.cancel()
-            running.cancel()
-            try await running.value
         }
     }
 

@@ -44,12 +44,9 @@ import TestSupport
                         clock.advance(by: .seconds(30))
                         return response
                     }
-                    guard request.url.hasSuffix("/operation/authorize"),
-                        isFirst.update({ first in
-                            defer { first = false }
-                            return first
-                        })
-                    else { return try await deliver(request) }
+                    guard request.url.hasSuffix("/operation/authorize"), isFirst.take() else {
+                        return try await deliver(request)
+                    }
                     switch accident {
                     case .answerLost: _ = try await deliver(request)
                     case .requestLost: break
@@ -74,9 +71,7 @@ import TestSupport
                 passing.cancel()
             }
 
-            var results: [DecisionOutcome.Result?] = []
-            for try await receipt in client.receipts() { results.append(receipt.outcome?.result) }
-            return results
+            return try await client.results()
         }
     }
 

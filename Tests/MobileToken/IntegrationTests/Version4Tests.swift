@@ -69,25 +69,20 @@ import TestSupport
             var rules = await emulator.protocolRules()
             rules.upgradeOffers = [emulator.applicationID]
             try await emulator.setProtocolRules(rules)
-            var configuration = OperationsService.Configuration()
-            configuration.clock = clock
             let agent = try ApprovalAgent(
-                operations: client.makeOperationsService(for: activation, configuration: configuration),
+                operations: client.makeOperationsService(for: activation, configuration: .on(clock)),
                 factors: { try await activation.unlockKnowledge(password: password) },
                 configuration: .patient,
                 policy: { _ in .approve }
             )
-            let running = Task { try await agent.run() }
-            let time = Task { await traffic.pass(clock) }
-            for version in [ProtocolVersion.v3_3, .v4_0] {
-                if version == .v4_0 { try await activation.upgrade(password: SecretBytes(utf8: password)) }
-                let payment = try await emulator.cloud.createOperation("payment", userID: "alice")
-                #expect(await emulator.decision(on: payment.id)?.status == .approved)
-                #expect(activation.version == version)
+            try await traffic.run(agent, clock) { _ in
+                for version in [ProtocolVersion.v3_3, .v4_0] {
+                    if version == .v4_0 { try await activation.upgrade(password: SecretBytes(utf8: password)) }
+                    let payment = try await emulator.cloud.createOperation("payment", userID: "alice")
+                    #expect(await emulator.decision(on: payment.id)?.status == .approved)
+                    #expect(activation.version == version)
+                }
             }
-            time.cancel()
-            running.cancel()
-            try await running.value
         }
     }
 }

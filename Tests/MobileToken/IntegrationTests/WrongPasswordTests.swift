@@ -34,41 +34,6 @@ import Testing
         }
     }
 
-    @Test func itIsSentOnceAndTheCounterStaysInStep() async throws {
-        try await withEmulator { emulator in
-            let observer = RecordingObserver()
-            let client = try emulator.makeClient { $0.observer = observer }
-            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            let service = client.makeOperationsService(for: activation)
-            let operation = try await emulator.offer(to: "alice", on: service)
-            let position = await emulator.journalPosition
-
-            let wrong = Activation.Authentication.possessionAndKnowledge(password: "wrong")
-            #expect(
-                try await errorCode { try await service.authorize(operation, with: wrong) } == .authenticationFailed
-            )
-            #expect(await emulator.requests(to: "**/operation/authorize", since: position).count == 1)
-            #expect(try await emulator.cloud.operation(operation.id).failureCount == 1)
-            #expect(try await service.operations().map(\.id) == [operation.id])
-
-            try await service.authorize(operation, with: .twoFactors)
-            #expect(try await emulator.status(of: operation) == .approved)
-            #expect(try await activation.status().counter.distance == 0)
-            #expect(observer.retries == [])
-        }
-    }
-
-    @Test func theRightOneInBetweenForgivesTheWrongOnes() async throws {
-        try await withEmulator { emulator in
-            let activation = try await emulator.makeActivation(user: "alice", password: password)
-            for _ in 1...3 {
-                for _ in 1...4 { await #expect(throws: MobileTokenError.self) { try await activation.guess() } }
-                try await activation.validate(.twoFactors)
-                #expect(try await activation.status().failedAttempts == 0)
-            }
-        }
-    }
-
     @Test func aPossessionSignatureThatIsRefusedDoesNotCount() async throws {
         try await withEmulator { emulator in
             let activation = try await emulator.makeActivation(user: "alice", password: password)
@@ -80,8 +45,4 @@ import Testing
             #expect(try await activation.status().state == .active)
         }
     }
-}
-
-extension Activation {
-    fileprivate func guess() async throws { try await self.validate(.possessionAndKnowledge(password: "wrong")) }
 }

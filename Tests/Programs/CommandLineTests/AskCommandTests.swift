@@ -95,31 +95,6 @@ import Testing
         }
     }
 
-    /// Number 15: nobody waits for somebody who cannot answer.
-    @Test func whoHasNoDeviceIsNotAsked() async throws {
-        try await AskStage.with { stage in
-            let outcome = try await stage.ask([], ["touch", stage.file("done")], user: "dave")
-            #expect(outcome.exitCode == 83 && outcome.errors.contains("no active device of dave"), "\(outcome.errors)")
-            #expect(try stage.report()["outcome"]?.string == "noDevice")
-            #expect(await stage.emulator.operations().isEmpty && !stage.exists("done"))
-        }
-    }
-
-    /// Number 14: a server that was put back knows nothing of the question.
-    @Test func anOperationThatTheServerHasForgottenEndsAtOnce() async throws {
-        try await AskStage.with { stage in
-            let asking = try stage.start(["--wait", "1h"], ["touch", stage.file("done")])
-            _ = await asking.nextErrorLine()
-            try await stage.emulator.reset()
-            let outcome = await asking.outcome()
-            #expect(
-                outcome.exitCode == 83 && outcome.errors.contains("no longer knows the operation"),
-                "\(outcome.errors)"
-            )
-            #expect(!stage.exists("done"))
-        }
-    }
-
     @Test func anOperationThatIsCanceledAtTheServerRunsNothing() async throws {
         try await AskStage.with { stage in
             let asking = try stage.start([], ["touch", stage.file("done")])
@@ -910,13 +885,11 @@ private struct AskStage {
         try JSONValue(parsing: String(contentsOfFile: self.file("report"), encoding: .utf8))
     }
 
-    /// Lets the one device decide the one operation.
     func decide(_ decision: Emulator.DeviceDecision) async throws {
         let (device, operation) = (await self.emulator.devices().first, await self.emulator.operations().first)
         _ = try await self.emulator.decide(#require(operation).id, decision, byDevice: #require(device).id)
     }
 
-    /// Runs a command of `ask`.
     func run(_ words: String...) async throws -> ChildProcess.Outcome { try await self.run(words) }
     func run(_ words: [String]) async throws -> ChildProcess.Outcome {
         try await Program.run(["ask"] + words, home: self.home.url, environment: self.environment)

@@ -18,12 +18,6 @@ struct AgentBehindProxyTests {
     private static let deviceCount = 4
     private static let roundCount = 12
 
-    private func receipts(_ client: MobileTokenClient) async throws -> [DecisionReceipt] {
-        var receipts: [DecisionReceipt] = []
-        for try await receipt in client.receipts() { receipts.append(receipt) }
-        return receipts
-    }
-
     /// Lets this much of the agent's time pass, which another task moves on.
     private func pass(_ duration: Duration) async {
         let end = self.clock.now.advanced(by: duration)
@@ -63,7 +57,7 @@ struct AgentBehindProxyTests {
             proxy.set(probability: 0)
 
             for (id, status) in operations { #expect(await emulator.decision(on: id)?.status.rawValue == status) }
-            await until { (try? await self.receipts(client).allSatisfy { $0.outcome?.isOpen == false }) == true }
+            await until { (try? await client.allReceipts().allSatisfy { $0.outcome?.isOpen == false }) == true }
             #expect(agent.health.stoppedActivationCount == 0)
             #expect(stops.value == 0)
             time.cancel()
@@ -72,7 +66,7 @@ struct AgentBehindProxyTests {
             listening.cancel()
 
             await record.read(emulator)
-            let audit = ReceiptAudit(try await self.receipts(client), record)
+            let audit = ReceiptAudit(try await client.allReceipts(), record)
             print(audit.results, proxy.strikes.values.reduce(0, +), "decisions struck")
             #expect(audit.problems == [])
             #expect(record.reusedCounters.isEmpty)
@@ -110,12 +104,9 @@ struct AgentBehindProxyTests {
             let client = try emulator.makeClient {
                 $0.clock = self.clock
                 $0.transport = try self.traffic.transport { request, deliver in
-                    guard request.url.hasSuffix("/operation/authorize"),
-                        isFirst.update({ first in
-                            defer { first = false }
-                            return first
-                        })
-                    else { return try await deliver(request) }
+                    guard request.url.hasSuffix("/operation/authorize"), isFirst.take() else {
+                        return try await deliver(request)
+                    }
                     return try await strike.answer(to: request, deliver)
                 }
             }
@@ -126,16 +117,13 @@ struct AgentBehindProxyTests {
                 configuration: .patient,
                 policy: { _ in .approve }
             )
-            let running = Task { try await agent.run() }
-            let time = Task { await self.traffic.pass(self.clock) }
-            let login = try await emulator.cloud.createOperation("login", userID: "alice")
-            #expect(await emulator.decision(on: login.id)?.status == .approved)
-            await until { (try? await self.receipts(client).allSatisfy { $0.outcome?.isOpen == false }) == true }
-            if !leavesDoubt { #expect(agent.health.isWell) }
-            time.cancel()
-            running.cancel()
-            try await running.value
-            results = try await self.receipts(client).map(\.outcome?.result)
+            try await self.traffic.run(agent, self.clock) { _ in
+                let login = try await emulator.cloud.createOperation("login", userID: "alice")
+                #expect(await emulator.decision(on: login.id)?.status == .approved)
+                await until { (try? await client.allReceipts().allSatisfy { $0.outcome?.isOpen == false }) == true }
+                if !leavesDoubt { #expect(agent.health.isWell) }
+            }
+            results = try await client.results()
             #expect(await emulator.requests(to: "**/operation/authorize").accepted.count == 1)
         }
         return results

@@ -33,13 +33,7 @@ import TestSupport
         let agent = ApprovalAgent(fleet: fleet, factors: factors, configuration: .patient) { review in
             review.operation.name == "login" ? .approve : .deferToPeople
         }
-        var events = agent.events().makeAsyncIterator()
-        let running = Task { try await agent.run() }
-        let time = Task { await self.traffic.pass(self.clock) }
-        try await body(agent, &events)
-        time.cancel()
-        running.cancel()
-        try await running.value
+        try await self.traffic.run(agent, self.clock) { events in try await body(agent, &events) }
     }
 
     @Test func everyActivationIsDecidedFor() async throws {

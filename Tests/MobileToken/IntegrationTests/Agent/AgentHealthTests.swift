@@ -37,14 +37,12 @@ import TestSupport
                 $0.clock = clock
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            var configuration = OperationsService.Configuration()
-            configuration.clock = clock
             let fleet = client.makeFleet()
             let agent =
                 try ofFleet
                 ? ApprovalAgent(fleet: fleet, factors: { _ in .twoFactors }) { _ in .deferToPeople }
                 : ApprovalAgent(
-                    operations: client.makeOperationsService(for: activation, configuration: configuration),
+                    operations: client.makeOperationsService(for: activation, configuration: .on(clock)),
                     factors: { .twoFactors }
                 ) { _ in .deferToPeople }
             let running = Task { try await agent.run() }

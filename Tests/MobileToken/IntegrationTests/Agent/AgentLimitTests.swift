@@ -6,7 +6,6 @@ import MobileTokenTesting
 import TestSupport
 import Testing
 
-/// An agent with limits, at a real server.
 @Suite(.timeLimit(.minutes(5))) struct AgentLimitTests {
     private typealias Limit = ApprovalAgent.Limit
 
@@ -41,12 +40,7 @@ import Testing
             configuration: configuration,
             policy: policy
         )
-        let running = Task { try await agent.run() }
-        let time = Task { await self.traffic.pass(self.clock) }
-        try await body(agent, fleet)
-        time.cancel()
-        running.cancel()
-        try await running.value
+        try await self.traffic.run(agent, self.clock) { _ in try await body(agent, fleet) }
     }
 
     /// Returns the limits because of which operations are left, once there are so many.
@@ -66,11 +60,9 @@ import Testing
     }
 
     private func charges(_ client: MobileTokenClient) async throws -> [[String]] {
-        var charges: [[String]] = []
-        for try await receipt in client.receipts() {
-            charges.append(receipt.intent.charges.map { "\($0.limit): \($0.amount) \($0.currency ?? "")" })
+        try await client.allReceipts().map { receipt in
+            receipt.intent.charges.map { "\($0.limit): \($0.amount) \($0.currency ?? "")" }
         }
-        return charges
     }
 
     @Test func whatIsOverALimitIsLeftToPeopleWhateverRestarts() async throws {

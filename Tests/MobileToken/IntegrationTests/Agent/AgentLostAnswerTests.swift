@@ -49,10 +49,8 @@ import TestSupport
         configuration.limits.listLength = listLength
         try await withEmulator(configuration) { emulator in
             let scene = try await self.makeScene(emulator, template, store, timeout, accident)
-            var events = OperationsService.Configuration()
-            events.clock = self.clock
             let agent = try ApprovalAgent(
-                operations: OperationsService(activation: scene.activation, configuration: events),
+                operations: OperationsService(activation: scene.activation, configuration: .on(self.clock)),
                 factors: { factors },
                 configuration: .patient
             ) { _ in .approve }
@@ -81,12 +79,9 @@ import TestSupport
                 if request.url.hasSuffix("/operation/detail"), let action = self.beforeDetail.update({ $0.take() }) {
                     try await action()
                 }
-                guard request.url.hasSuffix(Self.approvals), let scene = scene.value,
-                    isFirst.update({ first in
-                        defer { first = false }
-                        return first
-                    })
-                else { return try await deliver(request) }
+                guard request.url.hasSuffix(Self.approvals), let scene = scene.value, isFirst.take() else {
+                    return try await deliver(request)
+                }
                 return try await accident(scene, request, deliver)
             }
         }
@@ -203,9 +198,7 @@ import TestSupport
         } then: { scene, events async throws in
             await expect("unanswered", in: &events)
             await expect("unknown", in: &events)
-            var results: [DecisionOutcome.Result?] = []
-            for try await receipt in scene.client.receipts() { results.append(receipt.outcome?.result) }
-            #expect(results == [.unknown])
+            #expect(try await scene.client.results() == [.unknown])
         }
     }
 

@@ -6,7 +6,6 @@ import MobileTokenTesting
 import Testing
 import TestSupport
 
-/// An agent whose signatures are lost on the way.
 @Suite(.timeLimit(.minutes(5))) struct AgentLostSignaturesTests {
     private let clock = ManualClock()
     private let traffic = Traffic()
@@ -37,19 +36,11 @@ import TestSupport
             isLosing.value = true
             for _ in 1...10 { _ = try await errorCode { try await activation.validate(.possession) } }
             trials.value = []
-            var configuration = OperationsService.Configuration()
-            configuration.clock = self.clock
-            let agent = try ApprovalAgent(
-                operations: client.makeOperationsService(for: activation, configuration: configuration),
-                factors: { .twoFactors },
-                configuration: .patient
-            ) { _ in .approve }
-            let running = Task { try await agent.run() }
-            let time = Task { await self.traffic.pass(self.clock, by: .seconds(60), speed: .infinity) }
-            try await body(emulator, activation, trials, isLosing, agent)
-            time.cancel()
-            running.cancel()
-            try await running.value
+            let service = client.makeOperationsService(for: activation, configuration: .on(self.clock))
+            let agent = try ApprovalAgent.patient(for: service)
+            try await self.traffic.run(agent, self.clock, by: .seconds(60), speed: .infinity) { _ in
+                try await body(emulator, activation, trials, isLosing, agent)
+            }
         }
     }
 

@@ -17,13 +17,7 @@ import TestSupport
         /// Of another process.
         let otherClient: MobileTokenClient
 
-        var receipts: [DecisionReceipt] {
-            get async throws {
-                var receipts: [DecisionReceipt] = []
-                for try await receipt in self.client.receipts() { receipts.append(receipt) }
-                return receipts
-            }
-        }
+        var receipts: [DecisionReceipt] { get async throws { try await self.client.allReceipts() } }
     }
 
     private func withStage(_ body: (Stage) async throws -> Void) async throws {
@@ -50,20 +44,9 @@ import TestSupport
     )
         async throws
     {
-        var configuration = OperationsService.Configuration()
-        configuration.clock = self.clock
-        let agent = try ApprovalAgent(
-            operations: stage.client.makeOperationsService(for: stage.activation, configuration: configuration),
-            factors: { .twoFactors },
-            configuration: .patient,
-            policy: policy
-        )
-        let running = Task { try await agent.run() }
-        let time = Task { await self.traffic.pass(self.clock, speed: speed) }
-        try await body(agent)
-        time.cancel()
-        running.cancel()
-        try await running.value
+        let service = stage.client.makeOperationsService(for: stage.activation, configuration: .on(self.clock))
+        let agent = try ApprovalAgent.patient(for: service, policy: policy)
+        try await self.traffic.run(agent, self.clock, speed: speed) { _ in try await body(agent) }
     }
 
     /// The pause comes after the agent has looked for one, and before it signs.

@@ -31,23 +31,12 @@ import TestSupport
                 }
             }
             _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            let agent = ApprovalAgent(
-                fleet: client.makeFleet(),
-                factors: { _ in .twoFactors },
-                configuration: .patient
-            ) { _ in
-                .approve
+            try await self.traffic.run(.patient(for: client.makeFleet()), self.clock) { events in
+                _ = try await emulator.cloud.createOperation("payment", userID: "alice")
+                await expect("decided: approve", in: &events)
+                isDecided.value = true
+                await expect("finished elsewhere", in: &events)
             }
-            var events = agent.events().makeAsyncIterator()
-            let running = Task { try await agent.run() }
-            let time = Task { await self.traffic.pass(self.clock) }
-            _ = try await emulator.cloud.createOperation("payment", userID: "alice")
-            await expect("decided: approve", in: &events)
-            isDecided.value = true
-            await expect("finished elsewhere", in: &events)
-            time.cancel()
-            running.cancel()
-            try await running.value
             #expect(await emulator.requests(to: "**/operation/authorize").count == 1)
         }
     }

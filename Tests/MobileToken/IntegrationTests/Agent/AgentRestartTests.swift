@@ -19,20 +19,8 @@ import TestSupport
         _ activation: Activation,
         _ body: (inout AsyncStream<ApprovalAgent.Event>.Iterator) async throws -> Void
     ) async throws {
-        var configuration = OperationsService.Configuration()
-        configuration.clock = self.clock
-        let agent = try ApprovalAgent(
-            operations: client.makeOperationsService(for: activation, configuration: configuration),
-            factors: { .twoFactors },
-            configuration: .patient
-        ) { _ in .approve }
-        var events = agent.events().makeAsyncIterator()
-        let running = Task { try await agent.run() }
-        let time = Task { await self.traffic.pass(self.clock) }
-        try await body(&events)
-        time.cancel()
-        running.cancel()
-        try await running.value
+        let service = client.makeOperationsService(for: activation, configuration: .on(self.clock))
+        try await self.traffic.run(.patient(for: service), self.clock, body)
     }
 
     /// Covers a request that arrived before the process was gone, and one that did not.
@@ -43,12 +31,9 @@ import TestSupport
             let client = try emulator.makeClient {
                 $0.transport = try self.traffic.transport { request, deliver in
                     guard !isDown.value else { throw HTTPTransportError(.connectionFailed) }
-                    guard request.url.hasSuffix(Self.approvals),
-                        isFirst.update({ first in
-                            defer { first = false }
-                            return first
-                        })
-                    else { return try await deliver(request) }
+                    guard request.url.hasSuffix(Self.approvals), isFirst.take() else {
+                        return try await deliver(request)
+                    }
                     if isDelivered { _ = try await deliver(request) }
                     isDown.value = true
                     throw HTTPTransportError(.timeout)
@@ -67,9 +52,7 @@ import TestSupport
             }
             #expect(try await emulator.cloud.operation(payment.id).status == .approved)
             #expect(await emulator.requests(to: Self.approvals).accepted.count == 1)
-            var results: [DecisionOutcome.Result?] = []
-            for try await receipt in client.receipts() { results.append(receipt.outcome?.result) }
-            #expect(results == (isDelivered ? [.inferred] : [.notFollowed, .accepted]))
+            #expect(try await client.results() == (isDelivered ? [.inferred] : [.notFollowed, .accepted]))
         }
     }
 
@@ -91,25 +74,12 @@ import TestSupport
             }
             _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
             _ = try await emulator.cloud.createOperation("payment", userID: "alice")
-            let agent = ApprovalAgent(
-                fleet: client.makeFleet(),
-                factors: { _ in .twoFactors },
-                configuration: .patient
-            ) { _ in
-                .approve
+            try await self.traffic.run(.patient(for: client.makeFleet()), self.clock) { events in
+                await expect("decided: approve", in: &events)
+                driver.snapshot = try #require(signed.value)
+                await expect("decided: approve, inferred", in: &events)
             }
-            var events = agent.events().makeAsyncIterator()
-            let running = Task { try await agent.run() }
-            let time = Task { await self.traffic.pass(self.clock) }
-            await expect("decided: approve", in: &events)
-            driver.snapshot = try #require(signed.value)
-            await expect("decided: approve, inferred", in: &events)
-            time.cancel()
-            running.cancel()
-            try await running.value
-            var results: [DecisionOutcome.Result?] = []
-            for try await receipt in client.receipts() { results.append(receipt.outcome?.result) }
-            #expect(results == [.inferred])
+            #expect(try await client.results() == [.inferred])
             #expect(await emulator.requests(to: Self.approvals).count == 1)
         }
     }
@@ -133,14 +103,7 @@ import TestSupport
 
             let agent =
                 try isFleet
-                ? ApprovalAgent(
-                    fleet: client.makeFleet(),
-                    factors: { _ in .twoFactors },
-                    configuration: .patient
-                ) { _ in .approve }
-                : ApprovalAgent(operations: operations, factors: { .twoFactors }, configuration: .patient) { _ in
-                    .approve
-                }
+                ? ApprovalAgent.patient(for: client.makeFleet()) : ApprovalAgent.patient(for: operations)
             var events = agent.events().makeAsyncIterator()
             let running = Task { try await agent.run() }
             let time = Task { await self.traffic.pass(self.clock) }
@@ -150,9 +113,7 @@ import TestSupport
             time.cancel()
             // An agent for one activation ends with it, and not before all of its receipts are closed.
             if !isFleet { #expect(throws: MobileTokenError.self) { try end.get() } }
-            var results: [DecisionOutcome.Result?] = []
-            for try await receipt in client.receipts() { results.append(receipt.outcome?.result) }
-            #expect(results == [.unknown, .unknown])
+            #expect(try await client.results() == [.unknown, .unknown])
             #expect(agent.health.fleet.decisionsUnknown == 2)
         }
     }

@@ -19,15 +19,6 @@ import TestSupport
         }
     }
 
-    private func running(_ agent: ApprovalAgent, _ body: () async throws -> Void) async throws {
-        let running = Task { try await agent.run() }
-        let time = Task { await self.traffic.pass(self.clock) }
-        try await body()
-        time.cancel()
-        running.cancel()
-        _ = try? await running.value
-    }
-
     @Test(arguments: [false, true]) func aFleetSaysSoBeforeAnythingIsSigned(isStatusLate: Bool) async throws {
         try await withEmulator { emulator async throws in
             let client = try self.makeClient(emulator)
@@ -35,15 +26,10 @@ import TestSupport
             _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
             try await emulator.advanceCounter(ofActivation: old.activationID, by: 26)
             let position = await emulator.journalPosition
-            let agent = ApprovalAgent(
-                fleet: client.makeFleet(),
-                factors: { _ in .twoFactors },
-                configuration: .patient
-            ) { _ in .deferToPeople
-            }
+            let agent = ApprovalAgent.patient(for: client.makeFleet()) { _ in .deferToPeople }
             // The first questions for the status fail, and polling goes on.
             try await emulator.withFault(.unavailable(), on: "/pa/v3/activation/status", first: isStatusLate ? 4 : 0) {
-                try await self.running(agent) {
+                try await self.traffic.run(agent, self.clock) { _ in
                     await until { agent.health.fleet.counts == [.active: 1, .rolledBack: 1] }
                 }
             }
@@ -57,11 +43,8 @@ import TestSupport
             let client = try self.makeClient(emulator)
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             try await emulator.advanceCounter(ofActivation: activation.activationID, by: 26)
-            let agent = try ApprovalAgent(
-                operations: client.makeOperationsService(for: activation),
-                factors: { .twoFactors },
-                configuration: .patient
-            ) { _ in .deferToPeople }
+            let service = client.makeOperationsService(for: activation)
+            let agent = try ApprovalAgent.patient(for: service) { _ in .deferToPeople }
             let error = await #expect(throws: MobileTokenError.self) { try await agent.run() }
             #expect(error?.code == .stateRolledBack)
             #expect(agent.health.fleet.counts == [.rolledBack: 1])

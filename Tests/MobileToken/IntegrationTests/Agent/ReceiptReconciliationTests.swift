@@ -45,11 +45,7 @@ import MobileTokenReceipts
             try await self.service.reconcileReceipts(with: .twoFactors, isSettling: isSettling).differences.map(\.kind)
         }
 
-        func results() async throws -> [DecisionOutcome.Result?] {
-            var results: [DecisionOutcome.Result?] = []
-            for try await receipt in self.client.receipts() { results.append(receipt.outcome?.result) }
-            return results
-        }
+        func results() async throws -> [DecisionOutcome.Result?] { try await self.client.results() }
     }
 
     private func withScene(listLength: Int = 100, _ body: (Scene) async throws -> Void) async throws {

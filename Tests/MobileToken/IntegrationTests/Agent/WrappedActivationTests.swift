@@ -67,35 +67,20 @@ import TestSupport
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             let wrapped = CountingActivation(activation: activation, hasOwnErrors: hasOwnErrors)
-            var configuration = OperationsService.Configuration()
-            configuration.clock = clock
             let operations = OperationsService(
                 activation: isWrapped ? wrapped : activation,
-                configuration: configuration
+                configuration: .on(clock)
             )
 
             let byHand = try await emulator.offer("payment", to: "alice", on: operations)
             _ = try? await operations.authorize(byHand, with: .twoFactors)
             _ = try await emulator.cloud.createOperation("payment", userID: "alice")
-            let agent = try ApprovalAgent(
-                operations: operations,
-                factors: { .twoFactors },
-                configuration: .patient
-            ) { _ in
-                .approve
+            try await traffic.run(.patient(for: operations), clock) { events in
+                while let event = await events.next(isolation: #isolation) {
+                    if event.kind.description == "decided: approve, inferred", losses.value < 1 { break }
+                }
             }
-            var events = agent.events().makeAsyncIterator()
-            let running = Task { try await agent.run() }
-            let time = Task { await traffic.pass(clock) }
-            while let event = await events.next(isolation: #isolation) {
-                if event.kind.description == "decided: approve, inferred", losses.value < 1 { break }
-            }
-            time.cancel()
-            running.cancel()
-            try await running.value
-            var results: [DecisionOutcome.Result?] = []
-            for try await receipt in client.receipts() { results.append(receipt.outcome?.result) }
-            #expect(results == [.inferred, .inferred])
+            #expect(try await client.results() == [.inferred, .inferred])
             #expect((wrapped.count.value > 0) == isWrapped)
         }
     }
@@ -138,13 +123,7 @@ import TestSupport
             try await operations.reject(rejected, reason: .unexpectedOperation)
 
             _ = try await emulator.cloud.createOperation("payment", userID: "alice")
-            let agent = try ApprovalAgent(
-                operations: operations,
-                factors: { .twoFactors },
-                configuration: .patient
-            ) { _ in
-                .reject(.incorrectData)
-            }
+            let agent = try ApprovalAgent.patient(for: operations) { _ in .reject(.incorrectData) }
             var events = agent.events().makeAsyncIterator()
             let running = Task { try await agent.run() }
             while let event = await events.next(isolation: #isolation) {
@@ -152,9 +131,7 @@ import TestSupport
             }
             running.cancel()
             try await running.value
-            var facts: [Facts] = []
-            for try await receipt in client.receipts() { facts.append(Facts(receipt)) }
-            return facts
+            return try await client.allReceipts().map(Facts.init)
         }
     }
 

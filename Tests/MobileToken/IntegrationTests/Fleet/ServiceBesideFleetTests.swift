@@ -25,9 +25,7 @@ import TestSupport
             let calls = Shared(0)
             let client = try stage.makeClient(store: .inMemory { CountingDriver(base: $0, calls: calls) })
             let activation = try await client.activation(id: try await stage.activate(1, client)[0])
-            var configuration = OperationsService.Configuration()
-            configuration.clock = stage.clock
-            let service = client.makeOperationsService(for: activation, configuration: configuration)
+            let service = client.makeOperationsService(for: activation, configuration: .on(stage.clock))
             let stream = service.events()
             try await service.operations()
             await until { !service.isLoadingOperations }
@@ -45,9 +43,7 @@ import TestSupport
     @Test func theAgentOfOneActivationSetsItsClientNoLimits() async throws {
         try await FleetStage.with { stage, client in
             let activation = try await client.activation(id: try await stage.activate(1, client)[0])
-            var configuration = OperationsService.Configuration()
-            configuration.clock = stage.clock
-            let service = client.makeOperationsService(for: activation, configuration: configuration)
+            let service = client.makeOperationsService(for: activation, configuration: .on(stage.clock))
             let agent = try ApprovalAgent(operations: service, factors: { .twoFactors }) { _ in
                 .deferToPeople
             }

@@ -46,9 +46,7 @@ import TestSupport
             await record.read(emulator)
             #expect(record.decisionCounts == Dictionary(uniqueKeysWithValues: logins.map { ($0, 1) }))
             #expect(record.wrongSignatures == [] && record.reusedCounters == [])
-            var receipts: [DecisionReceipt] = []
-            for try await receipt in client.receipts() { receipts.append(receipt) }
-            let audit = ReceiptAudit(receipts, record)
+            let audit = ReceiptAudit(try await client.allReceipts(), record)
             #expect(audit.problems == [])
             let resolved = dies == "before" ? "notFollowed" : "inferred"
             #expect(audit.results[resolved] ?? 0 >= 3, "\(audit.results)")

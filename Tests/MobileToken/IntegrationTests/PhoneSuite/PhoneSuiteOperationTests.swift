@@ -198,9 +198,7 @@ import Testing
     @Test func pollingAsksAgainUntilItIsStopped() async throws {
         try await PhoneSuite.run { suite in
             let clock = ManualClock()
-            var configuration = OperationsService.Configuration()
-            configuration.clock = clock
-            let service = OperationsService(activation: try await suite.activate(), configuration: configuration)
+            let service = OperationsService(activation: try await suite.activate(), configuration: .on(clock))
             var events = service.events().makeAsyncIterator()
             func nextLoading() async {
                 while let event = await events.next(isolation: #isolation) {

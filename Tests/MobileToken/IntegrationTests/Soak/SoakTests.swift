@@ -173,8 +173,7 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
 
         func auditReceipts() async throws -> ReceiptAudit {
             let (client, store) = try self.client()
-            var receipts: [DecisionReceipt] = []
-            for try await receipt in client.receipts() { receipts.append(receipt) }
+            let receipts = try await client.allReceipts()
             await client.shutdown()
             await store.close()
             return ReceiptAudit(receipts, self.record)

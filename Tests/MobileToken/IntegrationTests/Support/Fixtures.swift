@@ -21,10 +21,26 @@ extension Emulator {
         return try #require(try await service.operations().first { $0.id == made.id })
     }
 
-    /// Returns the status of an operation.
     func status(of operation: UserOperation) async throws -> CloudClient.OperationStatus {
         try await self.cloud.operation(operation.id).status
     }
+}
+
+extension OperationsService.Configuration {
+    static func on(_ clock: any Clock<Duration>) -> Self {
+        var configuration = Self()
+        configuration.clock = clock
+        return configuration
+    }
+}
+
+extension MobileTokenClient {
+    func allReceipts() async throws -> [DecisionReceipt] {
+        try await self.receipts().reduce(into: []) { $0.append($1) }
+    }
+
+    /// The results that the receipts have now.
+    func results() async throws -> [DecisionOutcome.Result?] { try await self.allReceipts().map(\.outcome?.result) }
 }
 
 extension [Emulator.JournalEntry] {

@@ -8,7 +8,6 @@ import TestSupport
 final class Traffic: Sendable {
     private let count = Shared(0)
 
-    /// A transport whose requests are counted.
     func transport(
         _ intercept: @escaping @Sendable (HTTPRequest, InterceptingTransport.Delivery) async throws -> HTTPResponse = {
             request,
@@ -46,6 +45,23 @@ final class Traffic: Sendable {
         }
     }
 
+    /// Runs an agent, and its time, while `body` reads its events.
+    func run(
+        _ agent: ApprovalAgent,
+        _ clock: ManualClock,
+        by step: Duration = .milliseconds(100),
+        speed: Double = 100,
+        _ body: (inout AsyncStream<ApprovalAgent.Event>.Iterator) async throws -> Void
+    ) async throws {
+        var events = agent.events().makeAsyncIterator()
+        let running = Task { try await agent.run() }
+        let time = Task { await self.pass(clock, by: step, speed: speed) }
+        try await body(&events)
+        time.cancel()
+        running.cancel()
+        try await running.value
+    }
+
     /// Waits until nothing is on its way, and what follows from the last response has had its turn.
     func settle() async {
         var quiet = 0
@@ -62,5 +78,18 @@ extension ApprovalAgent.Configuration {
         var configuration = Self()
         configuration.policyDeadline = .seconds(86_400)
         return configuration
+    }
+}
+
+extension ApprovalAgent {
+    static func patient(for fleet: OperationsFleet, policy: @escaping Policy = { _ in .approve }) -> ApprovalAgent {
+        ApprovalAgent(fleet: fleet, factors: { _ in .twoFactors }, configuration: .patient, policy: policy)
+    }
+
+    static func patient(
+        for operations: OperationsService,
+        policy: @escaping Policy = { _ in .approve }
+    ) throws -> ApprovalAgent {
+        try ApprovalAgent(operations: operations, factors: { .twoFactors }, configuration: .patient, policy: policy)
     }
 }

@@ -44,28 +44,6 @@ import TestSupport
         await until { self.clock.sleeperCount == 0 }
     }
 
-    @Test func aTimerThatFindsNothingExpiredIsSetAgain() async {
-        let watcher = self.makeWatcher()
-        var expirations = watcher.expirations().makeAsyncIterator()
-        await watcher.add([.sample("a", expiresIn: 10)])
-        #expect(await self.clock.nextSleep() == .seconds(10))
-        self.channel.serverDate -= 5  // the wall clock is set back
-        self.advance(by: 10)
-        #expect(await self.clock.nextSleep() == .seconds(5))
-        self.advance(by: 5)
-        #expect(await expirations.next()?.map(\.id) == ["a"])
-    }
-
-    @Test func aJumpForwardIsNoticed() async {
-        let watcher = self.makeWatcher()
-        var expirations = watcher.expirations().makeAsyncIterator()
-        await watcher.add([.sample("a", expiresIn: 86_400)])
-        #expect(await self.clock.nextSleep() == .seconds(30))
-        self.channel.serverDate += 86_400
-        self.advance(by: 30)
-        #expect(await expirations.next()?.map(\.id) == ["a"])
-    }
-
     @Test func aSlowReaderGetsEverythingAtOnce() async {
         let watcher = self.makeWatcher()
         var expirations = watcher.expirations().makeAsyncIterator()

@@ -53,16 +53,6 @@ import TestSupport
         try await running.value
     }
 
-    @Test func aDelayedStartWaitsForAnInterval() async throws {
-        let service = self.makeService()
-        await service.startPolling(every: .seconds(10), delayStart: true)
-        #expect(await self.clock.nextSleep() == .seconds(10))
-        #expect(self.channel.requestCount == 0)
-        self.clock.advance(by: .seconds(10))
-        #expect(await self.answer() == .seconds(10))
-        await service.stopPolling()
-    }
-
     @Test func failuresKeepTheListBackOffAndReachTheEvents() async throws {
         let service = self.makeService()
         await service.startPolling()

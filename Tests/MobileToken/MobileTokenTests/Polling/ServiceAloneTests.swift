@@ -142,24 +142,6 @@ import TestSupport
         try await byHand.value
         #expect(!service.isPolling)
     }
-
-    @Test func askingByHandWaitsForNoBackoff() async throws {
-        let service = self.makeService()
-        await service.startPolling()
-        for _ in 0..<8 {
-            await self.channel.nextRequest().fail(MobileTokenError(.httpStatus, "unavailable", httpStatus: 503))
-            _ = await self.clock.nextSleep()
-            self.clock.advanceToNextDeadline()
-        }
-        await self.channel.nextRequest().fail(MobileTokenError(.httpStatus, "unavailable", httpStatus: 503))
-        #expect(await self.clock.nextSleep() == .seconds(30))
-        await service.refresh()
-        async let operations = service.operations()
-        await self.channel.nextRequest().answer(SampleAnswer.list("a"))
-        #expect(try await operations.map(\.id) == ["a"])
-        #expect(self.channel.requestCount == 10)
-        await service.stopPolling()
-    }
 }
 
 /// Notes which task a poll began in.
