@@ -26,12 +26,18 @@ package enum ISO8601 {
         )
         let (days, time) = seconds.flooredDivision(by: 86_400)
         let (year, month, day) = Self.civilDate(daysSince1970: days)
-        func padded(_ value: Int, _ width: Int) -> String {
-            let digits = String(value)
-            return String(repeating: "0", count: max(0, width - digits.count)) + digits
-        }
-        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
-            + "T\(padded(time / 3_600, 2)):\(padded(time / 60 % 60, 2)):\(padded(time % 60, 2))+0000"
+        return "\(Self.day(year, month, day))T"
+            + "\(Self.padded(time / 3_600, 2)):\(Self.padded(time / 60 % 60, 2)):\(Self.padded(time % 60, 2))+0000"
+    }
+
+    /// Returns a day as `yyyy-MM-dd`.
+    package static func day(_ year: Int, _ month: Int, _ day: Int) -> String {
+        "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))"
+    }
+
+    private static func padded(_ value: Int, _ width: Int) -> String {
+        let digits = String(value)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 
     /// Returns a date with milliseconds in UTC, such as `2018-07-02T14:43:13.250Z`.

@@ -29,7 +29,7 @@ enum BuiltInCommands {
     ) { program, invocation in
         guard let shell = Completion.Shell(rawValue: try invocation.required(0)) else {
             let names = Completion.Shell.allCases.map(\.rawValue).joined(separator: ", ")
-            throw UsageError(message: "the shell is one of: \(names)", command: invocation.command)
+            throw invocation.misuse("the shell is one of: \(names)")
         }
         Output.line(shell.script(for: CommandLineProgram.name))
         return .done

@@ -122,18 +122,18 @@ enum EmulatorCommands {
         let names = beginnings.filter { invocation[$0] != nil }
         guard invocation.has("per-test") else {
             guard invocation["state"] == nil, invocation["from"] == nil else {
-                throw UsageError(message: "--state and --from need --per-test", command: invocation.command)
+                throw invocation.misuse("--state and --from need --per-test")
             }
             return nil
         }
         guard names.count < 2 else {
-            throw UsageError(message: "--scenario, --state and --from exclude each other", command: invocation.command)
+            throw invocation.misuse("--scenario, --state and --from exclude each other")
         }
         if let file = invocation["scenario"] {
             return .scenario(Data(try DriverCommands.contents(of: file, invocation)))
         }
         guard invocation["from"] == nil || invocation["from"] == "server" else {
-            throw UsageError(message: "--from takes 'server'", command: invocation.command)
+            throw invocation.misuse("--from takes 'server'")
         }
         return names.isEmpty ? nil : .server
     }
@@ -158,7 +158,7 @@ enum EmulatorCommands {
     ) { invocation in
         let environment = ProcessInfo.processInfo.environment["MOBILE_TOKEN_CLOUD_URL"]
         guard let url = invocation["url"] ?? environment else {
-            throw UsageError(message: "--url is missing", command: invocation.command)
+            throw invocation.misuse("--url is missing")
         }
         var transport = CurlTransport.Configuration()
         if let file = invocation["ca-file"] { transport.tls.validation = .certificateAuthority(file: file) }
@@ -218,7 +218,7 @@ enum EmulatorCommands {
         configuration.seed = try invocation.integer("random-seed", in: 0...Int.max).map(UInt64.init)
         if let file = invocation["seed"] {
             guard let state = FileManager.default.contents(atPath: file) else {
-                throw UsageError(message: "cannot read '\(file)'", command: invocation.command)
+                throw invocation.misuse("cannot read '\(file)'")
             }
             configuration.initialState = state
         }
@@ -250,7 +250,7 @@ enum EmulatorCommands {
         guard let name = invocation["server"] else { return EmulatorServerProfile() }
         guard let release = EmulatorServerProfile.Release(rawValue: name) else {
             let known = EmulatorServerProfile.Release.allCases.map(\.rawValue).joined(separator: ", ")
-            throw UsageError(message: "'\(name)' is none of the releases \(known)", command: invocation.command)
+            throw invocation.misuse("'\(name)' is none of the releases \(known)")
         }
         return EmulatorServerProfile(release)
     }
@@ -267,7 +267,7 @@ enum EmulatorCommands {
         for name in names ?? [] {
             guard let suite = AlgorithmSuite(rawValue: name) else {
                 let known = AlgorithmSuite.allCases.map(\.rawValue).joined(separator: ", ")
-                throw UsageError(message: "'\(name)' is none of the suites \(known)", command: invocation.command)
+                throw invocation.misuse("'\(name)' is none of the suites \(known)")
             }
             rules.allowedSuites.insert(suite)
         }

@@ -89,7 +89,7 @@ extension Invocation {
         case (nil, false):
             if let id = profile?.activationID { return id }
             fallthrough
-        case (_?, true): throw UsageError(message: "name an activation, or give --all", command: self.command)
+        case (_?, true): throw self.misuse("name an activation, or give --all")
         }
     }
 
@@ -97,12 +97,12 @@ extension Invocation {
     fileprivate func server(of profile: Profile?) throws -> Profile {
         if let profile {
             for option in ["url", "sdk-configuration", "ca-file"] where self[option] != nil {
-                throw UsageError(message: "--\(option) is what --profile knows", command: self.command)
+                throw self.misuse("--\(option) is what --profile knows")
             }
             return profile
         }
         guard let url = self["url"], let sdkConfiguration = self["sdk-configuration"] else {
-            throw UsageError(message: "--url and --sdk-configuration are needed", command: self.command)
+            throw self.misuse("--url and --sdk-configuration are needed")
         }
         var server = Profile(url: url, sdkConfiguration: sdkConfiguration)
         server.trust = Profile.Trust()

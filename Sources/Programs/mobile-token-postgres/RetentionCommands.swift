@@ -21,7 +21,7 @@ extension StoreCommands {
         ]
     ) { invocation in
         guard let archive = try invocation.archive(0) else {
-            throw UsageError(message: "FOLDER is missing", command: invocation.command)
+            throw invocation.misuse("FOLDER is missing")
         }
         let days = try invocation.integer("older-than", in: 0...36_500) ?? 90
         let date = Date() - TimeInterval(days * 86_400)

@@ -76,7 +76,7 @@ enum StoreSession {
         if let option = needless.first(where: { invocation[$0] != nil || invocation.has($0) }) {
             let place = store == nil ? "the database" : "a store on this machine"
             let hint = option.hasSuffix("sealing-key") && store != nil ? ", whose key is --file-sealing-key" : ""
-            throw UsageError(message: "--\(option) is not for \(place)\(hint)", command: invocation.command)
+            throw invocation.misuse("--\(option) is not for \(place)\(hint)")
         }
         return store
     }
@@ -128,7 +128,7 @@ enum StoreSession {
         _ earlier: SealingKeySource?
     ) throws -> PostgresConfiguration {
         guard let database = invocation["database"] ?? ProcessInfo.processInfo.environment[self.variable] else {
-            throw UsageError(message: "--database is missing", command: invocation.command)
+            throw invocation.misuse("--database is missing")
         }
         var configuration = PostgresConfiguration(
             connectionString: database,

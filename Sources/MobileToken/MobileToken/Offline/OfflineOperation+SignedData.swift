@@ -67,13 +67,7 @@ extension OfflineOperation {
             }
 
             /// `yyyy-MM-dd`.
-            public var description: String {
-                func padded(_ value: Int, _ width: Int) -> String {
-                    let digits = String(value)
-                    return String(repeating: "0", count: max(0, width - digits.count)) + digits
-                }
-                return "\(padded(self.year, 4))-\(padded(self.month, 2))-\(padded(self.day, 2))"
-            }
+            public var description: String { ISO8601.day(self.year, self.month, self.day) }
         }
     }
 }

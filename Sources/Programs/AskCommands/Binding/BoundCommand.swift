@@ -20,18 +20,15 @@ struct BoundCommand: Sendable {
     init(_ invocation: Invocation, withholding secrets: Withheld) throws {
         let words = invocation.wordsAfterSeparator
         guard invocation.operands.count == words?.count ?? 0 else {
-            throw UsageError(
-                message: "'\(invocation.operands[0])': the command comes after --",
-                command: invocation.command
-            )
+            throw invocation.misuse("'\(invocation.operands[0])': the command comes after --")
         }
         guard words?.isEmpty != true else {
-            throw UsageError(message: "there is no command after --", command: invocation.command)
+            throw invocation.misuse("there is no command after --")
         }
         let descriptions = invocation.all("bind")
         let names = descriptions.map { String($0.prefix { $0 != "=" }) }
         guard Set(names).count == names.count, descriptions.filter({ $0.hasSuffix("=stdin:") }).count <= 1 else {
-            throw UsageError(message: "--bind has a name, or standard input, twice", command: invocation.command)
+            throw invocation.misuse("--bind has a name, or standard input, twice")
         }
         if let program = words?.first, !names.contains(where: { program.contains("{\($0)}") }) {
             try Self.requireProgram(program, invocation.command)
@@ -41,10 +38,8 @@ struct BoundCommand: Sendable {
         self.bindings = try descriptions.map { try Binding($0, withholding: secrets) }
         for case (.file(let path), let binding) in self.bindings.map({ ($0.source, $0) })
         where words?.contains(where: { $0.contains(binding.placeholder) }) == false && !Self.isRegular(path) {
-            throw UsageError(
-                message:
-                    "\(path) is no regular file and cannot be read again before the start: name \(binding.placeholder)",
-                command: invocation.command
+            throw invocation.misuse(
+                "\(path) is no regular file and cannot be read again before the start: name \(binding.placeholder)"
             )
         }
         try self.requireBoundPaths(invocation.command)

@@ -89,7 +89,7 @@ package struct AskCommands: Sendable {
                 let states = try invocation.all("state").map { name in
                     guard let state = ApprovalState(rawValue: name) else {
                         let names = ApprovalState.allCases.map(\.rawValue).joined(separator: ", ")
-                        throw UsageError(message: "a state is one of: \(names)", command: invocation.command)
+                        throw invocation.misuse("a state is one of: \(names)")
                     }
                     return state
                 }
@@ -126,10 +126,10 @@ package struct AskCommands: Sendable {
             ])
         ) { invocation in
             guard invocation.has("done") != invocation.has("not-done") else {
-                throw UsageError(message: "give either --done or --not-done", command: invocation.command)
+                throw invocation.misuse("give either --done or --not-done")
             }
             guard let person = invocation["by"] else {
-                throw UsageError(message: "--by is missing: the person who found out", command: invocation.command)
+                throw invocation.misuse("--by is missing: the person who found out")
             }
             return try await Self.mappingErrors {
                 let desk = try await AskPlace(invocation, openers).deskWithoutServer()

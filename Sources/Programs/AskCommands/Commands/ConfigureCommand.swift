@@ -79,16 +79,11 @@ extension AskCommands {
         guard let audience = invocation["audience"] ?? stored?.audience,
             let url = invocation["cloud-url"] ?? stored?.cloud.url ?? environment("CLOUD_URL")
         else {
-            throw UsageError(
-                message: "--audience and --cloud-url are needed: the profile does not ask for anything yet",
-                command: invocation.command
-            )
+            throw invocation.misuse("--audience and --cloud-url are needed: the profile does not ask for anything yet")
         }
         guard stored.map({ $0.audience == audience }) ?? true else {
-            throw UsageError(
-                message:
-                    "the profile asks for '\(stored?.audience ?? "")': another audience is another profile, with another ledger",
-                command: invocation.command
+            throw invocation.misuse(
+                "the profile asks for '\(stored?.audience ?? "")': another audience is another profile, with another ledger"
             )
         }
         var cloud = stored?.cloud ?? AskSettings.Cloud(url: url)

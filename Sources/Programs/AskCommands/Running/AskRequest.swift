@@ -48,7 +48,7 @@ enum AskRequest {
         _ command: BoundCommand
     ) throws -> ApprovalRequest {
         guard let template = invocation["template"] else {
-            throw UsageError(message: "--template is missing", command: invocation.command)
+            throw invocation.misuse("--template is missing")
         }
         let id = invocation["id"] ?? "ask-\(UUID().uuidString.lowercased())"
         var request = ApprovalRequest(
@@ -77,7 +77,7 @@ enum AskRequest {
             let names = invocation.all(option).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
             // For example from an unset variable: the person to exclude could approve.
             guard !names.contains("") else {
-                throw UsageError(message: "--\(option): a name is empty", command: invocation.command)
+                throw invocation.misuse("--\(option): a name is empty")
             }
             return names.map { settings.person(String($0)) }
         }
@@ -91,10 +91,7 @@ enum AskRequest {
         case (nil, true, nil) where rule == .ends: approvers = .all(of: asked, inOrder: isInOrder)
         case (nil, false, let count?): approvers = .any(count, of: asked, inOrder: isInOrder, onRejection: rule)
         default:
-            throw UsageError(
-                message: "say who must approve: --user NAME, --all --of NAMES, or --any NUMBER --of NAMES",
-                command: invocation.command
-            )
+            throw invocation.misuse("say who must approve: --user NAME, --all --of NAMES, or --any NUMBER --of NAMES")
         }
         return approvers.excluding(try people("exclude"))
     }
@@ -103,7 +100,7 @@ enum AskRequest {
         let ascii = try self.pairs("parameter", invocation).mapValues { ApprovalRequest.Parameter.ascii($0) }
         let text = try self.pairs("text", invocation).mapValues { ApprovalRequest.Parameter.text($0) }
         if let name = ascii.keys.first(where: { text[$0] != nil }) {
-            throw UsageError(message: "the parameter '\(name)' is given twice", command: invocation.command)
+            throw invocation.misuse("the parameter '\(name)' is given twice")
         }
         return ascii.merging(text) { first, _ in first }
     }
@@ -112,7 +109,7 @@ enum AskRequest {
     static func pairs(_ option: String, _ invocation: Invocation) throws -> [String: String] {
         try self.list(option, invocation).reduce(into: [:]) { pairs, pair in
             guard pairs.updateValue(pair.value, forKey: pair.name) == nil else {
-                throw UsageError(message: "'\(pair.name)' is given twice", command: invocation.command)
+                throw invocation.misuse("'\(pair.name)' is given twice")
             }
         }
     }
@@ -121,7 +118,7 @@ enum AskRequest {
         try invocation.all(option).map { word in
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
             guard parts.count == 2, !parts[0].isEmpty else {
-                throw UsageError(message: "--\(option) takes a name, = and a value", command: invocation.command)
+                throw invocation.misuse("--\(option) takes a name, = and a value")
             }
             return (parts[0], parts[1])
         }
@@ -135,7 +132,7 @@ enum AskRequest {
                 keys[pair.name, default: []].append(key.pem)
             } catch {
                 let reason = (error as? MobileTokenError)?.message ?? error.localizedDescription
-                throw UsageError(message: "the device key '\(pair.value)': \(reason)", command: invocation.command)
+                throw invocation.misuse("the device key '\(pair.value)': \(reason)")
             }
         }
     }

@@ -35,9 +35,8 @@ struct AskRun: Sendable {
         self.withheld = place.secrets(invocation)
         self.command = try BoundCommand(invocation, withholding: self.withheld)
         guard self.command.words == nil || !invocation.has("json") else {
-            throw UsageError(
-                message: "standard output is the command's alone: --json goes without one, --report FILE with one",
-                command: invocation.command
+            throw invocation.misuse(
+                "standard output is the command's alone: --json goes without one, --report FILE with one"
             )
         }
         self.settings = place.settings

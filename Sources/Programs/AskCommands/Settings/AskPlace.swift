@@ -20,13 +20,10 @@ struct AskPlace: Sendable {
 
     init(_ invocation: Invocation, _ openers: [LedgerOpener]) throws {
         for option in Self.configured where invocation[option] != nil {
-            throw UsageError(
-                message: "--\(option) has no effect here; see 'ask configure'",
-                command: invocation.command
-            )
+            throw invocation.misuse("--\(option) has no effect here; see 'ask configure'")
         }
         for flag in ["insecure", "insecure-http"] where invocation.has(flag) {
-            throw UsageError(message: "--\(flag) has no effect here", command: invocation.command)
+            throw invocation.misuse("--\(flag) has no effect here")
         }
         let folder = try ProfileHome(invocation).profile(invocation)
         self.settings = try AskSettings.existing(folder)

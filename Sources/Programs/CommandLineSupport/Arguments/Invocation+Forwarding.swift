@@ -7,13 +7,13 @@ extension Invocation {
         guard let url = self[option] else { return nil }
         guard let components = URLComponents(string: url), let host = components.host,
             ["http", "https"].contains(components.scheme)
-        else { throw UsageError(message: "--\(option) takes an http or https URL", command: self.command) }
+        else { throw self.misuse("--\(option) takes an http or https URL") }
         // Messages show the URL.
         guard components.user == nil, components.password == nil else {
-            throw UsageError(message: "a user or password does not belong into a URL", command: self.command)
+            throw self.misuse("a user or password does not belong into a URL")
         }
         guard components.scheme == "https" || BaseURLRule.isLoopback(host) || self.has("insecure-http") else {
-            throw UsageError(message: "plain http to another machine needs --insecure-http", command: self.command)
+            throw self.misuse("plain http to another machine needs --insecure-http")
         }
         return url
     }

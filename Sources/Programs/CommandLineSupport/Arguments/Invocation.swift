@@ -55,11 +55,11 @@ package struct Invocation: Sendable {
     ) throws {
         let name = option.name
         guard option.isRepeatable || self.values[name] == nil && !self.flags.contains(name) else {
-            throw UsageError(message: "--\(name) stands twice", command: self.command)
+            throw self.misuse("--\(name) stands twice")
         }
         guard let placeholder = option.value else {
             guard adjoined == nil else {
-                throw UsageError(message: "--\(name) takes no value", command: self.command)
+                throw self.misuse("--\(name) takes no value")
             }
             self.flags.insert(name)
             return
@@ -67,7 +67,7 @@ package struct Invocation: Sendable {
         // A word that looks like an option is no value, except as `--name=--value`.
         let isForgotten = words.first?.isLongOption ?? true
         guard let value = adjoined ?? (isForgotten ? nil : words.popFirst()) else {
-            throw UsageError(message: "--\(name) needs a value: \(placeholder)", command: self.command)
+            throw self.misuse("--\(name) needs a value: \(placeholder)")
         }
         self.values[name, default: []].append(value)
     }
@@ -75,13 +75,10 @@ package struct Invocation: Sendable {
     private func checkOperands() throws {
         let needed = self.command.operands.filter { !$0.isOptional }
         if self.operands.count < needed.count {
-            throw UsageError(message: "\(needed[self.operands.count].name) is missing", command: self.command)
+            throw self.misuse("\(needed[self.operands.count].name) is missing")
         }
         if self.operands.count > self.command.operands.count, self.command.operands.last?.takesRest != true {
-            throw UsageError(
-                message: "'\(self.operands[self.command.operands.count])' is one word too many",
-                command: self.command
-            )
+            throw self.misuse("'\(self.operands[self.command.operands.count])' is one word too many")
         }
     }
 
@@ -100,7 +97,7 @@ package struct Invocation: Sendable {
     /// Returns an operand that the command requires.
     package func required(_ index: Int) throws -> String {
         guard let operand = self.operand(index) else {
-            throw UsageError(message: "a word is missing", command: self.command)
+            throw self.misuse("a word is missing")
         }
         return operand
     }
@@ -109,10 +106,7 @@ package struct Invocation: Sendable {
     package func integer(_ option: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let value = self[option] else { return nil }
         guard let number = Int(value), range.contains(number) else {
-            throw UsageError(
-                message: "--\(option) takes a whole number from \(range.lowerBound) to \(range.upperBound)",
-                command: self.command
-            )
+            throw self.misuse("--\(option) takes a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
@@ -121,7 +115,7 @@ package struct Invocation: Sendable {
     package func seconds(_ option: String) throws -> Duration? {
         guard let value = self[option] else { return nil }
         guard let seconds = Double(value), seconds.isFinite, seconds > 0, seconds <= 86_400 else {
-            throw UsageError(message: "--\(option) takes seconds, more than 0", command: self.command)
+            throw self.misuse("--\(option) takes seconds, more than 0")
         }
         return .milliseconds(Int64((seconds * 1000).rounded()))
     }
@@ -135,10 +129,13 @@ package struct Invocation: Sendable {
         let unit = value.utf8.last.flatMap { units[$0] }
         let digits = unit == nil ? Substring(value) : value.dropLast()
         guard let number = Int64(digits), (0...1 << 32).contains(number) else {
-            throw UsageError(message: "--\(option) takes a time such as 90s, 5m or 2h", command: self.command)
+            throw self.misuse("--\(option) takes a time such as 90s, 5m or 2h")
         }
         return .seconds(number * (unit ?? 1))
     }
+
+    /// Returns the error of arguments that are not those of the command.
+    package func misuse(_ message: String) -> UsageError { UsageError(message: message, command: self.command) }
 }
 
 extension String {

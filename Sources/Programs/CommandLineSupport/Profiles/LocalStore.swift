@@ -17,7 +17,7 @@ package struct LocalStore: Sendable {
         switch (invocation["file"], invocation["profile"]) {
         case (nil, nil): return nil
         case (_?, _?):
-            throw UsageError(message: "--file and --profile exclude each other", command: invocation.command)
+            throw invocation.misuse("--file and --profile exclude each other")
         case (let path?, nil):
             try self.init(path: path, profile: nil, sealingKey: invocation.sealingKey(option))
         case (nil, _?):

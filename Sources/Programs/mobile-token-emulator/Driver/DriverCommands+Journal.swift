@@ -27,7 +27,7 @@ extension DriverCommands {
         let filter = Self.filters.compactMap { option, name in invocation[option.name].map { (name, $0) } }
         if invocation.has("count") {
             guard since == nil, limit == nil, !invocation.has("follow") else {
-                throw UsageError(message: "--count goes with filters alone", command: invocation.command)
+                throw invocation.misuse("--count goes with filters alone")
             }
             return Self.show(invocation, try await server.send(.get, "/journal/count", query: filter)) {
                 $0.text("count")
@@ -35,7 +35,7 @@ extension DriverCommands {
         }
         if invocation.has("follow") {
             guard limit == nil else {
-                throw UsageError(message: "--follow has no --limit", command: invocation.command)
+                throw invocation.misuse("--follow has no --limit")
             }
             var feed = try await JournalFeed(of: server, since: since, filter)
             while true {

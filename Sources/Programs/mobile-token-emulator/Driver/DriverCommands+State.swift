@@ -22,7 +22,7 @@ extension DriverCommands {
         ]
     ) { invocation in
         guard !invocation.has("freeze") || !invocation.has("resume") else {
-            throw UsageError(message: "--freeze and --resume exclude each other", command: invocation.command)
+            throw invocation.misuse("--freeze and --resume exclude each other")
         }
         let mode: JSONValue? = invocation.has("freeze") ? "manual" : invocation.has("resume") ? "real" : nil
         let advance = try invocation.number("advance")
@@ -134,10 +134,7 @@ extension DriverCommands {
             )
         case (nil, false) where name == nil: rules = try await server.send(.get, "/faults")
         default:
-            throw UsageError(
-                message: "a rule needs an effect, and --clear, --release and --real stand alone",
-                command: invocation.command
-            )
+            throw invocation.misuse("a rule needs an effect, and --clear, --release and --real stand alone")
         }
         return Self.show(invocation, rules) { rules in
             let lines = zip(rules["rules"]?.array ?? [], rules["counts"]?.array ?? []).map { rule, count in
@@ -271,7 +268,7 @@ extension DriverCommands {
             let response = try await server.send(.delete, path, naming: "template \(name)")
             return Self.show(invocation, response) { _ in "Removed \(TextTable.printable(name))." }
         default:
-            throw UsageError(message: "give a file, or --remove", command: invocation.command)
+            throw invocation.misuse("give a file, or --remove")
         }
     }
 }
@@ -283,7 +280,7 @@ extension Invocation {
     fileprivate func number(_ option: String) throws -> JSONValue? {
         guard let value = self[option] else { return nil }
         guard let number = JSONNumber(literal: value) else {
-            throw UsageError(message: "--\(option) takes a number", command: self.command)
+            throw self.misuse("--\(option) takes a number")
         }
         return .number(number)
     }

@@ -75,14 +75,11 @@ enum DriverCommands {
     private static func content(_ invocation: Invocation) throws -> [(String, JSONValue?)] {
         guard let file = invocation["form"] else {
             guard let template = invocation.operand(0), invocation["name"] == nil, invocation["data"] == nil else {
-                throw UsageError(
-                    message: "give a template, or --form with --name and --data",
-                    command: invocation.command
-                )
+                throw invocation.misuse("give a template, or --form with --name and --data")
             }
             let parameters = try invocation.operands.dropFirst().map { word in
                 guard let sign = word.utf8.firstIndex(of: UInt8(ascii: "=")), sign != word.startIndex else {
-                    throw UsageError(message: "'\(word)' is not NAME=VALUE", command: invocation.command)
+                    throw invocation.misuse("'\(word)' is not NAME=VALUE")
                 }
                 let value = word.utf8[sign...].dropFirst()
                 return JSONObject.Member(
@@ -93,13 +90,13 @@ enum DriverCommands {
             return [("template", .string(template)), ("parameters", .object(JSONObject(parameters)))]
         }
         guard invocation.operands.isEmpty, let name = invocation["name"], let data = invocation["data"] else {
-            throw UsageError(message: "--form needs --name and --data, and no template", command: invocation.command)
+            throw invocation.misuse("--form needs --name and --data, and no template")
         }
         do {
             let form = try JSONValue(parsing: Self.contents(of: file, invocation))
             return [("operationType", .string(name)), ("data", .string(data)), ("formData", form)]
         } catch let error as JSONError {
-            throw UsageError(message: "\(file): \(error)", command: invocation.command)
+            throw invocation.misuse("\(file): \(error)")
         }
     }
 
@@ -179,7 +176,7 @@ enum DriverCommands {
     /// - Throws: `UsageError` if the file is unreadable.
     static func contents(of file: String, _ invocation: Invocation) throws -> [UInt8] {
         guard let data = FileManager.default.contents(atPath: file) else {
-            throw UsageError(message: "cannot read '\(file)'", command: invocation.command)
+            throw invocation.misuse("cannot read '\(file)'")
         }
         return Array(data)
     }

@@ -164,7 +164,7 @@ private struct Parameter: Sendable {
                 guard text.utf8.first == UInt8(ascii: "@") else { return try JSONValue(parsing: Array(text.utf8)) }
                 return try JSONValue(parsing: DriverCommands.contents(of: String(text.dropFirst()), invocation))
             } catch let error as JSONError {
-                throw UsageError(message: "--\(self.name): \(error)", command: invocation.command)
+                throw invocation.misuse("--\(self.name): \(error)")
             }
         case let schema: return schema.value(ofText: text)
         }

@@ -24,7 +24,7 @@ struct RemoteServer: Sendable {
     init(_ invocation: Invocation) throws {
         guard
             let url = invocation["url"] ?? Self.environment("URL") ?? Self.environment("CLOUD_URL")
-        else { throw UsageError(message: "--url is missing", command: invocation.command) }
+        else { throw invocation.misuse("--url is missing") }
         var configuration = CurlTransport.Configuration()
         configuration.userAgent = .custom("mobile-token-emulator")
         configuration.maximumResponseSize = 1 << 30  // a whole state

@@ -37,20 +37,14 @@ enum ActivationCommands {
     ) { invocation in
         let session = try Session(invocation, version: Self.version(invocation), suite: Self.suite(invocation))
         guard try await session.activationID() == nil || invocation.has("replace") else {
-            throw UsageError(
-                message: "this profile has an activation; use --replace, or another --profile",
-                command: invocation.command
-            )
+            throw invocation.misuse("this profile has an activation; use --replace, or another --profile")
         }
         guard (invocation["oidc"] == nil) != (invocation.operand(0) == nil) else {
-            throw UsageError(message: "either CODE or --oidc is needed", command: invocation.command)
+            throw invocation.misuse("either CODE or --oidc is needed")
         }
         let source = try PasswordSource(invocation)
         if invocation["oidc"] != nil, case .standardInput = source.place {
-            throw UsageError(
-                message: "--oidc reads the address from standard input; use --password-file",
-                command: invocation.command
-            )
+            throw invocation.misuse("--oidc reads the address from standard input; use --password-file")
         }
         let password = try source.readNew(prompt: "New password: ")
         var request: ActivationRequest
@@ -90,7 +84,7 @@ enum ActivationCommands {
         Output.note("Sign in at:\n\(TextTable.printable(authorization.authorizeURL))")
         Output.note("Then paste the address that begins with \(TextTable.printable(authorization.redirectURL))")
         guard let callback = readLine() else {
-            throw UsageError(message: "no address on standard input", command: invocation.command)
+            throw invocation.misuse("no address on standard input")
         }
         return try ActivationRequest(oidc: authorization, callback: callback)
     }
@@ -125,7 +119,7 @@ enum ActivationCommands {
         guard let name = invocation["protocol"] else { return .v3_3 }
         guard let version = ProtocolVersion(rawValue: name) else {
             let names = ProtocolVersion.allCases.map(\.rawValue).joined(separator: ", ")
-            throw UsageError(message: "--protocol takes one of: \(names)", command: invocation.command)
+            throw invocation.misuse("--protocol takes one of: \(names)")
         }
         return version
     }
@@ -140,7 +134,7 @@ enum ActivationCommands {
         guard let name = invocation["suite"] else { return nil }
         guard let suite = AlgorithmSuite(rawValue: name) else {
             let names = AlgorithmSuite.allCases.map(\.rawValue).joined(separator: ", ")
-            throw UsageError(message: "--suite takes one of: \(names)", command: invocation.command)
+            throw invocation.misuse("--suite takes one of: \(names)")
         }
         return suite
     }

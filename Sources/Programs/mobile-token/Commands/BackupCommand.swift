@@ -21,7 +21,7 @@ enum BackupCommand {
     ) { invocation in
         let target = try invocation.required(0)
         guard !FileManager.default.fileExists(atPath: target) else {
-            throw UsageError(message: "there is a file \(target) already", command: invocation.command)
+            throw invocation.misuse("there is a file \(target) already")
         }
         let store =
             try LocalStore(invocation, sealingKey: "sealing-key")

@@ -88,7 +88,7 @@ enum DeviceKeyCommands {
             return (type: pair[0], value: pair.count == 2 ? pair[1] : "")
         }
         guard !name.isEmpty, !isEscaped, name.allSatisfy({ !$0.type.isEmpty && !$0.value.isEmpty }) else {
-            throw UsageError(message: "a subject is such as '/CN=approval bot'", command: invocation.command)
+            throw invocation.misuse("a subject is such as '/CN=approval bot'")
         }
         return name
     }
@@ -104,10 +104,7 @@ enum DeviceKeyCommands {
         case ("email"?, let address?): return .email(address)
         case ("uri"?, let uri?): return .uri(uri)
         default:
-            throw UsageError(
-                message: "--names takes dns:NAME, ip:ADDRESS, email:ADDRESS and uri:URI",
-                command: invocation.command
-            )
+            throw invocation.misuse("--names takes dns:NAME, ip:ADDRESS, email:ADDRESS and uri:URI")
         }
     }
 }

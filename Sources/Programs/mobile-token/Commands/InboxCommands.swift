@@ -73,12 +73,12 @@ enum InboxCommands {
         let name = invocation["platform"] ?? "fcm"
         let platforms = [PushService.Platform.apns, .fcm, .hms]
         guard let platform = platforms.first(where: { $0.description == name }) else {
-            throw UsageError(message: "--platform takes apns, fcm or hms", command: invocation.command)
+            throw invocation.misuse("--platform takes apns, fcm or hms")
         }
         let environments = [PushService.Environment.development, .production]
         let environment = environments.first { $0.description == invocation["environment"] }
         guard environment != nil || invocation["environment"] == nil else {
-            throw UsageError(message: "--environment takes development or production", command: invocation.command)
+            throw invocation.misuse("--environment takes development or production")
         }
         try await session.push().register(token: invocation.required(0), for: platform, environment: environment)
         session.output.outcome(["registered": .string(name)], text: "Registered with \(name).")

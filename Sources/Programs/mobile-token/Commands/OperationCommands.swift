@@ -156,10 +156,8 @@ enum OperationCommands {
         let isNeeded = operation.ui?.preApprovalScreens.contains { $0.kind == .qrScan } ?? false
         guard let text = invocation["proximity-code"] else {
             guard !isNeeded || operation.proximityCheck != nil else {
-                throw UsageError(
-                    message:
-                        "the operation is approved with the code that is shown where it began: give --proximity-code",
-                    command: invocation.command
+                throw invocation.misuse(
+                    "the operation is approved with the code that is shown where it began: give --proximity-code"
                 )
             }
             return operation.proximityCheck
@@ -167,10 +165,7 @@ enum OperationCommands {
         let code = ProximityCode(qrCode: text)
         guard code.map({ $0.operationID == operation.id }) ?? true, let totp = code.map(\.totp) ?? text, !totp.isEmpty
         else {
-            throw UsageError(
-                message: "--proximity-code is of another operation, or has no code",
-                command: invocation.command
-            )
+            throw invocation.misuse("--proximity-code is of another operation, or has no code")
         }
         return UserOperation.ProximityCheck(totp: totp, source: .qrCode)
     }
@@ -249,20 +244,17 @@ enum OperationCommands {
         switch (invocation.operand(0), invocation["file"]) {
         case ("-", nil):
             guard !invocation.has("password-stdin") else {
-                throw UsageError(
-                    message: "standard input can be the QR code or the password, not both",
-                    command: invocation.command
-                )
+                throw invocation.misuse("standard input can be the QR code or the password, not both")
             }
             return String(decoding: FileHandle.standardInput.readData(ofLength: limit), as: UTF8.self)
         case (let content?, nil): return content
         case (nil, let file?):
             guard let handle = FileHandle(forReadingAtPath: file) else {
-                throw UsageError(message: "cannot read '\(file)'", command: invocation.command)
+                throw invocation.misuse("cannot read '\(file)'")
             }
             return String(decoding: handle.readData(ofLength: limit), as: UTF8.self)
         case (_?, _?), (nil, nil):
-            throw UsageError(message: "give the content of the QR code, or --file", command: invocation.command)
+            throw invocation.misuse("give the content of the QR code, or --file")
         }
     }
 }

@@ -133,16 +133,10 @@ enum ProfileCommands {
         let profile = try home.profile(try invocation.required(0))
         try profile.requireExistence()
         guard try profile.load()?.activationID == nil || invocation.has("discard-activation") else {
-            throw UsageError(
-                message: "the profile has an activation; 'remove' it, or use --discard-activation",
-                command: invocation.command
-            )
+            throw invocation.misuse("the profile has an activation; 'remove' it, or use --discard-activation")
         }
         guard !FileManager.default.fileExists(atPath: profile.ledger) || invocation.has("discard-ledger") else {
-            throw UsageError(
-                message: "the profile has a ledger of what was asked; keep it, or use --discard-ledger",
-                command: invocation.command
-            )
+            throw invocation.misuse("the profile has a ledger of what was asked; keep it, or use --discard-ledger")
         }
         try home.remove(profile)
         Output(isJSON: invocation.has("json")).outcome(

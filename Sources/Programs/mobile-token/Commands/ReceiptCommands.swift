@@ -147,7 +147,7 @@ enum ReceiptCommands {
         case (nil, _?):
             return .decided(before: try invocation.day("before") ?? .distantPast)
         case (nil, nil), (_?, _?):
-            throw UsageError(message: "give either --activation or --before", command: invocation.command)
+            throw invocation.misuse("give either --activation or --before")
         }
     }
 }
@@ -157,7 +157,7 @@ extension Invocation {
     fileprivate func day(_ option: String) throws -> Date? {
         guard let day = self[option] else { return nil }
         guard let date = try? Date("\(day)T00:00:00Z", strategy: .iso8601) else {
-            throw UsageError(message: "--\(option) takes a day, such as 2026-01-31", command: self.command)
+            throw self.misuse("--\(option) takes a day, such as 2026-01-31")
         }
         return date
     }

@@ -48,7 +48,7 @@ enum ServerSideCommands {
         ]
     ) { invocation in
         guard let application = invocation["application"], let otp = invocation["otp"] else {
-            throw UsageError(message: "--application and --otp are needed", command: invocation.command)
+            throw invocation.misuse("--application and --otp are needed")
         }
         let session = try Session(invocation)
         let activation = try await session.activation()

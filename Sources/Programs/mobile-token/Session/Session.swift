@@ -59,10 +59,7 @@ struct Session: Sendable {
             let sdkConfiguration = invocation["sdk-configuration"] ?? stored?.sdkConfiguration
                 ?? Self.environment("SDK_CONFIGURATION")
         else {
-            throw UsageError(
-                message: "--sdk-configuration is missing, and there is no such profile yet",
-                command: invocation.command
-            )
+            throw invocation.misuse("--sdk-configuration is missing, and there is no such profile yet")
         }
         var trust = stored?.trust ?? Profile.Trust()
         if stored == nil {
@@ -129,7 +126,7 @@ struct Session: Sendable {
         if let url = invocation["url"] { return (url, powerAuthURL) }
         if let stored { return (stored.url, powerAuthURL ?? stored.powerAuthURL) }
         if let url = Self.environment("URL") { return (url, powerAuthURL ?? Self.environment("POWERAUTH_URL")) }
-        throw UsageError(message: "--url is missing, and there is no such profile yet", command: invocation.command)
+        throw invocation.misuse("--url is missing, and there is no such profile yet")
     }
 
     private static func transport(
@@ -141,7 +138,7 @@ struct Session: Sendable {
         configuration.timeout = limit
         if invocation.has("insecure") {
             guard invocation["ca-file"] == nil else {
-                throw UsageError(message: "--insecure and --ca-file exclude each other", command: invocation.command)
+                throw invocation.misuse("--insecure and --ca-file exclude each other")
             }
             configuration.tls.validation = .noValidation
         }

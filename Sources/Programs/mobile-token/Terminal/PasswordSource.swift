@@ -24,10 +24,7 @@ struct PasswordSource: Sendable {
     init(_ invocation: Invocation) throws {
         switch (invocation["password-file"], invocation.has("password-stdin")) {
         case (.some, true):
-            throw UsageError(
-                message: "--password-file and --password-stdin exclude each other",
-                command: invocation.command
-            )
+            throw invocation.misuse("--password-file and --password-stdin exclude each other")
         case (.some(let file), false): self.place = .file(file)
         case (nil, true): self.place = .standardInput
         case (nil, false): self.place = Session.environment("PASSWORD_FILE").map { .file($0) } ?? .terminal
