@@ -25,8 +25,7 @@ import Testing
         let bench = try await Bench(isAnswered: false)
         let task = Task { try await bench.desk.perform(Bench.request()) { bench.runs.note($0.action) } }
         await bench.clock.waitForSleepers(1)
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        await #expect(throws: CancellationError.self) { try await task.stop() }
         #expect(try await bench.state() == .withdrawn)
         #expect(bench.server.operations.map(\.status) == ["CANCELED"])
         #expect(await bench.code() == .canceled)
@@ -39,20 +38,16 @@ import Testing
         let task = Task { try await bench.desk.perform(request) { bench.runs.note($0.action) } }
         // The second person's device is looked for in a second.
         await bench.clock.waitForSleepers(1)
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        await #expect(throws: CancellationError.self) { try await task.stop() }
         #expect(try await bench.state() == nil)
     }
 
     @Test func aQuestionThatIsKeptIsGoneOnWithAfterARestart() async throws {
         let bench = try await Bench(isAnswered: false)
-        var request = Bench.request()
-        request.onCancel = .keep
-        let kept = request
+        let kept = altered(Bench.request()) { $0.onCancel = .keep }
         let task = Task { try await bench.desk.perform(kept) { bench.runs.note($0.action) } }
         await bench.clock.waitForSleepers(1)
-        task.cancel()
-        _ = try? await task.value
+        _ = try? await task.stop()
         #expect(try await bench.state() == .open)
         bench.server.with { $0.script["alice"] = .init() }
         let restarted = try await Bench.desk(bench.ledger, bench.server)
@@ -78,8 +73,7 @@ import Testing
         try await bench.passing {
             while server.operations.contains(where: { $0.status == "PENDING" }) { await Task.yield() }
         }
-        running.cancel()
-        _ = try? await running.value
+        _ = try? await running.stop()
         #expect(bench.server.operations.map(\.status) == ["CANCELED"])
         #expect(try await ticket.decision() == .canceled(reason: "changed my mind"))
     }
@@ -141,8 +135,7 @@ import Testing
             return decisions
         }
         for decision in decisions { #expect(decision.approvals?.count == 1, "\(decision)") }
-        running.cancel()
-        _ = try? await running.value
+        _ = try? await running.stop()
     }
 
     @Test func aCallbackWakesAtOnce() async throws {
@@ -172,8 +165,7 @@ import Testing
         #expect(sleeps.first == .seconds(5))
         #expect(zip(sleeps, sleeps.dropFirst()).allSatisfy { $0 <= $1 })
         #expect(sleeps.allSatisfy { $0 <= .seconds(60) })
-        decision.cancel()
-        _ = try? await decision.value
+        _ = try? await decision.stop()
     }
 
     /// A creation that may not be repeated is no reason to look at the ledger every second; the end of the question is.
@@ -208,8 +200,7 @@ import Testing
         }
         let running = Task { try await bench.desk.run() }
         try await bench.passing { while server.with({ $0.shows.count }) < 200 { await Task.yield() } }
-        running.cancel()
-        _ = try? await running.value
+        _ = try? await running.stop()
         // Whatever is asked: in no second more than twenty.
         let arrivals = server.with { $0.arrivals }
         #expect(arrivals.count > 300)
@@ -330,9 +321,7 @@ import Testing
     @Test func eventsHoldNoValues() async throws {
         let seen = Mutex<[ApprovalEvent]>([])
         let bench = try await Bench { $0.observer = { event in seen.withLock { $0.append(event) } } }
-        var request = Bench.request()
-        request.parameters["service"] = "a-value-of-a-parameter"
-        try await bench.perform(request)
+        try await bench.perform(altered(Bench.request()) { $0.parameters["service"] = "a-value-of-a-parameter" })
         let events = seen.withLock { $0 }
         #expect(events.map(\.state) == [.open, .approved, .claimed, .done])
         #expect(events.allSatisfy { !"\($0)".contains("a-value-of-a-parameter") })

@@ -88,9 +88,7 @@ import Testing
     }
 
     private static func withSite(_ body: (Site) async throws -> Void) async throws {
-        var configuration = Emulator.Configuration()
-        configuration.templates = [self.template]
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.templates = [self.template] }) { emulator in
             _ = try await emulator.makeDevice(userID: "alice")
             try await body(Site(emulator: emulator, folder: TemporaryFolder()))
         }

@@ -215,8 +215,7 @@ private func copy(_ path: String, to target: String, _ suffixes: [String] = suff
         #expect(try await bench.desk.tickets().map(\.id) == ["deploy-2"])
         await #expect(throws: ApprovalError.self) { try await damaged.decision() }
         // The poller was at work until now.
-        running.cancel()
-        await #expect(throws: CancellationError.self) { try await running.value }
+        await #expect(throws: CancellationError.self) { try await running.stop() }
         if damage != "gone" { #expect(await bench.code() == .ledgerFailed) }
         #expect(bench.runs.count == 0)
     }
@@ -252,8 +251,7 @@ private func copy(_ path: String, to target: String, _ suffixes: [String] = suff
         let asking = LedgerAsking(people: [], maximumOpen: 1, interval: 0)
         let write = Task { try await driver.insert(row, asking: asking) }
         #expect(try await driver.load(row.key) == nil)
-        write.cancel()
-        await #expect(throws: CancellationError.self) { try await write.value }
+        await #expect(throws: CancellationError.self) { try await write.stop() }
         other.unlock(SQLiteLedger.markLock)
         #expect(try await driver.load(row.key) == nil)
         #expect(try await driver.insert(row, asking: asking) == .written)

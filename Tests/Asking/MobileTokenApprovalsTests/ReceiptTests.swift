@@ -71,9 +71,7 @@ import Testing
     /// With which the caller was content.
     @Test func dataThatNobodyHasSeenAreSaidToBeSo() async throws {
         let bench = try await Bench(isDocumentedOnly: true)
-        var request = Bench.request()
-        request.accepting = .unverifiedData
-        try await bench.perform(request)
+        try await bench.perform(altered(Bench.request()) { $0.accepting = .unverifiedData })
         try await bench.desk.exportReceipts(to: self.archive)
         let answer = try #require(try await self.archive.questionReceipts().first?.personal?["answers"]?.array?.first)
         #expect(answer["evidence"]?.string == "unverifiedData" && answer["data"] == nil)

@@ -36,8 +36,7 @@ import Testing
         await bench.clock.waitForSleepers(1)
         #expect(try await bench.state() == .open)
         #expect(bench.runs.count == 0)
-        decision.cancel()
-        _ = try? await decision.value
+        _ = try? await decision.stop()
     }
 
     @Test func rule1InventedOperationsAreAnsweredAlikeAndCostNoRequest() async throws {
@@ -52,8 +51,7 @@ import Testing
         bench.clock.advance(by: .seconds(1))
         await bench.clock.waitForSleepers(1)
         #expect(bench.server.with { state in state.shows.dropFirst(before).allSatisfy { $0 == "op-1" } })
-        running.cancel()
-        _ = try? await running.value
+        _ = try? await running.stop()
     }
 
     @Test func rule1AKnownOperationIsFetchedAtMostOnceASecond() async throws {
@@ -69,8 +67,7 @@ import Testing
         }
         await bench.clock.waitForSleepers(1)
         #expect(bench.server.with { $0.shows.count } - before <= 2)
-        running.cancel()
-        _ = try? await running.value
+        _ = try? await running.stop()
     }
 
     @Test(arguments: ["wrong", "", "secret2", "secre"]) func rule1OnlyThePasswordAdmitsACallback(_ password: String)
@@ -245,9 +242,7 @@ import Testing
 
     @Test func rule4UnverifiedDataAreTheCallersWord() async throws {
         let bench = try await Bench(isDocumentedOnly: true)
-        var request = Bench.request()
-        request.accepting = .unverifiedData
-        let approval = try await bench.perform(request)
+        let approval = try await bench.perform(altered(Bench.request()) { $0.accepting = .unverifiedData })
         #expect(approval.approvals.map(\.evidence) == [.unverifiedData])
         #expect(approval.approvals.first?.signedData == nil)
     }
@@ -292,27 +287,21 @@ import Testing
     )
     func rule5WhatDeceivesIsNotAsked(_ value: ApprovalRequest.Parameter) async throws {
         let bench = try await Bench()
-        var request = Bench.request()
-        request.parameters["service"] = value
-        #expect(await bench.code(of: request) == .invalidRequest)
+        #expect(await bench.code(of: altered(Bench.request()) { $0.parameters["service"] = value }) == .invalidRequest)
         #expect(bench.server.operations.isEmpty)
     }
 
     @Test(arguments: [ApprovalRequest.Parameter.ascii(#"a*b\c"#), .text("účet Жанны 日本"), .ascii(""), .ascii("~ {}$")])
     func rule5WhatIsPlainIsAskedAndComparedAsTheServerEscapesIt(_ value: ApprovalRequest.Parameter) async throws {
         let bench = try await Bench()
-        var request = Bench.request()
-        request.parameters["service"] = value
-        try await bench.perform(request)
+        try await bench.perform(altered(Bench.request()) { $0.parameters["service"] = value })
         #expect(bench.runs.count == 1)
     }
 
     @Test func rule5TheDesksOwnParametersAreNotTheCallers() async throws {
         let bench = try await Bench()
         for name in ["binding", "fingerprint", "a b", "${x}", ""] {
-            var request = Bench.request()
-            request.parameters[name] = "x"
-            #expect(await bench.code(of: request) == .invalidRequest)
+            #expect(await bench.code(of: altered(Bench.request()) { $0.parameters[name] = "x" }) == .invalidRequest)
         }
     }
 
@@ -423,34 +412,29 @@ import Testing
 
     /// Whatever an answer says: nothing leads out of an end, nor to the action but an approval.
     @Test func rule9NoArrowLeavesAnEnd() throws {
-        func after(_ record: QuestionRecord, _ change: (inout QuestionRecord) -> Void) -> QuestionRecord {
-            var changed = record
-            change(&changed)
-            return changed
-        }
         let operation = Self.approved("op-1")
-        let open = after(QuestionRecord(try Bench.request().terms(audience: "test"), at: 0)) {
+        let open = altered(QuestionRecord(try Bench.request().terms(audience: "test"), at: 0)) {
             _ = $0.adopt(operation, for: 0, date: nil, evidence: .answer, at: 0)
         }
-        let approved = after(open) { $0.answer(0, .approved, operation, at: 0) }
-        let claimed = after(approved) { _ = $0.claim(token: 1, at: 0) }
+        let approved = altered(open) { $0.answer(0, .approved, operation, at: 0) }
+        let claimed = altered(approved) { _ = $0.claim(token: 1, at: 0) }
         #expect([open, approved, claimed].map(\.state) == [.open, .approved, .claimed])
-        #expect(after(open) { _ = $0.claim(token: 1, at: 0) } == open)
+        #expect(altered(open) { _ = $0.claim(token: 1, at: 0) } == open)
         for change in [
             { _ = $0.claim(token: 2, at: 0) }, { _ = $0.performed(2, .done, at: 0) },
             { $0.end(.withdrawn, .canceled, "", at: 0) },
         ] as [(inout QuestionRecord) -> Void] {
-            #expect(after(claimed, change) == claimed)
+            #expect(altered(claimed, change) == claimed)
         }
         var ended = [ApprovalState.done, .threw].map { state in
-            after(claimed) { _ = $0.performed(1, state, at: 0) }
+            altered(claimed) { _ = $0.performed(1, state, at: 0) }
         }
         for state in ApprovalState.allCases where state.isFinal && !state.wasClaimed {
-            for record in [open, approved] { ended.append(after(record) { $0.end(state, .failed, "", at: 0) }) }
+            for record in [open, approved] { ended.append(altered(record) { $0.end(state, .failed, "", at: 0) }) }
         }
         #expect(Set(ended.map(\.state)).count == 9)
         for record in ended {
-            let changed = after(record) {
+            let changed = altered(record) {
                 $0.answer(0, .approved, operation, at: 1)
                 _ = $0.claim(token: 3, at: 1)
                 $0.end(.approved, .failed, "", at: 1)
@@ -789,14 +773,10 @@ import Testing
     @Test func rule12WhoHasNoDeviceIsNotAsked() async throws {
         let bench = try await Bench()
         for device in ["device-2", "device-9"] {
-            var request = Bench.request()
-            request.devices = [device]
-            #expect(await bench.code(of: request) == .noDevice)
+            #expect(await bench.code(of: altered(Bench.request()) { $0.devices = [device] }) == .noDevice)
         }
         bench.server.with { $0.registrations["device-1"]?.registrationStatus = "BLOCKED" }
-        var request = Bench.request()
-        request.devices = ["device-1"]
-        #expect(await bench.code(of: request) == .noDevice)
+        #expect(await bench.code(of: altered(Bench.request()) { $0.devices = ["device-1"] }) == .noDevice)
         #expect(bench.server.operations.isEmpty)
     }
 

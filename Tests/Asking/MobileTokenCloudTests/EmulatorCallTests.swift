@@ -212,9 +212,7 @@ import WireFacts
     }
 
     @Test func anotherKeyIsNotBelieved() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.tls = .selfSigned
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.tls = .selfSigned }) { emulator in
             let certificate = try #require(emulator.certificate)
             let other = "sha256//" + Data(repeating: 7, count: 32).base64EncodedString()
             for (pin, isRight) in [(certificate.publicKeyPin, true), (other, false)] {
@@ -255,9 +253,7 @@ func withCloud(
     _ isDocumentedOnly: Bool = false,
     _ body: (Emulator, CloudClient) async throws -> Void
 ) async throws {
-    var configuration = Emulator.Configuration()
-    configuration.protocolRules.documentedAnswersOnly = isDocumentedOnly
-    try await withEmulator(configuration) { emulator in
+    try await withEmulator(altered(.init()) { $0.protocolRules.documentedAnswersOnly = isDocumentedOnly }) { emulator in
         let cloud = try CloudClient(emulator)
         try await body(emulator, cloud)
         await cloud.shutdown()

@@ -39,8 +39,7 @@ import Testing
         let patient = Task { try await self.task.run(work) }
         await until { self.task.waiterCount == 2 }
         await self.untilVisited(1)
-        impatient.cancel()
-        await #expect(throws: CancellationError.self) { try await impatient.value }
+        await #expect(throws: CancellationError.self) { try await impatient.stop() }
         self.door.open()
         #expect(try await patient.value == 1)
     }
@@ -59,8 +58,7 @@ import Testing
             }
         }
         await self.untilVisited(1)
-        only.cancel()
-        await #expect(throws: CancellationError.self) { try await only.value }
+        await #expect(throws: CancellationError.self) { try await only.stop() }
         await until { wasCancelled.value }
         #expect(try await self.task.run { 2 } == 2)
     }

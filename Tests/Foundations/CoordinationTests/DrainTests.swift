@@ -34,8 +34,7 @@ import Testing
         let drain = Drain()
         drain.begin()
         let waiter = Task { try await drain.wait() }
-        waiter.cancel()
-        await #expect(throws: CancellationError.self) { try await waiter.value }
+        await #expect(throws: CancellationError.self) { try await waiter.stop() }
         #expect(drain.count == 1)
     }
 }

@@ -31,8 +31,7 @@ import Testing
         let patient = Task { try await self.gate.enter("a") }
         await until { self.gate.waitingCount(in: "a") == 2 }
 
-        canceled.cancel()
-        await #expect(throws: CancellationError.self) { try await canceled.value }
+        await #expect(throws: CancellationError.self) { try await canceled.stop() }
         #expect(self.gate.waitingCount(in: "a") == 1)
         self.gate.leave("a")
         try await patient.value

@@ -32,8 +32,7 @@ import Testing
             return 1
         }
         let waiter = Task { try await task.value(for: subscription) }
-        waiter.cancel()
-        await #expect(throws: CancellationError.self) { try await waiter.value }
+        await #expect(throws: CancellationError.self) { try await waiter.stop() }
         #expect(task.join() == nil)
         await until { isCanceled.value }
     }
@@ -51,8 +50,7 @@ import Testing
         }
         let waiter = Task { try await task.value(for: subscription) }
         await until { task.waiterCount == 2 }
-        waiter.cancel()
-        await #expect(throws: CancellationError.self) { try await waiter.value }
+        await #expect(throws: CancellationError.self) { try await waiter.stop() }
         #expect(task.waiterCount == 1)
         let another = try #require(task.join())
         opener.yield()

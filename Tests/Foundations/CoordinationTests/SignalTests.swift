@@ -10,22 +10,19 @@ import Testing
         self.signal.raise()
         #expect(await self.signal.wait())
         let second = Task { await self.signal.wait() }
-        second.cancel()
-        #expect(await second.value == false)
+        #expect(await second.stop() == false)
     }
 
     @Test func aRaiseThatIsLoweredIsForgotten() async {
         let signal = Signal(isRaised: true)
         signal.lower()
         let waiting = Task { await signal.wait() }
-        waiting.cancel()
-        #expect(await waiting.value == false)
+        #expect(await waiting.stop() == false)
     }
 
     @Test func aCanceledWaiterLeavesTheRaiseToTheNext() async {
         let canceled = Task { await self.signal.wait() }
-        canceled.cancel()
-        #expect(await canceled.value == false)
+        #expect(await canceled.stop() == false)
         self.signal.raise()
         #expect(await self.signal.wait())
     }

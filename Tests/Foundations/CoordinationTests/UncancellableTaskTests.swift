@@ -13,8 +13,7 @@ import Testing
             }
         }
         await until { door.visitors.value == 1 }
-        caller.cancel()
-        await #expect(throws: CancellationError.self) { try await caller.value }
+        await #expect(throws: CancellationError.self) { try await caller.stop() }
         #expect(!finished.value)
         door.open()
         await until { finished.value }
@@ -55,8 +54,7 @@ import Testing
             }
         }
         await until { isWaiting.value }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        await #expect(throws: CancellationError.self) { try await task.stop() }
         await until { wasCanceled.value }
         #expect(!began.value)
     }
@@ -72,8 +70,7 @@ import Testing
             }
         }
         await until { door.visitors.value == 1 }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        await #expect(throws: CancellationError.self) { try await task.stop() }
         #expect(wasCanceled.value == nil)
         door.open()
         await until { wasCanceled.value != nil }

@@ -61,8 +61,7 @@ import Testing
     @Test func aCanceledWaiterIsTakenOut() async throws {
         let task = Task { try await self.room.wait() }
         await until { self.room.waitingCount == 1 }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        await #expect(throws: CancellationError.self) { try await task.stop() }
         #expect(self.room.waitingCount == 0)
     }
 

@@ -1,4 +1,5 @@
 import HTTPClientTransport
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct CancellationTests {
@@ -32,8 +33,7 @@ import Testing
         let body = [UInt8](repeating: 0, count: point == .sendingBody ? 8_000_000 : 10)
         let task = Task { try await transport.send(HTTPRequest(url: server.url, body: body)) }
         await server.waitFor(.reached(connection: 0, "point"))
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        await #expect(throws: CancellationError.self) { try await task.stop() }
         await server.waitFor(.clientClosed(connection: 0))
 
         #expect(try await transport.send(HTTPRequest(url: server.url)).status == 200)
@@ -45,8 +45,7 @@ import Testing
         let transport = try TestedTransport()
         let task = Task { try await transport.send(HTTPRequest(url: blocked.url)) }
         try await blocked.waitForKnocks(1)
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        await #expect(throws: CancellationError.self) { try await task.stop() }
         await transport.shutdown()
     }
 
@@ -71,20 +70,16 @@ import Testing
             connection.waitForClose()
         }
         defer { server.stop() }
-        var configuration = CurlTransport.Configuration()
-        configuration.maximumRequestsPerHost = 1
-        let transport = try TestedTransport(configuration: configuration)
+        let transport = try TestedTransport(configuration: altered(.init()) { $0.maximumRequestsPerHost = 1 })
         let first = Task { try await transport.send(HTTPRequest(url: server.url)) }
         await server.waitFor(.reached(connection: 0, "holding"))
         let waiting = (0..<20).map { _ in Task { try await transport.send(HTTPRequest(url: server.url)) } }
         for task in waiting.dropFirst() {
-            task.cancel()
-            await #expect(throws: CancellationError.self) { try await task.value }
+            await #expect(throws: CancellationError.self) { try await task.stop() }
         }
         first.cancel()
         await server.waitFor(.reached(connection: 1, "holding"))  // the one that was not cancelled
-        waiting[0].cancel()
-        await #expect(throws: CancellationError.self) { try await waiting[0].value }
+        await #expect(throws: CancellationError.self) { try await waiting[0].stop() }
         await transport.shutdown()
         #expect(server.requests.count == 2)
     }

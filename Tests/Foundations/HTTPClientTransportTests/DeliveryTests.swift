@@ -1,4 +1,5 @@
 import HTTPClientTransport
+import TestSupport
 import Testing
 
 /// A signed request must not reach the server twice; a kept connection that has died must not cost a request.
@@ -99,9 +100,7 @@ import Testing
             connection.answerAll()
         }
         defer { server.stop() }
-        var configuration = CurlTransport.Configuration()
-        configuration.maximumRequestsPerHost = 1
-        let transport = try TestedTransport(configuration: configuration)
+        let transport = try TestedTransport(configuration: altered(.init()) { $0.maximumRequestsPerHost = 1 })
         let first = Task { try await transport.send(HTTPRequest(url: server.url, body: Array("first".utf8))) }
         await server.wait { !$0.isEmpty }
         let end = ContinuousClock.now + .milliseconds(50)

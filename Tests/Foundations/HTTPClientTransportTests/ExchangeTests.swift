@@ -1,4 +1,5 @@
 import HTTPClientTransport
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ExchangeTests {
@@ -173,9 +174,7 @@ import Testing
     @Test func requestsAtOnceKeepToTheLimitOfConnections() async throws {
         let server = try ScriptedServer { $0.answerAll() }
         defer { server.stop() }
-        var configuration = CurlTransport.Configuration()
-        configuration.maximumRequestsPerHost = 3
-        let transport = try TestedTransport(configuration: configuration)
+        let transport = try TestedTransport(configuration: altered(.init()) { $0.maximumRequestsPerHost = 3 })
         try await withThrowingTaskGroup { group in
             for number in 0..<300 {
                 group.addTask { try await transport.send(HTTPRequest(url: server.url, body: Array("\(number)".utf8))) }
@@ -198,9 +197,7 @@ import Testing
     func theUserAgentIsAsConfigured(userAgent: CurlTransport.UserAgent, prefix: String) async throws {
         let server = try ScriptedServer { $0.answerAll() }
         defer { server.stop() }
-        var configuration = CurlTransport.Configuration()
-        configuration.userAgent = userAgent
-        let transport = try TestedTransport(configuration: configuration)
+        let transport = try TestedTransport(configuration: altered(.init()) { $0.userAgent = userAgent })
         _ = try await transport.send(HTTPRequest(url: server.url))
         _ = try await transport.send(HTTPRequest(url: server.url, headers: ["user-agent": "of the request"]))
         await transport.shutdown()

@@ -172,8 +172,7 @@ struct HTTP2Tests {
         try await self.besideAnotherStream { transport, server, upstream in
             let task = Task { try await transport.send(HTTPRequest(url: server.url + path.dropFirst())) }
             await upstream.wait { events in events.contains { $0.isReached(path) } }
-            task.cancel()
-            await #expect(throws: CancellationError.self) { try await task.value }
+            await #expect(throws: CancellationError.self) { try await task.stop() }
             let next = try await transport.send(HTTPRequest(url: server.url, body: [2]))
             #expect(next.body == [2])
             await until { server.exchanges.contains { $0.path == path } }

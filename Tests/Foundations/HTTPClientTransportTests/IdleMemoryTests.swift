@@ -1,5 +1,6 @@
 import Foundation
 import HTTPClientTransport
+import TestSupport
 import Testing
 
 /// The memory that idle connections keep of the data that went through them. In a process of its own, where nothing else takes
@@ -28,9 +29,7 @@ import Testing
                 connection.write([UInt8](repeating: UInt8(ascii: "x"), count: size))
                 connection.answerAll()
             }
-            var configuration = CurlTransport.Configuration()
-            configuration.maximumRequestsPerHost = count
-            let transport = try CurlTransport(configuration: configuration)
+            let transport = try CurlTransport(configuration: altered(.init()) { $0.maximumRequestsPerHost = count })
             let url = server.url
             let received = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<count {

@@ -1,4 +1,5 @@
 import HTTPClientTransport
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct InvalidInputTests {
@@ -70,9 +71,7 @@ import Testing
         "http\u{301}://proxy",
     ])
     func aProxyThatNothingCanGoThroughIsRefused(url: String) {
-        var configuration = CurlTransport.Configuration()
-        configuration.proxy = .url(url)
-        #expect { try CurlTransport(configuration: configuration) } throws: { error in
+        #expect { try CurlTransport(configuration: altered(.init()) { $0.proxy = .url(url) }) } throws: { error in
             (error as? HTTPTransportError)?.code == .invalidConfiguration && "\(error)".contains("proxy")
                 && !"\(error)".contains("hunter2")
         }
@@ -83,9 +82,7 @@ import Testing
         "http://[::1]:3128", "socks4a://proxy",
     ])
     func aProxyOfEachKindIsAccepted(url: String) throws {
-        var configuration = CurlTransport.Configuration()
-        configuration.proxy = .url(url)
-        _ = try CurlTransport(configuration: configuration)
+        _ = try CurlTransport(configuration: altered(CurlTransport.Configuration()) { $0.proxy = .url(url) })
     }
 
     @Test(

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPClientTransport
@@ -9,9 +10,7 @@ import Testing
     @Test func shutdownEndsEveryPendingCall() async throws {
         let server = try ScriptedServer { $0.waitForClose() }
         defer { server.stop() }
-        var configuration = CurlTransport.Configuration()
-        configuration.maximumRequestsPerHost = 5
-        let transport = try CurlTransport(configuration: configuration)
+        let transport = try CurlTransport(configuration: altered(.init()) { $0.maximumRequestsPerHost = 5 })
         let calls = (0..<20).map { _ in Task { try await transport.send(HTTPRequest(url: server.url)) } }
         await server.waitFor(.accepted(connection: 4))
         await transport.shutdown()

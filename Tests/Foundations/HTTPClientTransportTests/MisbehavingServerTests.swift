@@ -1,6 +1,7 @@
 import Foundation
 import HTTPClientTransport
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct MisbehavingServerTests {
@@ -150,9 +151,7 @@ import Testing
     @Test func exactlyTheLimitIsAccepted() async throws {
         let server = try ScriptedServer { $0.answerAll(String(repeating: "x", count: 1000)) }
         defer { server.stop() }
-        var configuration = CurlTransport.Configuration()
-        configuration.maximumResponseSize = 1000
-        let transport = try TestedTransport(configuration: configuration)
+        let transport = try TestedTransport(configuration: altered(.init()) { $0.maximumResponseSize = 1000 })
         #expect(try await transport.send(HTTPRequest(url: server.url)).body.count == 1000)
         await transport.shutdown()
     }
@@ -216,9 +215,7 @@ import Testing
 
     @Test func aConnectionThatIsNeverAcceptedRunsIntoTheConnectTimeout() async throws {
         let blocked = try BlockedListener()
-        var configuration = CurlTransport.Configuration()
-        configuration.connectTimeout = .milliseconds(50)
-        let transport = try TestedTransport(configuration: configuration)
+        let transport = try TestedTransport(configuration: altered(.init()) { $0.connectTimeout = .milliseconds(50) })
         // Nothing was sent, so that nobody has to find out what became of it.
         await #expect { try await transport.send(HTTPRequest(url: blocked.url)) } throws: {
             ($0 as? HTTPTransportError)?.code == .connectionFailed
@@ -245,9 +242,7 @@ import Testing
             hanging.stop()
             healthy.stop()
         }
-        var configuration = CurlTransport.Configuration()
-        configuration.maximumRequestsPerHost = 2
-        let transport = try TestedTransport(configuration: configuration)
+        let transport = try TestedTransport(configuration: altered(.init()) { $0.maximumRequestsPerHost = 2 })
         await withTaskGroup { group in
             for _ in 0..<10 { group.addTask { _ = try? await transport.send(HTTPRequest(url: hanging.url)) } }
             await hanging.wait { $0.count == 2 }
@@ -268,9 +263,7 @@ import Testing
     @Test func waitingForATurnCountsTowardsTheTimeout() async throws {
         let server = try ScriptedServer { $0.waitForClose() }
         defer { server.stop() }
-        var configuration = CurlTransport.Configuration()
-        configuration.maximumRequestsPerHost = 1
-        let transport = try TestedTransport(configuration: configuration)
+        let transport = try TestedTransport(configuration: altered(.init()) { $0.maximumRequestsPerHost = 1 })
         let first = Task { try await transport.send(HTTPRequest(url: server.url)) }
         await server.waitFor(.accepted(connection: 0))
         await #expect { try await transport.send(HTTPRequest(url: server.url, timeout: .milliseconds(50))) } throws: {

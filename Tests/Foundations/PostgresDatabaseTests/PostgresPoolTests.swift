@@ -35,8 +35,7 @@ struct PostgresPoolTests {
         for await _ in began { break }
         let waiter = Task { try await pool.withConnection { _ in } }
         await until { pool.waitingCount == 1 }
-        waiter.cancel()
-        await #expect(throws: CancellationError.self) { try await waiter.value }
+        await #expect(throws: CancellationError.self) { try await waiter.stop() }
         holder.cancel()  // the statement is given up, not waited for
         let error = await #expect(throws: PostgresError.self) { try await holder.value }
         #expect(error?.kind == .canceled)

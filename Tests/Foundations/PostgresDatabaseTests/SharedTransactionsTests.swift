@@ -303,9 +303,7 @@ private struct Stage: Sendable {
 private func withStage(runsOneAtATime: Bool = false, _ body: (Stage) async throws -> Void) async throws {
     let server = try await PostgresTestServer.start()
     // Nothing here is to end because a slow machine took its time.
-    var options = PostgresConnection.Options()
-    options.statementTimeout = .seconds(60)
-    let pool = PostgresPool(size: 2, options: options) { .of(server) }
+    let pool = PostgresPool(size: 2, options: altered(.init()) { $0.statementTimeout = .seconds(60) }) { .of(server) }
     try await pool.withConnection { connection in
         try connection.run("CREATE TABLE number (value int8 PRIMARY KEY)")
         try connection.run("INSERT INTO number SELECT * FROM generate_series(0, 6)")

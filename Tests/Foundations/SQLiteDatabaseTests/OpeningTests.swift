@@ -7,12 +7,9 @@ import Testing
 /// Opening and making files, and sharing them between connections.
 @Suite struct OpeningTests {
     private let folder: TemporaryFolder
-    private let path: String
+    private var path: String { self.folder.file("test.sqlite") }
 
-    init() throws {
-        self.folder = try TemporaryFolder()
-        self.path = self.folder.file("test.sqlite")
-    }
+    init() throws { self.folder = try TemporaryFolder() }
 
     private func open(
         _ access: SQLiteConnection.Access = .create(permissions: 0o600),

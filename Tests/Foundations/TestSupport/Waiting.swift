@@ -10,3 +10,19 @@ package func waitForCancellation() async {
     for await _ in nothing {}
     withExtendedLifetime(source) {}
 }
+
+extension Task where Failure == Never {
+    /// Cancels the task, and waits for its end.
+    package func stop() async -> Success {
+        self.cancel()
+        return await self.value
+    }
+}
+
+extension Task where Failure == any Error {
+    /// Cancels the task, and waits for its end.
+    package func stop() async throws -> Success {
+        self.cancel()
+        return try await self.value
+    }
+}

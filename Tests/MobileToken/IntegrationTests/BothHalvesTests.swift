@@ -153,9 +153,7 @@ import MobileTokenReceipts
     @Test(.wireFact("B14"), arguments: [ProtocolVersion.v3_3, .v4_0])
     func anApprovalIsSignedByTheDeviceItself(version: ProtocolVersion) async throws {
         let folder = try TemporaryFolder()
-        var configuration = Emulator.Configuration()
-        configuration.templates = [Self.template]
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.templates = [Self.template] }) { emulator in
             let client = try emulator.makeClient {
                 $0.clock = self.clock
                 $0.version = version
@@ -163,12 +161,10 @@ import MobileTokenReceipts
                 $0.transport = try self.traffic.transport()
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            var deciding = ApprovalAgent.Configuration.patient
-            deciding.signsByDevice = true
             let agent = ApprovalAgent(
                 fleet: client.makeFleet(),
                 factors: { try await $0.unlockKnowledge(password: password) },
-                configuration: deciding
+                configuration: altered(ApprovalAgent.Configuration.patient) { $0.signsByDevice = true }
             ) { _ in .approve }
             let running = Task { try await agent.run() }
             let time = Task { await self.traffic.pass(self.clock) }

@@ -192,8 +192,7 @@ import TestSupport
             waypoints.arm(nil)
             let polling = Task { try await service.poll() }
             await clock.waitForSleepers(1)
-            polling.cancel()
-            try await polling.value
+            try await polling.stop()
             await until { clock.sleeperCount == 0 }
             #expect(try await service.operations() == [])
         }

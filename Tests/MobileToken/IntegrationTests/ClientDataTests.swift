@@ -3,6 +3,7 @@ import Foundation
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
+import TestSupport
 import Testing
 import WireFacts
 
@@ -55,9 +56,7 @@ import WireFacts
     }
 
     @Test(.wireFact("2.6")) func aBlockThatEndsByItselfSaysWhen() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.limits.temporaryBlock = 300
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.limits.temporaryBlock = 300 }) { emulator in
             let start = Date(timeIntervalSince1970: 1_900_000_000)
             await emulator.clock.freeze(at: start)
             let client = try emulator.makeClient {
@@ -117,9 +116,7 @@ import WireFacts
     }
 
     @Test(.wireFact("2.6")) func anActivationOfVersion3IsBlockedForGood() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.limits.temporaryBlock = 1
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.limits.temporaryBlock = 1 }) { emulator in
             let activation = try await emulator.makeActivation(user: "alice", password: password)
             for _ in 1...5 {
                 _ = try await errorCode { try await activation.validate(.possessionAndKnowledge(password: "wrong")) }

@@ -299,9 +299,7 @@ extension ErrorCodeTests {
         Way(to: .timeout) { device in
             await device.emulator.faults.set([FaultRule(effect: .init(drip: 1))])
             device.network.rule.value = { request, deliver in
-                var request = request
-                request.timeout = .milliseconds(100)
-                return try await deliver(request)
+                try await deliver(altered(request) { $0.timeout = .milliseconds(100) })
             }
             _ = try await device.activation.status()
         },

@@ -56,9 +56,7 @@ import TestSupport
             let timeout = Shared<Duration?>(nil)
             let client = try emulator.makeClient {
                 $0.transport = try InterceptingTransport { request, deliver in
-                    var request = request
-                    request.timeout = timeout.value
-                    return try await deliver(request)
+                    try await deliver(altered(request) { $0.timeout = timeout.value })
                 }
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)

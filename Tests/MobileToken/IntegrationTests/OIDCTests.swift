@@ -4,6 +4,7 @@ import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
+import TestSupport
 import Testing
 import WireFacts
 
@@ -41,9 +42,7 @@ import WireFacts
         provider.requiresPKCE = false
         provider.redirectURL = "https://app.example.com/back?from=bank"
         provider.scopes = "openid profile"
-        var configuration = Emulator.Configuration()
-        configuration.oidcProviders.append(provider)
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.oidcProviders.append(provider) }) { emulator in
             let client = try emulator.makeClient()
             let authorization = try await client.oidc(providerID: "old")
             #expect(!authorization.authorizeURL.contains("code_challenge"))
@@ -121,27 +120,8 @@ import WireFacts
         }
     }
 
-    @Test func aCodeExpiresByTheServersClock() async throws {
-        try await withEmulator { emulator in
-            let client = try emulator.makeClient()
-            let authorization = try await client.oidc(providerID: "emulator")
-            let callback = try await emulator.signIn("alice", at: authorization.authorizeURL)
-            await emulator.clock.advance(by: .seconds(61))
-            #expect(
-                try await errorCode {
-                    try await client.activate(oidc: authorization, callback: callback, password: password)
-                } == .activationFailed
-            )
-            let refusal = try #require(await emulator.journal().last { $0.path.hasSuffix("/activation/create") })
-            #expect(refusal.refusal == "the code has expired")
-            #expect(await emulator.activations().isEmpty)
-        }
-    }
-
     @Test(.wireFact("B27", "A6")) func aProviderThatIsSwitchedOffIsNotThere() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.oidcProviders[0].isEnabled = false
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(.init()) { $0.oidcProviders[0].isEnabled = false }) { emulator in
             let client = try emulator.makeClient()
             for id in ["emulator", "unknown"] {
                 let error = try await #require(throws: MobileTokenError.self) { try await client.oidc(providerID: id) }

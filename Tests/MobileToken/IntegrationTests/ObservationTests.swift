@@ -198,12 +198,10 @@ private struct Run {
         let operation = try await self.emulator.cloud.createOperation("payment", userID: "alice")
         self.operations.update { $0 += [operation.id, operation.id, operation.id] }
         let (clock, traffic) = (ManualClock(), Traffic())
-        var agentConfiguration = ApprovalAgent.Configuration.patient
-        agentConfiguration.policyName = "everything"
         let agent = try ApprovalAgent(
             operations: OperationsService(activation: self.activation, configuration: .on(clock)),
             factors: { .twoFactors },
-            configuration: agentConfiguration
+            configuration: altered(ApprovalAgent.Configuration.patient) { $0.policyName = "everything" }
         ) { _ in .approve }
         let path = "/api/auth/token/app/operation/authorize"
         try await self.emulator.withFault(.lostAnswer, on: path, first: 1) {

@@ -7,6 +7,7 @@ import MobileTokenApprovals
 import MobileTokenEmulator
 import MobileTokenTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import PowerAuth
@@ -123,9 +124,7 @@ import Testing
 
     /// Neither do values that refer to secrets, nor those that a server made.
     @Test func clientsActivationsAndServersShowNoSecrets() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.cloudPassword = Self.secret
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.cloudPassword = Self.secret }) { emulator in
             let client = try emulator.makeClient()
             let offer = try await emulator.cloud.register(userID: "alice")
             let registered = await emulator.activations()

@@ -2,6 +2,7 @@ import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuthCrypto
+import TestSupport
 import Testing
 
 /// The SDK against a space: what is signed and encrypted does not depend on the address below which a server is found.
@@ -51,9 +52,7 @@ import Testing
     }
 
     @Test func spacesSpeakTLSWithTheirServer() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.tls = .selfSigned
-        try await withEmulator(configuration) { emulator async throws in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.tls = .selfSigned }) { emulator async throws in
             let space = try await emulator.makeSpace()
             #expect(space.baseURL.hasPrefix("https://") && space.certificate == emulator.certificate)
             let activation = try await space.makeActivation(user: "alice", password: password)

@@ -10,9 +10,7 @@ import TestSupport
 /// Tests of trust: clients that trust a server's TLS, and those that do not. (The whole job over TLS is among ``WholeJobTests``.)
 @Suite(.timeLimit(.minutes(5))) struct TLSTests {
     private static var secure: Emulator.Configuration {
-        var configuration = Emulator.Configuration()
-        configuration.tls = .selfSigned
-        return configuration
+        altered(Emulator.Configuration()) { $0.tls = .selfSigned }
     }
 
     /// Activates with a transport of these TLS options; returns what stood in the way.

@@ -20,9 +20,7 @@ import Testing
 
     private func doTheWholeJob(_ version: ProtocolVersion, _ tls: Emulator.TLS) async throws {
         let folder = try TemporaryFolder()
-        var configuration = Emulator.Configuration()
-        configuration.tls = tls
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.tls = tls }) { emulator in
             let id = try await activate(emulator, folder, version)
             try await decide(emulator, folder, id)
             try await approveOffline(emulator, folder, id)

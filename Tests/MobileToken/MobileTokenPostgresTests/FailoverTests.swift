@@ -10,10 +10,7 @@ import Testing
 import MobileTokenPostgres
 
 /// A standby that takes the server's place within the lifetime of the nodes, which it knows, and lacks the last commits.
-@Suite(
-    .timeLimit(.minutes(5)),
-    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
-)
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct FailoverTests {
     /// A lifetime that no test waits for.
     private static func longLived(_ configuration: inout PostgresConfiguration) {

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// A process that is stopped in the midst of signing, and goes on when another node has signed long since.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct FrozenSignerTests {
     /// The first act of the process when it goes on.
     enum Moment: String, CaseIterable {

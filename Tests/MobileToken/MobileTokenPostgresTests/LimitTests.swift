@@ -1,6 +1,5 @@
 import Foundation
 import PostgresDatabase
-import PostgresTestServer
 import StoreTesting
 import TestSupport
 import Testing
@@ -9,10 +8,7 @@ import Testing
 @testable import PowerAuth
 
 /// Limits of decisions that several nodes share.
-@Suite(
-    .timeLimit(.minutes(5)),
-    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
-)
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct LimitTests {
     private typealias Conformance = ActivationStoreConformance
 

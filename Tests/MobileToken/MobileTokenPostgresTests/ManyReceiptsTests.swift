@@ -11,10 +11,7 @@ import MobileTokenReceipts
 @testable import MobileTokenPostgres
 
 /// Receipts by the thousand, and a server that works on no statement for longer than a second.
-@Suite(
-    .timeLimit(.minutes(5)),
-    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
-)
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct ManyReceiptsTests {
     private static let count: Int64 = 20_000
 

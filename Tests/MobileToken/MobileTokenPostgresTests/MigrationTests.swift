@@ -9,10 +9,7 @@ import Testing
 @testable import MobileTokenPostgres
 
 /// Tables that are brought to this version while nodes are at work.
-@Suite(
-    .timeLimit(.minutes(5)),
-    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
-)
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct MigrationTests {
     /// As if the indexes had come later.
     private static let before = PostgresSchema.steps.map {

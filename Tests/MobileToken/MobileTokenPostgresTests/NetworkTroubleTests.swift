@@ -7,7 +7,7 @@ import Testing
 /// database and to those to the bank, by the kernel and not by a proxy that is told of it.
 @Suite(
     .timeLimit(.minutes(6)),
-    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"),
+    .ifPostgresIsInstalled,
     .enabled("this machine allows no network namespaces: root may make them, where the kernel and `tc` can") {
         await StarNetwork.isPossible
     }

@@ -6,10 +6,7 @@ import TestSupport
 import Testing
 
 /// Three processes that approve together, and everything that may happen to them.
-@Suite(
-    .timeLimit(.minutes(Stage.customerCount > 300 ? 60 : 6)),
-    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
-)
+@Suite(.timeLimit(.minutes(Stage.customerCount > 300 ? 60 : 6)), .ifPostgresIsInstalled)
 struct NodeTroubleTests {
     @Test func whatIsOfferedIsApprovedOnceWhateverHappens() async throws {
         let server = try await PostgresTestServer.start(.init(isDurable: true))

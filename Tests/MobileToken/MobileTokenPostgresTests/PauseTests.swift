@@ -11,10 +11,7 @@ import Testing
 @testable import MobileTokenPostgres
 
 /// A pause that comes while an automatic decision is on its way to its commit.
-@Suite(
-    .timeLimit(.minutes(5)),
-    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
-)
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct PauseTests {
     private static let pause = DecisionPause(date: Date(timeIntervalSince1970: 1_700_000_000), reason: "fraud")
 

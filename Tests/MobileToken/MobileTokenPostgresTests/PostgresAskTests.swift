@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// `mobile-token-postgres ask`, whose ledger is in a database, over a server whose virtual devices decide.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct PostgresAskTests {
     @Test func anApprovedCommandRunsOnceWithoutTheSecretsOfTheLedger() async throws {
         try await AskStage.with { stage in

@@ -10,7 +10,7 @@ import Testing
 
 @testable import MobileTokenPostgres
 
-@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct PostgresFleetMembershipTests {
     private let clock = ManualClock()
 
@@ -70,13 +70,11 @@ struct PostgresFleetMembershipTests {
             #expect(two.assignment.value.processCount == 2)
             #expect((0..<64).allSatisfy { one.membership.holds($0) != two.membership.holds($0) })
 
-            first.cancel()
-            try await first.value
+            try await first.stop()
             #expect(one.buckets == [])
             await self.look(1)
             #expect(two.assignment.value == OperationsFleet.Assignment(buckets: Set(0..<64), processCount: 1))
-            second.cancel()
-            try await second.value
+            try await second.stop()
         }
     }
 
@@ -127,8 +125,7 @@ struct PostgresFleetMembershipTests {
             for _ in 0..<5 { await self.look(1) }
             #expect(buckets.failures.value.isEmpty && membership.holds(0))
             #expect(reports.value == [nil] + codes + [.storeUnreachable, nil])
-            running.cancel()
-            try await running.value
+            try await running.stop()
             // At the start it is told at once.
             buckets.failures.value = [MobileTokenError(.storePermissions, "refused")]
             let error = await #expect(throws: MobileTokenError.self) { try await membership.run { _ in } }
@@ -161,8 +158,7 @@ struct PostgresFleetMembershipTests {
             await self.look(2)
             #expect(two.buckets.count == 32)
             for task in [first, second] {
-                task.cancel()
-                try await task.value
+                try await task.stop()
             }
         }
     }
@@ -194,8 +190,7 @@ struct PostgresFleetMembershipTests {
             #expect(history.value.starts(with: [64, 0]))
             #expect((0..<64).allSatisfy { one.membership.holds($0) != two.membership.holds($0) })
             for task in [first, second] {
-                task.cancel()
-                try await task.value
+                try await task.stop()
             }
         }
     }
@@ -213,8 +208,7 @@ struct PostgresFleetMembershipTests {
             try await store.withSigningTurn(of: "a") { _ in }  // finds the lease gone, and takes another
             await self.look(1)
             #expect(history.value == [64, 0, 64])
-            running.cancel()
-            try await running.value
+            try await running.stop()
         }
     }
 

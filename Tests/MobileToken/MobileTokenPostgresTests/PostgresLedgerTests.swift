@@ -14,7 +14,7 @@ import Testing
 
 @testable import MobileTokenPostgres
 
-@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct PostgresLedgerTests {
     private static func ledger(
         _ nodes: PostgresStoreFixture,

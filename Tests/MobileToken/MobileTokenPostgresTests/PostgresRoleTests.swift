@@ -8,7 +8,7 @@ import Testing
 
 @testable import MobileTokenPostgres
 
-@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct PostgresRoleTests {
     /// The grants of the documentation are enough, and nothing else is needed.
     @Test func theRoleWithTheLeastRightsIsEnough() async throws {

@@ -4,7 +4,7 @@ import PowerAuth
 import PostgresTestServer
 import Testing
 
-@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct PostgresStoreConformanceTests {
     @Test(arguments: ActivationStoreConformance.allCases)
     func twoNodesConform(to requirement: ActivationStoreConformance) async throws {

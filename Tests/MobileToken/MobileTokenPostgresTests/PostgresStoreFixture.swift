@@ -8,6 +8,13 @@ import PowerAuthCrypto
 import StoreTesting
 import Synchronization
 import TestSupport
+import Testing
+
+extension Trait where Self == ConditionTrait {
+    static var ifPostgresIsInstalled: Self {
+        .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
+    }
+}
 
 /// Nodes of one store: each with connections, a lease and, unless they share one, a folder of its own.
 final class PostgresStoreFixture: Sendable {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// A database that is slow, gone, full, replaced, or put back.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct PostgresStoreTroubleTests {
     /// The reply to a commit is lost: it was made, and must not be made again.
     @Test func aCommitWhoseReplyIsLostIsMadeOnce() async throws {

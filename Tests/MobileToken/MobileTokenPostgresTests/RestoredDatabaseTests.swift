@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// A database that went back, and the bank that did not.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct RestoredDatabaseTests {
     enum Trace: String, CaseIterable {
         /// The mark that the node kept outside the database.

@@ -9,10 +9,7 @@ import Testing
 @testable import MobileTokenPostgres
 
 /// A database whose clock was put back: everything that it holds is of ten minutes later.
-@Suite(
-    .timeLimit(.minutes(5)),
-    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
-)
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct ShiftedClockTests {
     private static let shift = "600000000"  // microseconds
 

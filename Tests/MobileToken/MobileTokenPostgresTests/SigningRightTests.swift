@@ -10,7 +10,7 @@ import Testing
 
 @testable import MobileTokenPostgres
 
-@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct SigningRightTests {
     /// A lifetime that no test waits for: what is had is handed over.
     @Test(arguments: [false, true]) func anIdleHolderHandsTheRightOver(pollOnly: Bool) async throws {
@@ -213,13 +213,7 @@ struct SigningRightTests {
         try await withNodes { nodes in
             let store = nodes.node()
             try await store.insert(ActivationStoreConformance.record("a"))
-            let intent = DecisionIntent(
-                activationID: "a",
-                operationID: "1",
-                verdict: .approve,
-                factors: .possession,
-                signed: "A1*A100CZK"
-            )
+            let intent = ActivationStoreConformance.intent(byHand: "a")
             let lease = try await store.withSigningTurn(of: "a") { turn in
                 _ = try await turn.update(recording: intent) { $0.takeMove() }
                 return try await store.nodes().first?.number

@@ -15,7 +15,7 @@ import TestSupport
 import Testing
 
 /// The commands that look after the database, as a person calls them.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct StoreCommandTests {
     private func run(
         _ words: [String],

@@ -4,7 +4,6 @@ import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
 import PostgresDatabase
-import PostgresTestServer
 import PowerAuth
 import PowerAuthCrypto
 import PowerAuthProtocol
@@ -14,7 +13,7 @@ import Testing
 @testable import MobileTokenPostgres
 
 /// An activation that one node upgrades to version 4, and the other nodes.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+@Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)
 struct UpgradeTests {
     private static let password = "correct horse"
     private static let secret = SecretBytes(utf8: Self.password)
@@ -181,8 +180,7 @@ struct UpgradeTests {
             clock.advance(by: .seconds(1))
             await clock.waitForSleepers(1)
             #expect(buckets.value.count == 64)
-            running.cancel()
-            try await running.value
+            try await running.stop()
         }
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct EmulatorTestKitTests {
@@ -87,9 +88,7 @@ import Testing
     }
 
     @Test func whatTheBodyThrowsIsTheFailureOfItsSpace() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.keepsFailedSpaces = true
-        try await withEmulator(configuration) { emulator async throws in
+        try await withEmulator(altered(.init()) { $0.keepsFailedSpaces = true }) { emulator async throws in
             try await emulator.withSpace(named: "passed") { _ in }
             await #expect(throws: CancellationError.self) {
                 try await emulator.withSpace(named: "failed", from: .scenario(Data("{}".utf8))) { _ in

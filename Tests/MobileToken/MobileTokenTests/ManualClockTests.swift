@@ -1,4 +1,5 @@
 import MobileTokenTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ManualClockTests {
@@ -40,12 +41,10 @@ import Testing
         let clock = ManualClock()
         let sleeper = Task { try await clock.sleep(for: .seconds(1)) }
         await clock.waitForSleepers(1)
-        sleeper.cancel()
-        await #expect(throws: CancellationError.self) { try await sleeper.value }
+        await #expect(throws: CancellationError.self) { try await sleeper.stop() }
         _ = await clock.nextSleep()
 
         let observer = Task { await clock.nextSleep() }
-        observer.cancel()
-        #expect(await observer.value == nil)
+        #expect(await observer.stop() == nil)
     }
 }

@@ -282,10 +282,10 @@ extension ActivationStoreConformance {
         )
     }
 
-    static func intent(byHand activationID: String) -> DecisionIntent {
+    package static func intent(byHand activationID: String, _ operationID: String = "1") -> DecisionIntent {
         DecisionIntent(
             activationID: activationID,
-            operationID: "1",
+            operationID: operationID,
             verdict: .approve,
             factors: .possession,
             signed: "A1*A100CZK",

@@ -734,9 +734,7 @@ import Testing
     }
 
     @Test func anotherKeyThanTheServersIsRefused() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.tls = .selfSigned
-        try await AskStage.with(configuration) { stage in
+        try await AskStage.with(altered(Emulator.Configuration()) { $0.tls = .selfSigned }) { stage in
             try await stage.emulator.makeDevice(userID: "alice")
             let certificate = try #require(stage.emulator.certificate)
             let words = ["configure", "--cloud-url", stage.emulator.cloudURL, "--ca-file", certificate.file, "--pin"]

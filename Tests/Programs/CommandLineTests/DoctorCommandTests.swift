@@ -35,9 +35,7 @@ import Testing
 
     @Test(arguments: EmulatorServerProfile.Release.allCases)
     func aServerOfEachReleaseIsWell(_ release: EmulatorServerProfile.Release) async throws {
-        var configuration = Emulator.Configuration()
-        configuration.profile = EmulatorServerProfile(release)
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(.init()) { $0.profile = EmulatorServerProfile(release) }) { emulator in
             let home = try TemporaryFolder()
             let (exitCode, findings) = try await self.examine(emulator, home)
             #expect(exitCode == 0, "\(findings)")

@@ -90,8 +90,7 @@ struct SealingKeyCommandTests {
         let file = folder.file("pid")
         let task = Task { try await self.key("echo $$ >\(file).new; mv \(file).new \(file); exec sleep 600") }
         await until { FileManager.default.fileExists(atPath: file) }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        await #expect(throws: CancellationError.self) { try await task.stop() }
         let identifier = try #require(try Self.number(in: file))
         #expect(!Self.isRunning(identifier))
     }
@@ -103,8 +102,7 @@ struct SealingKeyCommandTests {
             await waitForCancellation()
             return try await self.key("touch \(file)")
         }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        await #expect(throws: CancellationError.self) { try await task.stop() }
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 

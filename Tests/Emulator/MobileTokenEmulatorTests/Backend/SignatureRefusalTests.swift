@@ -1,6 +1,7 @@
 import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
+import TestSupport
 import Testing
 import WireFacts
 
@@ -89,9 +90,7 @@ import WireFacts
         _ = fixture.cloud("POST", "/admin/applications", ["id": "other"])
         let other = try #require(fixture.backend.state.applications["other"])
         for (number, key) in [Base64.encode([UInt8](repeating: 1, count: 16)), other.key].enumerated() {
-            var application = device.application
-            application.key = key
-            var stranger = TestDevice(application: application, version: .v3_3)
+            var stranger = TestDevice(application: altered(device.application) { $0.key = key }, version: .v3_3)
             (stranger.activationID, stranger.keys, stranger.counter) =
                 (device.activationID, device.keys, device.counter)
             for (type, failures) in [(SignatureType.possession, number), (.possessionKnowledge, number + 1)] {

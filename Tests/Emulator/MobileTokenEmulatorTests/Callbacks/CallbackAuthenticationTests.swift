@@ -129,8 +129,7 @@ extension Emulator {
             }
         }
         await until { await tokens.fetching[client]?.waiterCount == 2 }
-        deliveries[0].cancel()
-        await #expect(throws: EmulatorError.self) { try await deliveries[0].value }
+        await #expect(throws: EmulatorError.self) { try await deliveries[0].stop() }
         end.finish()
         #expect(try await deliveries[1].value == token)
     }

@@ -26,19 +26,19 @@ extension Emulator {
 }
 
 /// Runs `body` with the console of an emulator in a browser; the page must not complain.
+///
+/// - Parameter complaint: A part of the complaints that belong to the test.
 func withConsole(
     view: String = "operations",
     width: Int = 1600,
     height: Int = 900,
     dark: Bool = false,
-    _ body: (Emulator, Browser) async throws -> Void,
-    complaints: ([String]) -> [String] = { $0 }
+    except complaint: String? = nil,
+    _ body: (Emulator, Browser) async throws -> Void
 ) async throws {
     try await withEmulator { emulator async throws in
-        try await withConsole(of: emulator, view: view, width: width, height: height, dark: dark) {
+        try await withConsole(of: emulator, view: view, width: width, height: height, dark: dark, except: complaint) {
             try await body(emulator, $0)
-        } complaints: {
-            complaints($0)
         }
     }
 }
@@ -49,13 +49,14 @@ func withConsole(
     width: Int = 1600,
     height: Int = 900,
     dark: Bool = false,
-    _ body: (Browser) async throws -> Void,
-    complaints: ([String]) -> [String] = { $0 }
+    except complaint: String? = nil,
+    _ body: (Browser) async throws -> Void
 ) async throws {
     try await withBrowser(width: width, height: height, dark: dark) { page async throws in
         try await page.open("\(emulator.cloudURL)/console/#\(view)")
         try await page.wait(until: "document.querySelector('#connection').dataset.state === 'live'")
         try await body(page)
-        #expect(complaints(page.complaints).isEmpty)
+        let complaints = page.complaints.filter { heard in complaint.map { heard.contains($0) } != true }
+        #expect(complaints == [])
     }
 }

@@ -3,6 +3,7 @@ import ExactJSON
 import Foundation
 import MobileTokenTesting
 import PowerAuthProtocol
+import TestSupport
 import Testing
 
 @testable import EmulatorBackend
@@ -124,9 +125,7 @@ import Testing
     }
 
     @Test func aResetMakesRoom() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.capacity.operations = 1
-        try await withEmulator(configuration) { emulator async throws in
+        try await withEmulator(altered(.init()) { $0.capacity.operations = 1 }) { emulator async throws in
             try await emulator.cloud.createOperation("login", userID: "alice")
             let error = await #expect(throws: CloudError.self) {
                 try await emulator.cloud.createOperation("login", userID: "alice")
@@ -159,9 +158,7 @@ import Testing
     }
 
     @Test func faultRulesAreCountedAndShort() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.capacity.faultRules = 2
-        try await withEmulator(configuration) { emulator async throws in
+        try await withEmulator(altered(.init()) { $0.capacity.faultRules = 2 }) { emulator async throws in
             let rule = #"{"effect":{"delay":0.001}}"#
             for status in [200, 200, 507, 507] {
                 #expect(try await emulator.send("POST", "/_emulator/faults", body: rule).status == status)
@@ -181,9 +178,7 @@ import Testing
     }
 
     @Test func readersOfEventsAreCountedWhileTheyRead() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.capacity.eventStreams = 2
-        try await withEmulator(configuration) { emulator async throws in
+        try await withEmulator(altered(.init()) { $0.capacity.eventStreams = 2 }) { emulator async throws in
             var readers: [RawConnection] = []
             for _ in 0..<2 {
                 let reader = try emulator.connect()

@@ -85,9 +85,7 @@ import Testing
             let path = try #require(self.configuration.dataFile) + suffix
             try? FileManager.default.copyItem(atPath: path, toPath: copy + suffix)
         }
-        var other = Emulator.Configuration()
-        other.dataFile = copy
-        try await withEmulator(other) { survivor async throws in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.dataFile = copy }) { survivor async throws in
             #expect(await survivor.activations() == emulator.activations())
         }
         await emulator.stop()

@@ -5,6 +5,7 @@ import Foundation
 import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
+import TestSupport
 import Testing
 
 @testable import EmulatorBackend
@@ -42,9 +43,7 @@ import Testing
 
     @Test func aSeedFixesTheApplication() async throws {
         func application(seed: UInt64?) async throws -> [String] {
-            var configuration = Emulator.Configuration()
-            configuration.seed = seed
-            return try await withEmulator(configuration) {
+            try await withEmulator(altered(Emulator.Configuration()) { $0.seed = seed }) {
                 [
                     $0.applicationKey, $0.applicationSecret, $0.masterServerPublicKey, $0.sdkConfiguration,
                     $0.cloudPassword,
@@ -367,9 +366,7 @@ import Testing
 
     @Test(arguments: [Emulator.TLS.disabled, .selfSigned])
     func eventsAreStreamedOverHTTP(tls: Emulator.TLS) async throws {
-        var configuration = Emulator.Configuration()
-        configuration.tls = tls
-        try await withEmulator(configuration) { emulator async throws in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.tls = tls }) { emulator async throws in
             let stream = try emulator.connect()
             try await stream.send("GET /_emulator/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
             let head = try await stream.responseHeadAndChunk()

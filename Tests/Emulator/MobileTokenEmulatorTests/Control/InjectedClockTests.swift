@@ -1,6 +1,7 @@
 import EmulatorMessages
 import HTTPClientTransport
 import MobileTokenTesting
+import TestSupport
 import Testing
 
 @testable import MobileTokenEmulator
@@ -8,9 +9,7 @@ import Testing
 /// The server's waits are on the clock it is given.
 @Suite(.timeLimit(.minutes(5))) struct InjectedClockTests {
     private static func core(_ clock: ManualClock, _ effect: FaultRule.Effect) async throws -> EmulatorCore {
-        var configuration = Emulator.Configuration()
-        configuration.cloudPassword = "secret"
-        let core = try EmulatorCore(configuration: configuration, clock: clock)
+        let core = try EmulatorCore(configuration: altered(.init()) { $0.cloudPassword = "secret" }, clock: clock)
         await core.setFaults([FaultRule(effect: effect)])
         return core
     }
@@ -50,7 +49,6 @@ import Testing
             #expect(await clock.nextSleep() == .seconds(1))
             clock.advance(by: .seconds(1))
         }
-        keeping.cancel()
-        await keeping.value
+        await keeping.stop()
     }
 }

@@ -1,6 +1,7 @@
 import Coordination
 import ExactJSON
 import MobileTokenTesting
+import TestSupport
 import Testing
 
 @testable import MobileTokenEmulator
@@ -100,9 +101,7 @@ import Testing
     }
 
     @Test func noMoreWaitThanThereIsRoomFor() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.capacity.eventStreams = 0
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.capacity.eventStreams = 0 }) { emulator in
             let id = try await emulator.cloud.createOperation("login", userID: "alice").id
             #expect(try await emulator.ask("/operations/" + id + "?wait=1").status == 503)
             #expect(try await emulator.ask("/operations/" + id).status == 200)

@@ -15,9 +15,7 @@ import Testing
 
     private func withDataFile(_ body: (Emulator.Configuration) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
-        var configuration = Emulator.Configuration()
-        configuration.dataFile = folder.file("state.sqlite")
-        try await body(configuration)
+        try await body(altered(Emulator.Configuration()) { $0.dataFile = folder.file("state.sqlite") })
     }
 
     /// Makes a device that has decided one operation, and waits with another.
@@ -198,9 +196,7 @@ import Testing
             for user in ["alice", "bob"] { try await emulator.makeDevice(userID: user) }
             return try await emulator.exported()
         }
-        var configuration = Emulator.Configuration()
-        configuration.capacity.devices = 1
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.capacity.devices = 1 }) { emulator in
             let error = await #expect(throws: EmulatorError.self) { try await emulator.importState(document) }
             #expect(error?.code == .capacityExceeded)
             #expect(await emulator.devices() == [])

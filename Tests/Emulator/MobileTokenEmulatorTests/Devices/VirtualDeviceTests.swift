@@ -3,6 +3,7 @@ import ExactJSON
 import Foundation
 import MobileTokenTesting
 import PowerAuthProtocol
+import TestSupport
 import Testing
 
 @testable import MobileTokenEmulator
@@ -244,9 +245,7 @@ import Testing
 
     @Test func aSuiteThatIsNotOfferedIsRefused() async throws {
         try await withEmulator { emulator in
-            var rules = EmulatorProtocolRules()
-            rules.allowedSuites = [.p384]
-            try await emulator.setProtocolRules(rules)
+            try await emulator.setProtocolRules(altered(EmulatorProtocolRules()) { $0.allowedSuites = [.p384] })
             let error = await #expect(throws: EmulatorError.self) {
                 try await emulator.makeDevice(userID: "alice", version: "4.0", suite: .p384MLLevel3)
             }
@@ -383,9 +382,7 @@ import Testing
     }
 
     @Test func theirNumberIsBounded() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.capacity.devices = 1
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.capacity.devices = 1 }) { emulator in
             let device = try await emulator.makeDevice(userID: "alice")
             let refused = try await emulator.send("POST", "/_emulator/devices", body: #"{"userId":"bob"}"#)
             #expect(refused.status == 507 && refused.text.contains("no room for more virtual devices (1)"))

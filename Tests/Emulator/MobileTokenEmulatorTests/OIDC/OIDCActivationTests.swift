@@ -4,6 +4,7 @@ import ExactJSON
 import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
+import TestSupport
 import Testing
 
 @testable import EmulatorBackend
@@ -107,9 +108,7 @@ import Testing
 
     /// A code that was asked for without PKCE is no better for a verifier: whoever sends one has another code in mind.
     @Test func aVerifierWithoutAChallengeIsWrong() throws {
-        var provider = EmulatorOIDCProvider()
-        provider.requiresPKCE = false
-        var fixture = try BackendFixture { $0.oidcProviders = [provider] }
+        var fixture = try BackendFixture { $0.oidcProviders = [altered(.init()) { $0.requiresPKCE = false }] }
         let code = try self.code(&fixture, challenge: nil)
         #expect(try self.reason(self.activate(self.identity(code), &fixture)) == "the code verifier is wrong")
         #expect(try self.activate(self.identity(code, ["codeVerifier": nil]), &fixture).status == 200)

@@ -5,6 +5,7 @@ import ExactJSON
 import Foundation
 import MobileToken
 import MobileTokenTesting
+import TestSupport
 import Testing
 
 @testable import MobileTokenEmulator
@@ -81,9 +82,7 @@ import Testing
     }
 
     @Test func noMoreWaitThanThereIsRoomFor() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.capacity.eventStreams = 0
-        try await withEmulator(configuration) { emulator async throws in
+        try await withEmulator(altered(.init()) { $0.capacity.eventStreams = 0 }) { emulator async throws in
             #expect(try await emulator.ask("/journal?wait=1").status == 503)
             #expect(try await emulator.ask("/journal").status == 200)
         }

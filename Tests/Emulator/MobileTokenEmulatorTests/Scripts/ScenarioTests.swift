@@ -3,6 +3,7 @@ import Foundation
 import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuthProtocol
+import TestSupport
 import Testing
 
 /// Scenarios are carried out as a whole or not at all.
@@ -134,9 +135,7 @@ import Testing
     ]
 
     @Test func whatIsWrongIsRefusedWithItsLineBeforeAnythingHasChanged() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.seed = 1
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.seed = 1 }) { emulator in
             await emulator.clock.freeze(at: Date(timeIntervalSince1970: 1_800_000_000))
             await emulator.faults.add(FaultRule(match: .init(path: "/nowhere"), effect: .init(status: 500)))
             let (state, templates) = (try await emulator.exported(), await emulator.templates())
@@ -221,9 +220,7 @@ import Testing
     }
 
     @Test func noMoreDevicesAreMadeThanThereIsRoomFor() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.capacity.devices = 2
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.capacity.devices = 2 }) { emulator in
             try await emulator.makeDevice(userID: "alice")
             let scenario = "{\"devices\": [{\"userId\": \"eve\"},\n{\"userId\": \"eve\"}]}"
             let refused = try await emulator.send("POST", "/_emulator/scenario", body: scenario)

@@ -89,9 +89,7 @@ import Testing
 
     /// The state of a server that was started with a template, at one that was not.
     @Test func aMissingTemplateIsToldByName() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.templates = [Self.template()]
-        let document = try await withEmulator(configuration) { emulator in
+        let document = try await withEmulator(altered(.init()) { $0.templates = [Self.template()] }) { emulator in
             try await emulator.cloud.createOperation("order", userID: "alice", parameters: ["what": "tea"])
             return try await emulator.exported()
         }
@@ -105,9 +103,7 @@ import Testing
     }
 
     @Test func thereIsRoomForSoMany() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.capacity.templates = 11
-        try await withEmulator(configuration) { emulator async throws in
+        try await withEmulator(altered(.init()) { $0.capacity.templates = 11 }) { emulator async throws in
             #expect(try await emulator.send("POST", "/_emulator/templates", body: Self.template("a")).status == 200)
             #expect(try await emulator.send("POST", "/_emulator/templates", body: Self.template("a")).status == 200)
             #expect(try await emulator.send("POST", "/_emulator/templates", body: Self.template("b")).status == 507)

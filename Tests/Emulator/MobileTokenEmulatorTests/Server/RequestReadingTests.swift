@@ -1,5 +1,6 @@
 import EmulatorMessages
 import MobileTokenTesting
+import TestSupport
 import Testing
 
 @testable import EmulatorHTTP
@@ -81,9 +82,7 @@ import Testing
     ])
     func aHeadThatMayBeReadInTwoWaysIsRefusedAndTheConnectionClosed(request: String) async throws {
         for tls in [Emulator.TLS.disabled, .selfSigned] {
-            var configuration = Emulator.Configuration()
-            configuration.tls = tls
-            try await withEmulator(configuration) { emulator async throws in
+            try await withEmulator(altered(Emulator.Configuration()) { $0.tls = tls }) { emulator async throws in
                 let client = try emulator.connect()
                 try await client.send(request + "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n")
                 client.finishSending()

@@ -2,6 +2,7 @@ import EmulatorHTTP
 import EmulatorMessages
 import MobileTokenEmulator
 import PowerAuthCrypto
+import TestSupport
 import Testing
 
 /// A request handler that shows what it got, and a request with what is answered to it.
@@ -34,13 +35,11 @@ func withServer<Result>(
     let service = Task { await server.run(respond) }
     do {
         let result = try await body(server)
-        service.cancel()
-        await service.value
+        await service.stop()
         #expect(server.connectionCount == 0)
         return result
     } catch {
-        service.cancel()
-        await service.value
+        await service.stop()
         throw error
     }
 }
@@ -48,9 +47,7 @@ func withServer<Result>(
 extension HTTPServer.Limits {
     /// With a client that has stopped in the middle of a request, the server's patience decides how long a test takes.
     static var impatient: Self {
-        var limits = Self()
-        limits.patience = .seconds(1)
-        return limits
+        altered(Self()) { $0.patience = .seconds(1) }
     }
 }
 

@@ -42,8 +42,7 @@ import Testing
         var iterator = arrivals.makeAsyncIterator()
         for _ in 0..<3 { _ = await iterator.next() }
 
-        service.cancel()
-        await service.value
+        await service.stop()
         for client in clients { _ = await client.readUntilEnd() }  // returns only because each has ended
         #expect(throws: (any Error).self) { try RawConnection(port: server.port) }
         #expect(server.connectionCount == 0)
@@ -68,8 +67,7 @@ import Testing
             let server = try HTTPServer(host: "127.0.0.1", port: port)
             let service = Task { await server.run(Echo.answer) }
             try await server.expectService()
-            service.cancel()
-            await service.value
+            await service.stop()
         }
     }
 }

@@ -4,6 +4,7 @@ import EmulatorMessages
 import MobileTokenEmulator
 import MobileTokenTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// The limits on the data and waits that clients can cause, and the service for others meanwhile.
@@ -54,9 +55,7 @@ import Testing
     }
 
     @Test func bodiesOfAllRequestsTogetherAreBounded() async throws {
-        var limits = HTTPServer.Limits()
-        limits.totalBodyBytes = 1000
-        try await withServer(limits: limits, Echo.answer) { server in
+        try await withServer(limits: altered(HTTPServer.Limits()) { $0.totalBodyBytes = 1000 }, Echo.answer) { server in
             let head = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n"
             let holder = try RawConnection(port: server.port)
             try await holder.send(head + String(repeating: "x", count: 899))
@@ -141,9 +140,7 @@ import Testing
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 999999\r\n\r\n",
     ])
     func aClientThatTricklesIsCutOff(beginning: String) async throws {
-        var limits = HTTPServer.Limits()
-        limits.patience = .seconds(1)
-        try await withServer(limits: limits, Echo.answer) { server in
+        try await withServer(limits: altered(.init()) { $0.patience = .seconds(1) }, Echo.answer) { server in
             let client = try RawConnection(port: server.port)
             try await client.send(beginning)
             // Its every byte is within the library's own timeout.

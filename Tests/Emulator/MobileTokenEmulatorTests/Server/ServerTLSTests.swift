@@ -169,9 +169,7 @@ import Testing
     }
 
     @Test func aHandshakeThatTricklesIsCutOff() async throws {
-        var limits = HTTPServer.Limits()
-        limits.patience = .seconds(1)
-        try await self.withSecureServer(limits: limits) { server, _ in
+        try await self.withSecureServer(limits: altered(.init()) { $0.patience = .seconds(1) }) { server, _ in
             let client = try RawConnection(port: server.port)
             try await client.send([0x16, 0x03, 0x01, 0x3F, 0x00])
             _ = await client.trickleUntilEnd()
@@ -230,8 +228,7 @@ import Testing
         var iterator = arrivals.makeAsyncIterator()
         for _ in 0..<2 { await iterator.next() }
 
-        service.cancel()
-        await service.value
+        await service.stop()
         for client in [waiting, idle, silent, inHandshake] { _ = await client.readUntilEnd() }
         #expect(server.connectionCount == 0)
     }

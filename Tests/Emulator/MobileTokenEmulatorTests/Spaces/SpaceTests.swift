@@ -2,6 +2,7 @@ import ExactJSON
 import Foundation
 import MobileTokenTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MobileTokenEmulator
@@ -227,9 +228,7 @@ import Testing
     }
 
     @Test func theirNumberIsBounded() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.capacity.spaces = 2
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.capacity.spaces = 2 }) { emulator in
             let first = try await emulator.makeSpace()
             _ = try await emulator.makeSpace()
             let refused = try await emulator.send("POST", "/_emulator/spaces")
@@ -313,9 +312,7 @@ import Testing
     }
 
     @Test func aServerKeepsFailedSpacesUntilItsEnd() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.keepsFailedSpaces = true
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.keepsFailedSpaces = true }) { emulator in
             let (failed, passed) = (try await emulator.makeSpace(), try await emulator.makeSpace())
             #expect(try await failed.markFailed(because: "so"))
             for space in [failed, passed] { await space.stop() }

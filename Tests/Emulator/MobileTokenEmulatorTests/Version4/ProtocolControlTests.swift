@@ -3,6 +3,7 @@ import Foundation
 import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuthProtocol
+import TestSupport
 import Testing
 
 /// The rules of the protocol, over HTTP and in Swift.
@@ -47,9 +48,7 @@ import Testing
     }
 
     @Test func aRuleOfTheStartIsGoneBackTo() async throws {
-        var configuration = Emulator.Configuration()
-        configuration.protocolRules.minimumVersion = 4
-        try await withEmulator(configuration) { emulator async throws in
+        try await withEmulator(altered(.init()) { $0.protocolRules.minimumVersion = 4 }) { emulator async throws in
             let registration = try await emulator.cloud.register(userID: "alice")
             #expect(registration.activationQRCode.hasPrefix(registration.activationCode + "#"))
             try await emulator.setProtocolRules(EmulatorProtocolRules())

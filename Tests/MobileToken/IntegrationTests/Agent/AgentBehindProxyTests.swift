@@ -61,8 +61,7 @@ struct AgentBehindProxyTests {
             #expect(agent.health.stoppedActivationCount == 0)
             #expect(stops.value == 0)
             time.cancel()
-            running.cancel()
-            try await running.value
+            try await running.stop()
             listening.cancel()
 
             await record.read(emulator)

@@ -67,8 +67,7 @@ import TestSupport
             #expect(fleet.health.isRunning == ofFleet)
             driver.door.value = nil
             door.open()
-            running.cancel()
-            try await running.value
+            try await running.stop()
         }
     }
 }

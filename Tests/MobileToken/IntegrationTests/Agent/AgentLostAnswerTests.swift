@@ -45,9 +45,7 @@ import TestSupport
         _ accident: @escaping Accident,
         then body: (Scene, inout AsyncStream<ApprovalAgent.Event>.Iterator) async throws -> Void
     ) async throws {
-        var configuration = Emulator.Configuration()
-        configuration.limits.listLength = listLength
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.limits.listLength = listLength }) { emulator in
             let scene = try await self.makeScene(emulator, template, store, timeout, accident)
             let agent = try ApprovalAgent(
                 operations: OperationsService(activation: scene.activation, configuration: .on(self.clock)),

@@ -49,9 +49,7 @@ import MobileTokenReceipts
     }
 
     private func withScene(listLength: Int = 100, _ body: (Scene) async throws -> Void) async throws {
-        var configuration = Emulator.Configuration()
-        configuration.limits.listLength = listLength
-        try await withEmulator(configuration) { emulator in
+        try await withEmulator(altered(Emulator.Configuration()) { $0.limits.listLength = listLength }) { emulator in
             let strike = Shared<MeddlingProxy.Strike?>(nil)
             let store = ActivationStore.inMemory()
             let client = try emulator.makeClient {

@@ -129,8 +129,7 @@ import TestSupport
             while let event = await events.next(isolation: #isolation) {
                 if case .decided = event.kind { break }
             }
-            running.cancel()
-            try await running.value
+            try await running.stop()
             return try await client.allReceipts().map(Facts.init)
         }
     }

@@ -110,9 +110,7 @@ private struct DeskStory {
     }
 
     private var request: ApprovalRequest {
-        var request = FateQuestion.request
-        request.onCancel = .keep
-        return request
+        altered(FateQuestion.request) { $0.onCancel = .keep }
     }
 
     private func tell() async throws {
@@ -227,8 +225,7 @@ private struct DeskStory {
             }
         }
         try await world.whileTimePasses(by: step, body)
-        person.cancel()
-        await person.value
+        await person.stop()
     }
 
     // MARK: The judge

@@ -185,12 +185,10 @@ final class FateWorld: Sendable {
         }
         do {
             let result = try await body()
-            time.cancel()
-            await time.value
+            await time.stop()
             return result
         } catch {
-            time.cancel()
-            await time.value
+            await time.stop()
             throw error
         }
     }

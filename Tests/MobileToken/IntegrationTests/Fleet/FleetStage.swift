@@ -69,9 +69,7 @@ struct FleetStage: Sendable {
 
     /// The configuration of the tests' fleets, which poll without chance.
     static var configuration: OperationsFleet.Configuration {
-        var configuration = OperationsFleet.Configuration()
-        configuration.random = { 0.5 }
-        return configuration
+        altered(OperationsFleet.Configuration()) { $0.random = { 0.5 } }
     }
 
     func running(_ fleet: OperationsFleet, _ body: () async throws -> Void) async throws {
@@ -83,8 +81,7 @@ struct FleetStage: Sendable {
             _ = await running.result
             throw error
         }
-        running.cancel()
-        try await running.value
+        try await running.stop()
     }
 
     /// Moves both clocks step by step, and lets the fleet do what has fallen due after each.

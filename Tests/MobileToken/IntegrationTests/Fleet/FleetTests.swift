@@ -100,9 +100,7 @@ import TestSupport
 
     /// A limit that lets nothing through for as long as time does not move.
     private static var narrow: OperationsFleet.Configuration {
-        var configuration = FleetStage.configuration
-        configuration.limits.requestsPerSecond = 0.001
-        return configuration
+        altered(FleetStage.configuration) { $0.limits.requestsPerSecond = 0.001 }
     }
 
     @Test func limitsHoldWhileTheFleetRunsAndNoLonger() async throws {
@@ -173,14 +171,12 @@ import TestSupport
             await stage.advance(fleet) { fleet.health.counts == [.active: 1] }
             let second = isAgentFirst ? run() : runAgent()
             if !isAgentFirst { await until { agent.health.isRunning } }
-            first.cancel()
-            try await first.value
+            try await first.stop()
             // The other one goes on.
             let count = stage.count(of: "/operation/list")
             await stage.advance(fleet) { stage.count(of: "/operation/list") > count }
             #expect(fleet.health.isRunning)
-            second.cancel()
-            try await second.value
+            try await second.stop()
             #expect(!fleet.health.isRunning)
         }
     }

@@ -54,8 +54,7 @@ import TestSupport
                 await stage.advance(fleet) { fleet.health.counts == [.active: 1] }
                 #expect(agent.health.isRunning)
             }
-            deciding.cancel()
-            try await deciding.value
+            try await deciding.stop()
             #expect(!service.isPolling)
         }
     }
@@ -90,8 +89,7 @@ import TestSupport
                 service.pollNow()
                 stage.clock.advance(by: .seconds(7))
                 await until { held.value == 1 }
-                running.cancel()
-                try await running.value
+                try await running.stop()
                 return Task { for await _ in events {} }
             }()
             await reader.value

@@ -20,9 +20,7 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
         let duration = Int((try #require(minutes > 0 && minutes <= 10_000 ? minutes : nil) * 60).rounded())
         let generator = SeededGenerator()
         let plan = TroubledBank.Plan(duration: duration)
-        var configuration = Emulator.Configuration()
-        configuration.seed = generator.seed
-        try await withEmulator(configuration) { emulator async throws in
+        try await withEmulator(altered(.init()) { $0.seed = generator.seed }) { emulator async throws in
             let folder = try TemporaryFolder()
             var soak = Soak(emulator, plan, generator, storeAt: folder.file("store.sqlite"))
             try await soak.run()

@@ -2,6 +2,7 @@ import Foundation
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
+import TestSupport
 import Testing
 
 /// The password of every activation here.
@@ -28,9 +29,7 @@ extension Emulator {
 
 extension OperationsService.Configuration {
     static func on(_ clock: any Clock<Duration>) -> Self {
-        var configuration = Self()
-        configuration.clock = clock
-        return configuration
+        altered(Self()) { $0.clock = clock }
     }
 }
 

@@ -2,6 +2,7 @@ import MobileToken
 import PowerAuth
 import PowerAuthCrypto
 import PowerAuthProtocol
+import TestSupport
 import Testing
 
 /// A call that changes something, and what must not be believed of it.
@@ -29,27 +30,19 @@ extension ForeignCall {
     }
 
     private func of(_ version: ProtocolVersion) -> Self {
-        var call = self
-        call.version = version
-        return call
+        altered(self) { $0.version = version }
     }
 
     private func leaving(_ isUnbelieved: @escaping @Sendable (ForeignSite) async throws -> Bool) -> Self {
-        var call = self
-        call.isUnbelieved = isUnbelieved
-        return call
+        altered(self) { $0.isUnbelieved = isUnbelieved }
     }
 
     private var withBiometry: Self {
-        var call = self
-        call.hasBiometry = true
-        return call
+        altered(self) { $0.hasBiometry = true }
     }
 
     private var proven: Self {
-        var call = self
-        call.isProven = true
-        return call
+        altered(self) { $0.isProven = true }
     }
 
     private static let passwordBytes = SecretBytes(utf8: password)

@@ -58,8 +58,7 @@ final class Traffic: Sendable {
         let time = Task { await self.pass(clock, by: step, speed: speed) }
         try await body(&events)
         time.cancel()
-        running.cancel()
-        try await running.value
+        try await running.stop()
     }
 
     /// Waits until nothing is on its way, and what follows from the last response has had its turn.
@@ -75,9 +74,7 @@ final class Traffic: Sendable {
 extension ApprovalAgent.Configuration {
     /// For an agent whose time passes faster than a busy machine gets to a policy.
     static var patient: Self {
-        var configuration = Self()
-        configuration.policyDeadline = .seconds(86_400)
-        return configuration
+        altered(Self()) { $0.policyDeadline = .seconds(86_400) }
     }
 }
 

@@ -2,6 +2,7 @@ import Basics
 import Foundation
 import MobileToken
 import PowerAuth
+import TestSupport
 import Testing
 import WireFacts
 
@@ -1031,8 +1032,6 @@ extension MobileTokenError? {
     fileprivate static func failed(_ error: MobileTokenError) -> Self { error }
 
     fileprivate static func unanswered(_ decision: OpenDecision, _ error: MobileTokenError) -> Self {
-        var error = error
-        error.decision = SignedDecision(decision, .unanswered(code: error.code.description))
-        return error
+        altered(error) { $0.decision = SignedDecision(decision, .unanswered(code: error.code.description)) }
     }
 }

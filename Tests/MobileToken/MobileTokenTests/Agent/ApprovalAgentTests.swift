@@ -66,8 +66,7 @@ import TestSupport
         var events = agent.events().makeAsyncIterator()
         let task = Task { try await agent.run() }
         try await body(&events)
-        task.cancel()
-        try await task.value
+        try await task.stop()
     }
 
     /// Waits for an event whose description ends so.

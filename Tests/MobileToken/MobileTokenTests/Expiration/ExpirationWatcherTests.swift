@@ -90,8 +90,7 @@ import TestSupport
         self.channel.setRule { _ in SampleAnswer.list() }
         try await service.operations()
         await until { await watcher.count == 0 }
-        watching.cancel()
-        await watching.value
+        await watching.stop()
     }
 
     @Test func endingTheWatchForgetsTheServicesOperations() async throws {
@@ -102,8 +101,7 @@ import TestSupport
         let watching = Task { await watcher.watch(service) }
         try await service.operations()
         await until { await watcher.count == 3 }
-        watching.cancel()
-        await watching.value
+        await watching.stop()
         #expect(await watcher.count == 1)
         #expect(service.subscriberCount == 0)
     }
@@ -143,8 +141,7 @@ import TestSupport
         self.advance(by: 30)
         await until { await watcher.count == 0 && self.clock.sleeperCount == 0 }
         #expect(self.channel.requestCount == 8)
-        watching.cancel()
-        await watching.value
+        await watching.stop()
     }
 
     @Test func aFetchThatFailsIsTriedAgain() async throws {
@@ -161,8 +158,7 @@ import TestSupport
         self.advance(by: 5)
         await until { await watcher.count == 0 }
         #expect(self.channel.requestCount == 3)
-        watching.cancel()
-        await watching.value
+        await watching.stop()
     }
 
     @Test func aServerThatAskedToBeLeftAloneIsNotRemindedBefore() async throws {
@@ -190,8 +186,7 @@ import TestSupport
         self.advance(by: 10)
         await until { await watcher.count == 0 }
         #expect(asked.value == [start.advanced(by: .seconds(15))])
-        watching.cancel()
-        await watching.value
+        await watching.stop()
     }
 
     @Test func endingOneOfTwoWatchesLeavesTheOther() async throws {
@@ -204,8 +199,7 @@ import TestSupport
         await watcher.add([.sample("a", expiresIn: 10), .sample("b", expiresIn: 100)])
         await until { second.subscriberCount == 1 && first.subscriberCount == 1 }
         await until { await watcher.holderCount(of: .sample("a")) == 3 }
-        watchingFirst.cancel()
-        await watchingFirst.value
+        await watchingFirst.stop()
         #expect(await watcher.operations.map(\.id) == ["a", "b"])
         await watcher.remove([.sample("a")])
         #expect(await watcher.operations.map(\.id) == ["a", "b"])
@@ -215,8 +209,7 @@ import TestSupport
         self.advance(by: 10)
         await until { await watcher.count == 0 }
         #expect(self.channel.requestCount == 3)
-        watchingSecond.cancel()
-        await watchingSecond.value
+        await watchingSecond.stop()
     }
 
     @Test func aClockThatWakesEarlyDoesNotStopIt() async {

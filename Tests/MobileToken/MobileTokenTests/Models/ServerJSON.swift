@@ -2,6 +2,7 @@ import ExactJSON
 import Foundation
 import MobileToken
 import PowerAuthProtocol
+import TestSupport
 
 /// JSON as servers send it, to be varied by tests.
 enum ServerJSON {
@@ -60,9 +61,7 @@ extension JSONValue {
 
     /// This object with a member given a second time.
     func repeating(_ name: String, _ value: JSONValue) -> JSONValue {
-        var object = self.object ?? [:]
-        object.members.append(JSONObject.Member(key: name, value: value))
-        return .object(object)
+        .object(altered(self.object ?? [:]) { $0.members.append(JSONObject.Member(key: name, value: value)) })
     }
 }
 

@@ -282,8 +282,7 @@ import WireFacts
             for yields in 0..<20 {
                 let task = Task { try await call() }
                 for _ in 0..<yields { await Task.yield() }
-                task.cancel()
-                await #expect(throws: CancellationError.self) { try await task.value }
+                await #expect(throws: CancellationError.self) { try await task.stop() }
             }
         }
         await until { self.channel.pendingCount == 0 }
@@ -297,8 +296,7 @@ import WireFacts
         _ = await changes.next()
         let task = Task { _ = try await self.service.authorize(UserOperation.sample("a"), with: Self.password) }
         _ = await self.channel.nextRequest()
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        await #expect(throws: CancellationError.self) { try await task.stop() }
         try await self.load("b")
         #expect(await changes.next()?.removed.map(\.reason) == [.disappeared])
     }

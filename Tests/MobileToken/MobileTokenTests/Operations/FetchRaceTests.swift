@@ -63,8 +63,7 @@ import TestSupport
     @Test func aFetchThatEverybodyLeftIsSupersededAtOnce() async throws {
         let left = Task { try await self.service.operations() }
         let old = await self.channel.nextRequest()
-        left.cancel()
-        await #expect(throws: CancellationError.self) { try await left.value }
+        await #expect(throws: CancellationError.self) { try await left.stop() }
         async let operations = self.service.operations()
         let new = await self.channel.nextRequest()
         old.answer(SampleAnswer.list("old"))
@@ -78,8 +77,7 @@ import TestSupport
         let caller = Task { try await self.service.operations() }
         let request = await self.channel.nextRequest()
         await self.service.refresh()
-        caller.cancel()
-        await #expect(throws: CancellationError.self) { try await caller.value }
+        await #expect(throws: CancellationError.self) { try await caller.stop() }
         request.answer(SampleAnswer.list("a"))
         await until { !self.service.isLoadingOperations }
         #expect(self.service.list.operations.map(\.id) == ["a"])
@@ -122,9 +120,7 @@ import TestSupport
 
     @Test func theListTellsItsIssuesItsDateAndItsAge() async throws {
         let clock = ManualClock()
-        var configuration = OperationsService.Configuration()
-        configuration.clock = clock
-        let service = OperationsService(activation: self.channel, configuration: configuration)
+        let service = OperationsService(activation: self.channel, configuration: altered(.init()) { $0.clock = clock })
         #expect(service.list == OperationList(operations: []))
         #expect(service.list.age == nil)
 

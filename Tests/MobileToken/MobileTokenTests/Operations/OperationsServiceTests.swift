@@ -48,12 +48,10 @@ import TestSupport
         await until { await service.fetchWaiterCount == 3 }
         let request = await self.channel.nextRequest()
         for caller in callers.dropLast() {
-            caller.cancel()
-            await #expect(throws: CancellationError.self) { try await caller.value }
+            await #expect(throws: CancellationError.self) { try await caller.stop() }
         }
         #expect(self.channel.cancelledCount == 0)
-        callers[2].cancel()
-        await #expect(throws: CancellationError.self) { try await callers[2].value }
+        await #expect(throws: CancellationError.self) { try await callers[2].stop() }
         await self.channel.waitForCancelled(1)
         request.answer(SampleAnswer.list("late"))  // to nobody
 
@@ -70,8 +68,7 @@ import TestSupport
         await service.refresh()
         let caller = Task { try await service.operations() }
         await until { await service.fetchWaiterCount == 2 }
-        caller.cancel()
-        await #expect(throws: CancellationError.self) { try await caller.value }
+        await #expect(throws: CancellationError.self) { try await caller.stop() }
         await self.channel.nextRequest().answer(SampleAnswer.list("a"))
         #expect(await changes.next()?.addedIDs == ["a"])
         #expect(self.channel.requestCount == 1)
@@ -213,8 +210,7 @@ import TestSupport
         let service = self.makeService()
         let changes = service.changes()
         let reader = Task { for await _ in changes {} }
-        reader.cancel()
-        await reader.value
+        await reader.stop()
         #expect(service.subscriberCount == 0)
         // The stream is over; another begins with the list.
         self.channel.setRule { _ in SampleAnswer.list("a") }
@@ -251,8 +247,7 @@ import TestSupport
         let service = self.makeService()
         let reader = Task { for await _ in service.changes() {} }
         await until { service.subscriberCount == 1 }
-        reader.cancel()
-        await reader.value
+        await reader.stop()
         #expect(service.subscriberCount == 0)
     }
 

@@ -76,12 +76,10 @@ import MobileToken
 
     @Test func anAgentReportsItOnceAndIsNotWell() async throws {
         self.listed.value = [Self.unreadable[0]]
-        var configuration = ApprovalAgent.Configuration()
-        configuration.random = { 0 }
         let agent = try ApprovalAgent(
             operations: self.makeService(),
             factors: { .possessionAndKnowledge(password: "1234") },
-            configuration: configuration
+            configuration: altered(ApprovalAgent.Configuration()) { $0.random = { 0 } }
         ) { _ in .approve }
         var events = agent.events().makeAsyncIterator()
         let running = Task { try await agent.run() }
@@ -93,7 +91,6 @@ import MobileToken
         }
         let health = agent.health
         #expect(health.fleet.unreadable == 1 && !health.isWell)
-        running.cancel()
-        try await running.value
+        try await running.stop()
     }
 }

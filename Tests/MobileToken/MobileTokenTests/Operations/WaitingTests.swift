@@ -126,8 +126,7 @@ import TestSupport
     @Test func cancelingTheWaitEndsItsPolling() async throws {
         let waiting = Task { try await self.service.waitUntilDecided("a", within: .seconds(60)) }
         await self.answer("a")
-        waiting.cancel()
-        await #expect(throws: CancellationError.self) { try await waiting.value }
+        await #expect(throws: CancellationError.self) { try await waiting.stop() }
         #expect(!self.service.isPolling)
         #expect(self.clock.sleeperCount == 0)
     }

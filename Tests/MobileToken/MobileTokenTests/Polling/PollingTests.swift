@@ -36,8 +36,7 @@ import TestSupport
             self.clock.advance(by: .seconds(7))
             #expect(await self.answer("a") == .seconds(7))
         }
-        polling.cancel()
-        try await polling.value  // returns, without an error
+        try await polling.stop()  // returns, without an error
         #expect(!service.isPolling)
         #expect(self.clock.sleeperCount == 0)
         #expect(self.channel.requestCount == 4)
@@ -49,8 +48,7 @@ import TestSupport
         let service = OperationsService(activation: self.channel, configuration: configuration)
         let running = Task { try await service.run() }
         #expect(await self.answer() == .seconds(60))
-        running.cancel()
-        try await running.value
+        try await running.stop()
     }
 
     @Test func failuresKeepTheListBackOffAndReachTheEvents() async throws {
@@ -139,14 +137,12 @@ import TestSupport
         #expect(await self.answer() == .seconds(10))
         let second = Task { try await service.poll(every: .seconds(20)) }
         await until { service.pollingCallerCount == 2 }
-        first.cancel()
-        try await first.value
+        try await first.stop()
         #expect(service.isPolling)
         #expect(await self.clock.nextSleep() == .seconds(10))  // on the same schedule
         self.clock.advance(by: .seconds(10))
         #expect(await self.answer() == .seconds(10))
-        second.cancel()
-        try await second.value
+        try await second.stop()
         #expect(!service.isPolling)
     }
 
@@ -177,13 +173,11 @@ import TestSupport
         _ = await self.channel.nextRequest()
         let second = Task { try await service.poll(every: .seconds(20)) }
         await until { service.pollingCallerCount == 2 }
-        first.cancel()
-        try await first.value
+        try await first.stop()
         #expect(await self.clock.nextSleep() == .seconds(5))  // the minimum distance
         self.clock.advance(by: .seconds(5))
         #expect(await self.answer() == .seconds(10))
-        second.cancel()
-        try await second.value
+        try await second.stop()
     }
 
     @Test func itPausesWhileNobodyReads() async {
@@ -439,8 +433,7 @@ import TestSupport
         for yields in 0..<100 {
             let polling = Task { try await service.poll() }
             for _ in 0..<yields { await Task.yield() }
-            polling.cancel()
-            try await polling.value
+            try await polling.stop()
             #expect(!service.isPolling)
         }
         await until { self.clock.sleeperCount == 0 }
@@ -452,8 +445,7 @@ import TestSupport
         let service = self.makeService()
         let polling = Task { try await service.poll(every: interval) }
         #expect(await self.answer("a") == .longest)
-        polling.cancel()
-        try await polling.value
+        try await polling.stop()
         await service.startPolling(every: interval, delayStart: true, options: .spreadStart)
         #expect(await self.clock.nextSleep() == .longest)
         await service.stopPolling()

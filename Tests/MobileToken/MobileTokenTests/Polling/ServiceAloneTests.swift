@@ -29,8 +29,7 @@ import TestSupport
         await until { !service.isLoadingOperations }
         let polling = Task { try await service.poll() }
         await until { self.clock.sleeperCount == 1 }
-        polling.cancel()
-        try await polling.value
+        try await polling.stop()
         await until { self.clock.sleeperCount == 0 }
         #expect(service.pollingCallerCount == 0)
         let count = channel.requestCount
@@ -49,8 +48,7 @@ import TestSupport
         await until { self.clock.sleeperCount == 1 }
         self.clock.advance(by: .seconds(7))
         await until { channel.requestCount == 2 }
-        polling.cancel()
-        try await polling.value
+        try await polling.stop()
         #expect(observer.callers == ["mine", "mine"])
     }
 
@@ -59,8 +57,7 @@ import TestSupport
         var events = service.events().makeAsyncIterator()
         let polling = Task { try await service.poll() }
         _ = await self.channel.nextRequest()
-        polling.cancel()
-        try await polling.value
+        try await polling.stop()
         await self.channel.waitForCancelled(1)
         #expect(await events.next()?.name == "loading true")
         #expect(await events.next()?.name == "loading false")
@@ -78,8 +75,7 @@ import TestSupport
         while polls.count > 1 {
             self.clock.advance(by: .seconds(3))
             let canceled = polls.removeFirst()
-            canceled.cancel()
-            try await canceled.value
+            try await canceled.stop()
             // Whoever polls now goes on where the schedule was.
             await until { self.clock.timeToNextDeadline == .seconds(7) }
             self.clock.advance(by: .seconds(7))
@@ -87,8 +83,7 @@ import TestSupport
             #expect(channel.requestCount == 1 + 8 - polls.count)
             #expect(service.isPolling)
         }
-        polls[0].cancel()
-        try await polls[0].value
+        try await polls[0].stop()
         #expect(!service.isPolling)
         #expect(channel.requestCount == 8)
     }
@@ -138,8 +133,7 @@ import TestSupport
         self.clock.advance(by: .seconds(5))
         _ = await self.answer()
         await until { self.clock.timeToNextDeadline == .seconds(10) }
-        byHand.cancel()
-        try await byHand.value
+        try await byHand.stop()
         #expect(!service.isPolling)
     }
 }

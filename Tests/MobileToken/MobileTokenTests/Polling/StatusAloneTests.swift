@@ -40,8 +40,7 @@ import TestSupport
         #expect(self.evidence.questions.value == 3)
         #expect(await events.next()?.name == "loading true")
         #expect(await events.next()?.name == "failed activationBlocked")
-        polling.cancel()
-        try await polling.value
+        try await polling.stop()
     }
 
     @Test func anActivationThatIsNotCommittedIsAskedForByItsStatusUntilItIs() async throws {

@@ -95,8 +95,7 @@ import TestSupport
         await until { push.waiterCount == 2 }
         _ = await self.channel.nextRequest()
         for caller in callers {
-            caller.cancel()
-            await #expect(throws: CancellationError.self) { try await caller.value }
+            await #expect(throws: CancellationError.self) { try await caller.stop() }
         }
         await self.channel.waitForCancelled(1)
         #expect(!push.isRegistering)

@@ -140,8 +140,7 @@ import TestSupport
         }
         let task = Task { try await fixture.activate() }
         await until { arrived.value }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { _ = try await task.value }
+        await #expect(throws: CancellationError.self) { _ = try await task.stop() }
         hold.value = false
         try await until { try await !fixture.client.activationIDs().isEmpty }
         let activation = try #require(try await fixture.client.activations().first)

@@ -101,17 +101,11 @@ struct ActivationStorageTests {
     @Test func shutdownWaitsForAnActivationThatTheServerHasMade() async throws {
         let store = ActivationStore.inMemory()
         let fixture = try Fixture(store: store)
-        let hold = Shared(true)
-        fixture.server.setFate { request in
-            guard request.url.hasSuffix("/activation/create") else { return .delivered }
-            await until { !hold.value }
-            return .delivered
-        }
+        let hold = fixture.server.hold("/activation/create")
         let activating = Task { try await fixture.activate() }
         await until { fixture.server.requestCount("/activation/create") == 1 }
         // Cancels the activation, as SIGTERM does.
-        activating.cancel()
-        await #expect(throws: CancellationError.self) { try await activating.value }
+        await #expect(throws: CancellationError.self) { try await activating.stop() }
         let stopping = Task {
             await fixture.client.shutdown()
             return try await store.activationIDs().count

@@ -127,8 +127,7 @@ import PowerAuth
         }
         let task = Task { try await activation.approve("x") }
         await until { arrived.value }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        await #expect(throws: CancellationError.self) { try await task.stop() }
         #expect(activation.isSigning)
         #expect(fixture.server.state.value.accepted.isEmpty)
 
@@ -152,8 +151,7 @@ import PowerAuth
         }
         let task = Task { try await activation.poll() }
         await until { arrived.value }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        await #expect(throws: CancellationError.self) { try await task.stop() }
         hold.value = false
         await until { !activation.isSigning }
         #expect(try await activation.tokenNames() == ["possession_universal"])
@@ -164,17 +162,12 @@ import PowerAuth
     @Test func aRequestCanceledWhileItWaitsForItsTurnIsNeverSigned() async throws {
         let store = ActivationStore.inMemory()
         let (fixture, activation) = try await Fixture(store: store).activated
-        let hold = Shared(true)
-        fixture.server.setFate { _ in
-            await until { !hold.value }
-            return .delivered
-        }
+        let hold = fixture.server.hold("")
         let first = Task { try await activation.approve("first") }
         await until { activation.isSigning }
         let second = Task { try await activation.approve("second") }
         await until { activation.waitingSignatureCount == 1 }
-        second.cancel()
-        await #expect(throws: CancellationError.self) { try await second.value }
+        await #expect(throws: CancellationError.self) { try await second.stop() }
         hold.value = false
         try await first.value
         #expect(fixture.server.state.value.accepted == ["first"])

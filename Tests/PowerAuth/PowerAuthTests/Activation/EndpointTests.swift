@@ -49,12 +49,7 @@ import PowerAuth
     @Test func anEndpointOfAnActivationCannotBeCalledWithoutOne() async throws {
         let fixture = try Fixture()
         let endpoint = PowerAuthEndpoint<PowerAuthEmptyBody, PowerAuthEmptyBody>("/x", .none, encryption: .activation)
-        do {
-            _ = try await fixture.client.call(endpoint, PowerAuthEmptyBody())
-            Issue.record("called")
-        } catch let error as MobileTokenError {
-            #expect(error.code == .invalidRequest)
-        }
+        await expectError(.invalidRequest) { try await fixture.client.call(endpoint, PowerAuthEmptyBody()) }
     }
 
     @Test(arguments: [EncryptionScope.application, .activation])
@@ -102,11 +97,6 @@ import PowerAuth
         _ = try? await activation.userInfo()
         let earlier = try #require(first.value)
         fixture.server.setFate { $0.url.hasSuffix("/user/info") ? .answered(earlier) : .delivered }
-        do {
-            _ = try await activation.userInfo()
-            Issue.record("accepted an answer to another request")
-        } catch let error as MobileTokenError {
-            #expect(error.code == .invalidResponse)
-        }
+        await expectError(.invalidResponse) { try await activation.userInfo() }
     }
 }

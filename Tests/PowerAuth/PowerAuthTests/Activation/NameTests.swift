@@ -21,12 +21,9 @@ struct NameTests {
     ]
 
     private let folder: TemporaryFolder
-    private let path: String
+    private var path: String { self.folder.file("store.sqlite") }
 
-    init() throws {
-        self.folder = try TemporaryFolder()
-        self.path = self.folder.file("store.sqlite")
-    }
+    init() throws { self.folder = try TemporaryFolder() }
 
     private func bytes(_ names: [String]) -> [[UInt8]] { names.map { Array($0.utf8) } }
 

@@ -71,9 +71,7 @@ import PowerAuth
         server.setRewrite { request, response in
             guard request.url.hasSuffix(path), response.status == 200, let flipped = bit.value else { return response }
             byteCount.value = response.body.count
-            var response = response
-            response.body = Self.flipped(response.body, flipped % (response.body.count * 8))
-            return response
+            return altered(response) { $0.body = Self.flipped(response.body, flipped % (response.body.count * 8)) }
         }
         bit.value = 0
         _ = try? await call()
@@ -112,9 +110,7 @@ import PowerAuth
         let bit = Shared(0)
         fixture.server.setRewrite { request, response in
             guard request.url.hasSuffix("/activation/create"), response.status == 200 else { return response }
-            var response = response
-            response.body = Self.flipped(response.body, bit.value % (response.body.count * 8))
-            return response
+            return altered(response) { $0.body = Self.flipped(response.body, bit.value % (response.body.count * 8)) }
         }
         var refusals = 0
         for index in 0..<24 {

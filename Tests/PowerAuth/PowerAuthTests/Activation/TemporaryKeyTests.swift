@@ -85,18 +85,6 @@ import PowerAuth
         )
     }
 
-    /// Lets a server that does not know the key refuse the next request to a path.
-    private func refuse(_ path: String, with response: HTTPResponse, at server: VerifyingServer) {
-        let isForgetful = Shared(true)
-        server.setFate { request in
-            guard request.url.hasSuffix(path) else { return .delivered }
-            return isForgetful.update { isForgetful in
-                defer { isForgetful = false }
-                return isForgetful ? .answered(response) : .delivered
-            }
-        }
-    }
-
     // MARK: What servers say instead of "unknown key"
 
     /// Every 401 has one message, of servers 1.x or 2.x: only the status, which shows a step and no failure, tells (recordings, core:
@@ -152,14 +140,14 @@ import PowerAuth
         let (fixture, activation) = try await Version4Fixture().activated
         _ = try await activation.status()
         let keys = fixture.server.requestCount("/keystore/create")
-        self.refuse("/activation/status", with: Self.refusal("ERR_ACTIVATION"), at: fixture.server)
+        fixture.server.setFate(.answered(Self.refusal("ERR_ACTIVATION")), ofFirst: "/activation/status")
         #expect(try await activation.status().state == .active)
         #expect(fixture.server.requestCount("/keystore/create") == keys + 1)
     }
 
     @Test(.wireFact("A5", "4.2")) func aNewActivationIsNotAskedForTwice() async throws {
         let fixture = try self.makeFixture()
-        self.refuse("/activation/create", with: Self.refusal("ERR_ACTIVATION"), at: fixture.server)
+        fixture.server.setFate(.answered(Self.refusal("ERR_ACTIVATION")), ofFirst: "/activation/create")
         await #expect(throws: MobileTokenError.self) { try await fixture.activate() }
         #expect(fixture.server.requestCount("/activation/create") == 1)
         // The key is gone, so the next attempt does not fail for the same reason.
@@ -180,7 +168,7 @@ import PowerAuth
         _ = try await activation.call(sealed, EndpointTests.Note(text: "x"))
         let keys = fixture.server.requestCount("/keystore/create")
         let refusal = Self.refusal("ERR_AUTHENTICATION", "POWER_AUTH_SIGNATURE_INVALID", status: 401)
-        self.refuse("/api/sealed", with: refusal, at: fixture.server)
+        fixture.server.setFate(.answered(refusal), ofFirst: "/api/sealed")
         await #expect(throws: MobileTokenError.self) {
             try await activation.call(sealed, EndpointTests.Note(text: "y"))
         }
@@ -237,12 +225,7 @@ import PowerAuth
         // A new process does not know what became of the last signature.
         let fixture = try Fixture(server: past.server, store: store)
         let activation = try await fixture.client.activation(id: earlier.activationID)
-        let isForgetful = Shared(true)
-        fixture.server.setFate { request in
-            guard request.url.hasSuffix("/token/create"), isForgetful.value else { return .delivered }
-            isForgetful.update { $0 = false }
-            return .answered(Self.refusal(code))
-        }
+        fixture.server.setFate(.answered(Self.refusal(code)), ofFirst: "/token/create")
         try await activation.requestToken("t")
         #expect(fixture.server.requestCount("/token/create") == 2)
         try await activation.approve("b")
@@ -257,12 +240,7 @@ import PowerAuth
         let activation = try await fixture.activate()
         let refusal = Self.refusal(serverCode)
         fixture.server.setFate { $0.url.hasSuffix("/user/info") ? .answered(refusal) : .delivered }
-        do {
-            _ = try await activation.userInfo()
-            Issue.record("answered")
-        } catch let error as MobileTokenError {
-            #expect(error.code == code)
-        }
+        await expectError(code) { try await activation.userInfo() }
         #expect(fixture.server.requestCount("/user/info") == 2)
     }
 
@@ -288,12 +266,7 @@ import PowerAuth
                 HTTPResponse(status: 200, body: Array(#"{"status":"OK","responseObject":{"jwt":"\#(jwt)"}}"#.utf8))
             )
         }
-        do {
-            _ = try await fixture.activate()
-            Issue.record("activated")
-        } catch let error as MobileTokenError {
-            #expect(error.code == .invalidResponse)
-        }
+        await expectError(.invalidResponse) { try await fixture.activate() }
         #expect(fixture.server.requestCount("/activation/create") == 0)
     }
 

@@ -128,9 +128,7 @@ import WireFacts
     private func sealing() throws -> Sealing { try Sealing(key: SecretBytes(copying: Array(0..<32))) }
 
     private func record(_ tokens: [ExactString: ActivationRecord.Token]) -> ActivationRecord {
-        var record = ActivationStoreConformance.record("a")
-        record.tokens = tokens
-        return record
+        altered(ActivationStoreConformance.record("a")) { $0.tokens = tokens }
     }
 
     private func token(_ id: String, _ factors: SignatureType = .possession) -> ActivationRecord.Token {

@@ -22,11 +22,7 @@ import PowerAuth
     @Test func tokenRequestsPassBesideTheGate() async throws {
         let (fixture, activation) = try await Fixture().activated
         try await activation.poll()
-        let hold = Shared(true)
-        fixture.server.setFate { request in
-            if request.url.hasSuffix("/api/signed") { await until { !hold.value } }
-            return .delivered
-        }
+        let hold = fixture.server.hold("/api/signed")
         let signed = Task { try await activation.approve("x") }
         await until { activation.isSigning }
         try await activation.poll()
@@ -67,13 +63,8 @@ import PowerAuth
         let body = #"{"status":"ERROR","responseObject":{"code":"POWERAUTH_AUTH_FAIL","message":"m"}}"#
         let refusal = HTTPResponse(status: 401, body: Array(body.utf8))
         fixture.server.setFate { $0.url.hasSuffix("/api/token") ? .answered(refusal) : .delivered }
-        do {
-            try await activation.poll()
-            Issue.record("accepted")
-        } catch let error as MobileTokenError {
-            // No password was asked for, and none is wrong.
-            #expect(error.code == .refusalUnproven)
-        }
+        // No password was asked for, and none is wrong.
+        await expectError(.refusalUnproven) { try await activation.poll() }
         #expect(fixture.server.requestCount("/token/create") == 2)
         #expect(fixture.server.requestCount("/api/token") == 3)
         // Nor at each later request: one more token for each would stay at the server.
@@ -132,8 +123,7 @@ import PowerAuth
         }
         let task = Task { try await activation.poll() }
         await until { arrived.value }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        await #expect(throws: CancellationError.self) { try await task.stop() }
         #expect(wasCancelled.value)
     }
 

@@ -409,13 +409,7 @@ struct JournalTests {
         await expectError(.decidingPaused) {
             try await self.one.update("a", recording: self.intent()) { _ = $0.takeMove() }
         }
-        let byHand = DecisionIntent(
-            activationID: "a",
-            operationID: "2",
-            verdict: .approve,
-            factors: .possession,
-            signed: "A1"
-        )
+        let byHand = ActivationStoreConformance.intent(byHand: "a", "2")
         #expect(try await self.one.update("a", recording: byHand) { $0.takeMove() } == 1)
         try await self.other.setDecisionPause(nil)
         #expect(try await self.one.update("a", recording: self.intent()) { $0.takeMove() } == 2)

@@ -53,13 +53,7 @@ import Testing
     /// Windows follow the server's time where it is known.
     @Test(arguments: [nil, 7_200]) func aDecisionIsChargedAtTheServersTime(ahead: TimeInterval?) {
         let date = ActivationStoreConformance.limitDate
-        var intent = DecisionIntent(
-            activationID: "a",
-            operationID: "1",
-            verdict: .approve,
-            factors: .possession,
-            signed: "A2"
-        )
+        var intent = ActivationStoreConformance.intent(byHand: "a")
         intent.demands = [ActivationStoreConformance.demand(1)]
         let charges = intent.dated(date, serverDate: ahead.map { date + $0 }).charges
         #expect(charges?.minute == (date + (ahead ?? 0)).minute)

@@ -14,12 +14,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ReceiptStoreTests {
     private let folder: TemporaryFolder
-    private let path: String
+    private var path: String { self.folder.file("store.sqlite") }
 
-    init() throws {
-        self.folder = try TemporaryFolder()
-        self.path = self.folder.file("store.sqlite")
-    }
+    init() throws { self.folder = try TemporaryFolder() }
 
     private func makeStore(_ configure: (inout SQLiteOptions) -> Void = { _ in })
         -> ActivationStore

@@ -103,11 +103,7 @@ import TestSupport
 
     @Test func signaturesAreServedInTheOrderTheyWereAskedFor() async throws {
         let (fixture, activation) = try await Fixture().activated
-        let hold = Shared(true)
-        fixture.server.setFate { _ in
-            await until { !hold.value }
-            return .delivered
-        }
+        let hold = fixture.server.hold("")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<20 {
                 group.addTask { try await activation.approve("\(number)") }

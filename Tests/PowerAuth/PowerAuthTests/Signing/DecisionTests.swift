@@ -225,8 +225,7 @@ import WireFacts
         let moves = try await self.store.record(of: activation.activationID)?.counterMoves
         let next = Task { try await activation.approve("x") }
         await clock.waitForSleepers(1)
-        next.cancel()
-        await #expect(throws: CancellationError.self) { try await next.value }
+        await #expect(throws: CancellationError.self) { try await next.stop() }
         #expect(try await self.store.record(of: activation.activationID)?.counterMoves == moves)
         #expect(fixture.server.requestCount("/signature/validate") == 0)
     }
@@ -463,11 +462,7 @@ import WireFacts
 
     @Test func shutdownWaitsForWhatIsSigned() async throws {
         let (fixture, activation) = try await self.makeActivation()
-        let hold = Shared(true)
-        fixture.server.setFate { request in
-            if request.url.hasSuffix("/api/signed") { await until { !hold.value } }
-            return .delivered
-        }
+        let hold = fixture.server.hold("/api/signed")
         let deciding = Task { await self.decide("a", with: activation) }
         await until { fixture.server.requestCount("/api/signed") == 1 }
         deciding.cancel()
@@ -493,11 +488,7 @@ import WireFacts
             $0.timeout = .seconds(7)
         }
         let activation = try await fixture.activate()
-        let hold = Shared(true)
-        fixture.server.setFate { request in
-            if request.url.hasSuffix("/api/signed") { await until { !hold.value } }
-            return .delivered
-        }
+        let hold = fixture.server.hold("/api/signed")
         let deciding = Task { await self.decide("a", with: activation) }
         await until { fixture.server.requestCount("/api/signed") == 1 }
         let stopping = Task { await fixture.client.shutdown() }

@@ -67,8 +67,7 @@ struct DerivationQueueTests {
         await until { barrier.enteredCount == 1 }
         let second = Task { try await activation.unlockKnowledge(password: Fixture.password) }
         await until { queue.waitingCount == 1 }
-        second.cancel()
-        await #expect(throws: CancellationError.self) { try await second.value }
+        await #expect(throws: CancellationError.self) { try await second.stop() }
         #expect(queue.waitingCount == 0)
         barrier.open(for: 1)
         _ = try await first.value

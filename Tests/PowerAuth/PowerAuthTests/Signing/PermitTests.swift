@@ -164,8 +164,7 @@ import TestSupport
         let permit = try await self.fill(gate)
         let deciding = Task { try await self.decide("a", with: activation) }
         await until { gate.waitingCount == 1 }
-        deciding.cancel()
-        await #expect(throws: CancellationError.self) { try await deciding.value }
+        await #expect(throws: CancellationError.self) { try await deciding.stop() }
         gate.leave(permit, .answered)
         await until { !self.turns.hasTurn(activation.activationID) }
         #expect(try await self.moves(activation) == 0)

@@ -72,8 +72,7 @@ struct SQLiteStoreTests {
         try await self.waitForWaiters(2)
         #expect(try file.tryTakeTicket(of: 1) == 2)
         #expect(try file.isTicketOut(before: 2, of: 1))
-        canceled.cancel()
-        await #expect(throws: CancellationError.self) { try await canceled.value }
+        await #expect(throws: CancellationError.self) { try await canceled.stop() }
         #expect(try file.isTicketOut(before: 2, of: 1))
         leaving = nil  // as when a process dies
         #expect(try !file.isTicketOut(before: 2, of: 1))
@@ -103,8 +102,7 @@ struct SQLiteStoreTests {
         let (lease, _) = try await self.one.sqlite.acquireLease(of: "a")
         let waiting = Task { [other] in try await other.sqlite.acquireLease(of: "a").0 }
         try await self.waitForWaiters()
-        waiting.cancel()
-        await #expect(throws: CancellationError.self) { try await waiting.value }
+        await #expect(throws: CancellationError.self) { try await waiting.stop() }
         lease.release()
         try await self.other.withSigningTurn(of: "a") { _ in }
     }

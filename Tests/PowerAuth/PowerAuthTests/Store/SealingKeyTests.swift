@@ -10,13 +10,10 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct SealingKeyTests {
     private let folder: TemporaryFolder
-    private let path: String
     private let record = ActivationStoreConformance.record("a")
+    private var path: String { self.folder.file("store.sqlite") }
 
-    init() throws {
-        self.folder = try TemporaryFolder()
-        self.path = self.folder.file("store.sqlite")
-    }
+    init() throws { self.folder = try TemporaryFolder() }
 
     private func key(_ byte: UInt8) -> SecretBytes { SecretBytes(copying: [UInt8](repeating: byte, count: 32)) }
 

@@ -14,12 +14,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct StoreFaultTests {
     private let folder: TemporaryFolder
-    private let path: String
+    private var path: String { self.folder.file("store.sqlite") }
 
-    init() throws {
-        self.folder = try TemporaryFolder()
-        self.path = self.folder.file("store.sqlite")
-    }
+    init() throws { self.folder = try TemporaryFolder() }
 
     /// Stores activations, and closes the store, so that the files hold all there is.
     private func fill(_ count: Int = 1) async throws {

@@ -9,12 +9,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct StoreProcessTests {
     private let folder: TemporaryFolder
-    private let path: String
+    private var path: String { self.folder.file("store.sqlite") }
 
-    init() throws {
-        self.folder = try TemporaryFolder()
-        self.path = self.folder.file("store.sqlite")
-    }
+    init() throws { self.folder = try TemporaryFolder() }
 
     @Test func aKilledHolderLosesTheTurnAtOnce() async throws {
         let store = ActivationStore.sqlite(path: self.path)

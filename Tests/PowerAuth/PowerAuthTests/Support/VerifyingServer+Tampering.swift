@@ -22,9 +22,7 @@ extension VerifyingServer {
         for bit in 0..<body.count * 8 {
             var changed = body
             changed[bit / 8] ^= 1 << UInt8(bit % 8)
-            var request = genuine
-            request.body = changed
-            #expect(try await self.send(request).status != 200, "bit \(bit)")
+            #expect(try await self.send(altered(genuine) { $0.body = changed }).status != 200, "bit \(bit)")
         }
         #expect(self.state.value.accepted.isEmpty)
         #expect(try await self.send(genuine).status == 200)

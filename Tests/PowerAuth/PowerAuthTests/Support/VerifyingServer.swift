@@ -7,6 +7,7 @@ import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Synchronization
+import TestSupport
 import Testing
 
 /// The backend of the development server behind the transport's seam, with a network between that may do anything.
@@ -82,6 +83,22 @@ final class VerifyingServer: HTTPTransport {
 
     func setFate(_ fate: @escaping @Sendable (HTTPRequest) async throws -> Fate) {
         self.fate.withLock { $0 = FateRule(decide: fate) }
+    }
+
+    /// The first request to a path has a fate; everything else is delivered.
+    func setFate(_ fate: Fate, ofFirst path: String) {
+        let isFirst = Shared(true)
+        self.setFate { $0.url.hasSuffix(path) && isFirst.take() ? fate : .delivered }
+    }
+
+    /// Holds requests to a path (`""`: all) for as long as the value is `true`, and delivers them then.
+    func hold(_ path: String) -> Shared<Bool> {
+        let isHeld = Shared(true)
+        self.setFate { request in
+            if request.url.hasSuffix(path) { await until { !isHeld.value } }
+            return .delivered
+        }
+        return isHeld
     }
 
     /// Changes responses on their way from now on.

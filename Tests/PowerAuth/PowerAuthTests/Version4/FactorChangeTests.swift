@@ -144,13 +144,7 @@ import WireFacts
         let (validating, validated) = AsyncStream.makeStream(of: Void.self)
         let isFirst = Shared(true)
         fixture.server.setFate { request in
-            guard request.url.hasSuffix("/signature/validate") else { return .delivered }
-            if isFirst.update({ isFirst in
-                defer { isFirst = false }
-                return isFirst
-            }) {
-                for await _ in validating {}
-            }
+            if request.url.hasSuffix("/signature/validate"), isFirst.take() { for await _ in validating {} }
             return .delivered
         }
         async let change: Void = activation.changePassword(from: Version4Fixture.password, to: Self.new)

@@ -43,14 +43,7 @@ import WireFacts
     func theNumberOfTheCodesGoesOn(approvals: Int) async throws {
         let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
         for number in 0..<approvals { try await activation.approve("\(number)") }
-        let isLost = Shared(false)
-        fixture.server.setFate { request in
-            guard request.url.hasSuffix("/upgrade/start") else { return .delivered }
-            return isLost.update { isLost in
-                defer { isLost = true }
-                return isLost ? .delivered : .answerLost
-            }
-        }
+        fixture.server.setFate(.answerLost, ofFirst: "/upgrade/start")
         // The signatures of version 3 after a first attempt count as well.
         await expectError(.connectionLost) { try await activation.upgrade(password: Version4Fixture.password) }
         try await activation.approve("between")
@@ -93,14 +86,7 @@ import WireFacts
 
     @Test(arguments: ["/upgrade/start", "/upgrade/confirm"]) func aLostAnswerIsMadeUpFor(path: String) async throws {
         let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
-        let isLost = Shared(false)
-        fixture.server.setFate { request in
-            guard request.url.hasSuffix(path) else { return .delivered }
-            return isLost.update { isLost in
-                defer { isLost = true }
-                return isLost ? .delivered : .answerLost
-            }
-        }
+        fixture.server.setFate(.answerLost, ofFirst: path)
         let error = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
         #expect(error == (path == "/upgrade/start" ? .connectionLost : nil))
         if error != nil {
