@@ -128,7 +128,8 @@ package struct OperationListState: Sendable {
         guard self.isCurrent(fetch), let ended = self.fetch.take() else { return false }
         if let failure {
             self.failure = failure
-            self.notBefore = failure.retryAfter.map { now + $0.believed }
+            // A list may be asked for by hand in the meantime, whose failure ends no longer wait.
+            if let wait = failure.retryAfter { self.notBefore = max(self.notBefore ?? now, now + wait.believed) }
         }
         return ended.isOutdated
     }

@@ -206,6 +206,16 @@ import Testing
         #expect(!isOutdatedAgain)
     }
 
+    @Test(arguments: [nil, Duration.seconds(1)]) func aLaterFailureEndsNoLongerWait(retryAfter: Duration?) {
+        var state = self.state("a")
+        let busy = MobileTokenError(.serverError, "Busy", retryAfter: .seconds(60))
+        _ = state.endFetch(state.beginFetch(), busy, at: .zero)
+        let later = MobileTokenError(.noConnection, "Away", retryAfter: retryAfter)
+        _ = state.endFetch(state.beginFetch(), later, at: .seconds(10))
+        #expect(state.isAskedToWait(at: .seconds(59)))
+        #expect(!state.isAskedToWait(at: .seconds(60)))
+    }
+
     /// Whatever comes in whatever order: what was decided, and not offered by a later fetch, is not on the list.
     @Test func noOrderOfEventsBringsADecidedOperationBack() {
         var generator = SystemRandomNumberGenerator()
