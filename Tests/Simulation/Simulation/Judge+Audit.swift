@@ -53,6 +53,8 @@ extension Judge {
             case .followed where isPending: break
             case .unanswered where isPending && result == .evidenceLost: break
             case .doubtful where isPending && self.floors[signature.activationID] != nil: break
+            case .unanswered where isPending && self.followed.contains(signature): break
+            case .doubtful where isPending && self.followed.contains(signature): break
             case .unanswered, .doubtful, .followed, nil:
                 if receipt.intent.isAutomatic, !self.lostKeys.contains(signature.activationID) {
                     self.fail("nobody found out what became of \(name): receipt \(receipt.number) is open")

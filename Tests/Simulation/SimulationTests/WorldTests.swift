@@ -87,7 +87,7 @@ import TestSupport
                 ["its node's lease is over", "may sign by now", "arrive later than its receipt says that it can"]
             ),
             ("keepsWeakToken", ["gave way to one of fewer factors"]),
-            ("claimsAfterAction", ["ran twice"]),
+            ("claimsAfterAction", ["ran twice", "its action had begun"]),
         ]
     )
     func aDefectIsFoundSoon(_ defect: String, _ violations: [String]) async throws {
