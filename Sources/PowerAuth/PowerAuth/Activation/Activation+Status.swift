@@ -98,16 +98,26 @@ extension Activation {
     }
 
     /// Fetches the status and compares the counters. A report is outdated if other processes have signed since, for example while
-    /// this one was suspended. So the server is asked again before the counters are reported as too far apart.
+    /// this one was suspended. So the server is asked again before the counters are reported as too far apart, and after it was found
+    /// that the store was restored: what was signed between the report and the restore is in neither.
     private nonisolated func comparedReport(
         in dialect: any ActivationDialect
     ) async throws -> (StatusReport, ActivationStatus.CounterComparison, CounterLedger) {
+        var knowsRestore = false
         while true {
             let moves = self.seenMoves.load(ordering: .relaxed)
             let report = try await self.report(in: dialect)
-            let (comparison, ledger) = try await self.compareCounter(with: report.counter, in: dialect)
-            self.seenMoves.store(ledger.history.moves, ordering: .relaxed)
-            guard !comparison.canSign, ledger.history.moves != moves else { return (report, comparison, ledger) }
+            do {
+                let (comparison, ledger) = try await self.compareCounter(
+                    with: report.counter,
+                    in: dialect,
+                    knowsRestore
+                )
+                self.seenMoves.store(ledger.history.moves, ordering: .relaxed)
+                guard !comparison.canSign, ledger.history.moves != moves else { return (report, comparison, ledger) }
+            } catch is RestoredSince {
+                knowsRestore = true
+            }
         }
     }
 
@@ -119,11 +129,16 @@ extension Activation {
 
     private nonisolated func compareCounter(
         with server: ReportedCounter,
-        in dialect: any ActivationDialect
+        in dialect: any ActivationDialect,
+        _ knowsRestore: Bool
     ) async throws -> (comparison: ActivationStatus.CounterComparison, ledger: CounterLedger) {
+        func check(_ record: ActivationRecord) throws {
+            // The counters of different protocol versions are not comparable.
+            guard record.version == dialect.version else { throw OutdatedDialect() }
+            guard knowsRestore || !record.ledger.wasPutBack else { throw RestoredSince() }
+        }
         let record = try await self.storedRecord()
-        // The counters of different protocol versions are not comparable.
-        guard record.version == dialect.version else { throw OutdatedDialect() }
+        try check(record)
         let stored = record.ledger
         var ledger = stored
         let comparison = try MobileTokenError.mapCryptoErrors { try ledger.compare(with: server) }
@@ -134,12 +149,15 @@ extension Activation {
         }
         // A signature may have moved the counter since the read, so the transaction compares again.
         return try await self.updateRecord { record in
-            guard record.version == dialect.version else { throw OutdatedDialect() }
+            try check(record)
             let comparison = try MobileTokenError.mapCryptoErrors { try record.ledger.compare(with: server) }
             return (comparison, record.ledger)
         }
     }
 }
+
+/// The store was found to be restored after the status was asked for.
+private struct RestoredSince: Error {}
 
 extension MobileTokenError {
     /// Indicates whether the server may have the activation in another protocol version. Without keys of this version, the server

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HTTPClientTransport
+import PowerAuthCrypto
 import PowerAuthProtocol
 import StoreTesting
 import TestSupport
@@ -106,6 +107,27 @@ struct RestoredStoreTests {
             #expect(try await activation.counter(at: open) == .reached)
         }
         #expect(self.server.state.value.accepted == ["a", "b", "c"])
+    }
+
+    /// Between a status and a restore that it does not know of, another process may have signed, of which nothing is left here.
+    @Test func aStatusFromBeforeTheRestoreIsAskedForAgain() async throws {
+        let driver = ScriptedDriver()
+        let key = SecureRandom.secret(Sealing.keyByteCount)
+        let store = ActivationStore(driver, name: "memory", keys: SealingKeys(current: .closure { key }))
+        let fixture = try Fixture(server: self.server, store: store)
+        let activation = try await fixture.activate()
+        let isBefore = Shared(true)
+        self.server.setFate { request in
+            if request.url.hasSuffix("/activation/status"), isBefore.take() { driver.epoch = 1 }
+            return .delivered
+        }
+        let before = self.server.requestCount("/activation/status")
+        let status = try await activation.status()
+        #expect(self.server.requestCount("/activation/status") == before + 2)
+        #expect(status.counter.canSign)
+        #expect(try await store.record(of: activation.activationID)?.ledger.wasPutBack == false)
+        _ = try await activation.status()
+        #expect(self.server.requestCount("/activation/status") == before + 3)
     }
 
     @Test func aMarkThatIsTooFarAheadEndsAllSigning() async throws {
