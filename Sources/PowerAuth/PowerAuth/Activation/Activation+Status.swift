@@ -132,7 +132,7 @@ extension Activation {
         in dialect: any ActivationDialect,
         _ knowsRestore: Bool
     ) async throws -> (comparison: ActivationStatus.CounterComparison, ledger: CounterLedger) {
-        func check(_ record: ActivationRecord) throws {
+        @Sendable func check(_ record: ActivationRecord) throws {
             // The counters of different protocol versions are not comparable.
             guard record.version == dialect.version else { throw OutdatedDialect() }
             guard knowsRestore || !record.ledger.wasPutBack else { throw RestoredSince() }
