@@ -21,8 +21,10 @@ extension ServerAddress {
         Self(port: self.port, isLoopback: self.isLoopback, origin: self.origin + path)
     }
 
-    /// Returns whether it has a host name and a port, without TLS.
-    package func isNamed(by host: String) -> Bool { self.origin.utf8.dropFirst(7).elementsEqual(host.utf8) }
+    /// Returns whether a `Host` header has the server's own name and port. It never has if the server uses TLS.
+    package func isNamed(by host: String) -> Bool {
+        self.origin.utf8.dropFirst("http://".utf8.count).elementsEqual(host.utf8)
+    }
 
     /// Returns the server's address with the host name that a client used.
     package func reached(as host: String) -> Self {

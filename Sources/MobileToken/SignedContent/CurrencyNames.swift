@@ -3,7 +3,7 @@ import Basics
 /// The names of currencies: codes, symbols, and words such as `korun`.
 ///
 /// One symbol may name several currencies: `$` is the dollar of thirty countries. The names are those of ICU, in a table that comes with
-/// the package: what a text says then depends on no machine's version of ICU, and nothing has to be formatted to find it out.
+/// the package, so that what a text says depends on no machine's version of ICU, and no amount has to be formatted to find it out.
 package enum CurrencyNames {
     /// Returns whether a string names the currency in some country.
     package static func isName(_ text: String, of code: String) -> Bool {

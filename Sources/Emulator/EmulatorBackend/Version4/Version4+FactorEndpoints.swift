@@ -10,7 +10,7 @@ extension Version4 {
         static let routes: [Backend.Route] = [
             .version4(.passwordChange, "Agrees on another key for the password.", refusing: Refusal.passwordChange) {
                 (bank, call, context) throws(Refusal) in
-                // It waits beside the current one until one of them is used, because the response may be lost.
+                // Since the response may be lost, the new key waits beside the current one until one of them is used.
                 try Self.agree(&bank, call, &context, refusing: Refusal.passwordChange) {
                     $0.factorKeys.knowledge.replace(with: $1)
                 }

@@ -189,7 +189,8 @@ extension EmulatorCore {
 }
 
 extension Backend {
-    /// Returns what is told of a reply, and changes nothing. A call that may not change the backend would be made on a copy of it.
+    /// Returns what is told of a reply. It changes nothing, and is `mutating` only because the actor would copy its backend for a call
+    /// that is not.
     fileprivate mutating func told(of reply: Reply) -> (announcements: [Announcement], userID: String?) {
         (reply.events.map { self.announcement(of: $0) }, self.userID(of: reply))
     }

@@ -111,7 +111,7 @@ extension Activation {
                 let (comparison, ledger) = try await self.compareCounter(
                     with: report.counter,
                     in: dialect,
-                    knowsRestore
+                    knowsRestore: knowsRestore
                 )
                 self.seenMoves.store(ledger.history.moves, ordering: .relaxed)
                 guard !comparison.canSign, ledger.history.moves != moves else { return (report, comparison, ledger) }
@@ -127,10 +127,12 @@ extension Activation {
         return try await self.sendUnproven(query.request, in: dialect, isRepeatable: true).read(query.read)
     }
 
+    /// - Parameter knowsRestore: `true` if the report was asked for after it was found that the store was restored.
+    /// - Throws: ``RestoredSince``, among others.
     private nonisolated func compareCounter(
         with server: ReportedCounter,
         in dialect: any ActivationDialect,
-        _ knowsRestore: Bool
+        knowsRestore: Bool
     ) async throws -> (comparison: ActivationStatus.CounterComparison, ledger: CounterLedger) {
         @Sendable func check(_ record: ActivationRecord) throws {
             // The counters of different protocol versions are not comparable.
