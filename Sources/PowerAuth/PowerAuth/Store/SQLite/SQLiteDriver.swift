@@ -27,6 +27,7 @@ actor SQLiteDriver: JournalDriver {
     nonisolated let gate = KeyedSemaphore()
     private var state = State.new
     private let swaps = GroupCommit<RowChange, SwapAnswer>()
+    private let outcomes = GroupCommit<SealedOutcome, Result<AppendAnswer, any Error>>()
 
     init(_ files: StoreFiles, options: SQLiteOptions) {
         self.files = files
@@ -50,6 +51,7 @@ actor SQLiteDriver: JournalDriver {
 
     func close() async {
         self.swaps.commitAll(by: self.commit)
+        self.outcomes.commitAll(by: self.append)
         self.state = .closed
     }
 
@@ -184,7 +186,16 @@ actor SQLiteDriver: JournalDriver {
 
     // MARK: Receipts
 
-    func append(_ outcome: SealedOutcome) async throws -> AppendAnswer { try self.run { try $0.append(outcome) } }
+    func append(_ outcome: SealedOutcome) async throws -> AppendAnswer {
+        try await self.outcomes.commit(outcome, on: self.executor, by: self.append).get()
+    }
+
+    private func append(_ outcomes: [SealedOutcome]) throws -> [Result<AppendAnswer, any Error>] {
+        let isWritten = try self.run { try $0.append(outcomes) }
+        return zip(outcomes, isWritten).map { outcome, isWritten in
+            isWritten ? .success(.written) : Result { try self.run { try $0.appendRare(outcome) } }
+        }
+    }
 
     func receipts(_ query: ReceiptQuery) async throws -> ReceiptPage { try self.run { try $0.receipts(query) } }
 
