@@ -31,10 +31,9 @@ package struct AccountNumber: Hashable {
     let isIBAN: Bool
 
     package init(_ text: String) {
-        let compact = text.unicodeScalars.filter { !$0.properties.isWhitespace }
-        let exact = Array(String(compact).utf8)
-        let joined = String(compact.filter { $0.properties.generalCategory != .dashPunctuation }).utf8
-            .map(\.asciiUppercased)
+        let compact: [Unicode.Scalar] = text.unicodeScalars.filter { !$0.isSpace }
+        let exact = Array(String(scalars: compact).utf8)
+        let joined = String(scalars: compact.filter { !$0.isDashPunctuation }).utf8.map(\.asciiUppercased)
         if let iban = Self.iban(ofDomestic: exact) {
             (self.bytes, self.isIBAN) = (iban, true)
         } else if Self.isIBAN(joined) {

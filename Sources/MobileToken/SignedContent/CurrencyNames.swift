@@ -39,7 +39,7 @@ package enum CurrencyNames {
 
     /// Returns a name without white space, which varies.
     package static func plain(_ text: String) -> String {
-        String(String.UnicodeScalarView(VisibleText(text).typed.filter { $0 != " " }))
+        String(scalars: VisibleText(text).typed.filter { $0 != " " })
     }
 
     private static let table = Table(parsing: PackageResources.CurrencyNames_txt)

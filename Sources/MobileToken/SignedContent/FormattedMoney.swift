@@ -16,7 +16,7 @@ package struct FormattedMoney {
             scalars[start...last].allSatisfy({ $0.isDecimalDigit || $0.isNumberMark || $0.properties.isWhitespace }),
             !scalars.contains(where: { $0.properties.isBidiControl && !$0.isMarkOfDirection })
         else { return nil }
-        self.number = WrittenNumber(VisibleText(String(String.UnicodeScalarView(scalars[start...last]))).scalars)
+        self.number = WrittenNumber(VisibleText(String(scalars: scalars[start...last])).scalars)
         var before = scalars[..<start].filter { !$0.isMarkOfDirection && !$0.properties.isWhitespace }
         var after = scalars[(last + 1)...].filter { !$0.isMarkOfDirection }[...]
         // `20,- Kč`
@@ -25,7 +25,7 @@ package struct FormattedMoney {
         }
         var rest = after.drop(while: \.properties.isWhitespace)
         self.isNegative = Self.removeSign(&before, &rest)
-        self.names = [Array(before), Array(rest)].map { String(String.UnicodeScalarView($0)) }.filter { !$0.isEmpty }
+        self.names = [Array(before), Array(rest)].map { String(scalars: $0) }.filter { !$0.isEmpty }
     }
 
     /// Returns whether the string has this amount, in any currency.

@@ -9,10 +9,26 @@ struct ShownAccounts {
 
     init(in text: VisibleText) {
         let scalars = text.typed
+        guard Self.mayContainAccounts(scalars) else {
+            self.numbers = []
+            return
+        }
         let words = Word.words(in: scalars)
         // A person reads the letter O as a zero where digits belong.
         let typed = Self.ibans(in: words.map(\.withDigitsForLetters)).filter(\.isIBAN)
         self.numbers = Self.ibans(in: words) + typed + Self.domesticAccounts(in: scalars)
+    }
+
+    /// Returns `false` if there can be no account: most texts have neither the slash of a domestic account nor two digits in a row.
+    private static func mayContainAccounts(_ text: [Unicode.Scalar]) -> Bool {
+        var isAfterDigit = false
+        for scalar in text {
+            guard scalar != "/" else { return true }
+            let isDigit = scalar.readAsDigit.isASCIIDigit
+            guard !isDigit || !isAfterDigit else { return true }
+            isAfterDigit = isDigit
+        }
+        return false
     }
 
     /// The maximum length of an International Bank Account Number.
@@ -64,7 +80,7 @@ struct ShownAccounts {
             guard parts.joined().count(where: \.isASCIIDigit) >= 5 else { return nil }
             let numbers = parts.indices.map { first in
                 let number = parts[first...].joined().drop { $0 == "-" }
-                return AccountNumber(String(String.UnicodeScalarView(number + ["/"] + bank)))
+                return AccountNumber(String(scalars: number + ["/"] + bank))
             }
             // A preceding number, such as a year, makes it too long.
             return numbers.first(where: \.isIBAN) ?? numbers.last
@@ -85,7 +101,7 @@ struct ShownAccounts {
 private struct Word {
     private(set) var scalars: [Unicode.Scalar] = []
 
-    var string: String { String(String.UnicodeScalarView(self.scalars)) }
+    var string: String { String(scalars: self.scalars) }
     var isOfOtherAlphabet: Bool { self.scalars.contains { !$0.isASCII } }
     var hasOnlyDigits: Bool { self.scalars.dropFirst(2).allSatisfy(\.isASCIIDigit) }
 
@@ -97,14 +113,13 @@ private struct Word {
     /// The word with digits instead of similar letters, except for the two letters of a country at its start.
     var withDigitsForLetters: Self {
         let country = self.beginsIBAN(at: 0) ? 2 : 0
-        let digits = self.scalars.dropFirst(country).map { $0 == "O" ? "0" : $0 == "I" ? "1" : $0 }
-        return Self(scalars: self.scalars.prefix(country) + digits)
+        return Self(scalars: self.scalars.prefix(country) + self.scalars.dropFirst(country).map(\.readAsDigit))
     }
 
     func beginsIBAN(at offset: Int) -> Bool {
-        let head = self.scalars.dropFirst(offset).prefix(4)
-        return head.count == 4 && head.prefix(2).allSatisfy { !$0.isASCIIDigit }
-            && head.suffix(2).allSatisfy(\.isASCIIDigit)
+        offset + 4 <= self.scalars.count
+            && self.scalars[offset + 2].isASCIIDigit && self.scalars[offset + 3].isASCIIDigit
+            && !self.scalars[offset].isASCIIDigit && !self.scalars[offset + 1].isASCIIDigit
     }
 
     func dropping(_ count: Int) -> Self { Self(scalars: Array(self.scalars.dropFirst(count))) }
@@ -116,6 +131,17 @@ private struct Word {
         text.split { !$0.isASCIIDigit && !$0.isLetter }.map { scalars in
             let word = Self(scalars: scalars.map { $0.isASCII ? Unicode.Scalar(UInt8($0.value).asciiUppercased) : $0 })
             return word.scalars.starts(with: "IBAN".unicodeScalars) ? word.dropping(4) : word
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// The digit that a person reads for this letter where digits belong; itself if there is none.
+    fileprivate var readAsDigit: Self {
+        switch self {
+        case "O", "o": "0"
+        case "I", "i": "1"
+        default: self
         }
     }
 }

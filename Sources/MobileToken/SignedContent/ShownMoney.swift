@@ -157,7 +157,7 @@ private struct Neighbor {
         CurrencyNames.isName(Self.string(word), isBeforeNumber: isBeforeNumber)
     }
 
-    private static func string(_ scalars: [Unicode.Scalar]) -> String { String(String.UnicodeScalarView(scalars)) }
+    private static func string(_ scalars: [Unicode.Scalar]) -> String { String(scalars: scalars) }
 
     /// The stems and abbreviations of words for thousands and more.
     private static let multipliers = [
@@ -166,6 +166,7 @@ private struct Neighbor {
     ]
 
     private static func isMultiplier(_ word: [Unicode.Scalar]) -> Bool {
+        guard !word.isEmpty else { return false }
         let text = Self.string(word).lowercased()
         return ["k", "m", "t", "mm", "bn", "cr", "k.", "m.", "t."].contains(text)
             || Self.multipliers.contains { text.hasPrefix($0) }

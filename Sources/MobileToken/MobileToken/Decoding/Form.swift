@@ -23,7 +23,8 @@ extension Form where Value == String {
 
     /// Undoes escapes if the string has some, all are valid, and no character is left that needs one.
     private static func unescaped(_ text: String) -> String {
-        let isEscaped = text.contains("\\u") || text.contains("\\\"")
+        // The search for strings costs more than the rest of an operation's form.
+        let isEscaped = text.utf8.contains(UInt8(ascii: "\\")) && (text.contains("\\u") || text.contains("\\\""))
         guard isEscaped, text.utf8.allSatisfy({ 0x20..<0x80 ~= $0 }) else { return text }
         return (try? JSONValue(parsing: "\"\(text)\""))?.string ?? text
     }
