@@ -134,8 +134,9 @@ public actor ApprovalAgent {
             health.fleet.decisionsUnknown = supervision.unknownCount
             health.openOperationCount = supervision.openCount
             health.leftOperationCount = supervision.leftCount
-            health.stoppedActivationCount = supervision.stoppedCount
-            health.stopReasons = Dictionary(supervision.stopReasons.values.map { ($0.code, 1) }, uniquingKeysWith: +)
+            let reasons = supervision.stopReasons
+            health.stoppedActivationCount = reasons.count
+            health.stopReasons = Dictionary(reasons.values.map { ($0.code, 1) }, uniquingKeysWith: +)
         }
         return health
     }

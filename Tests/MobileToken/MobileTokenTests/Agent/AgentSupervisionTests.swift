@@ -497,7 +497,7 @@ import WireFacts
     @Test(.wireFact("2.6")) func aRefusalThatIsNotCountedIsTriedAgain() {
         var desk = self.approved("1")
         desk.sent(.failed(self.refusal(.authenticationFailed, 401)), by: "approve 1 1")
-        #expect(desk.supervision.stoppedCount == 0)
+        #expect(desk.supervision.stopReasons.count == 0)
         desk.pass(.seconds(2))
         #expect(desk.work == ["approve 1 2"])
     }
@@ -513,10 +513,10 @@ import WireFacts
     @Test func anActivationThatAnotherProcessHasIsNotToldAsStopped() {
         var desk = self.stopped()
         desk.release()
-        #expect(desk.supervision.stopReasons.isEmpty && desk.supervision.stoppedCount == 0)
+        #expect(desk.supervision.stopReasons.isEmpty)
         desk.adoptNothing()
         desk.list(self.operation("1"))
-        #expect(desk.work == [] && desk.supervision.stoppedCount == 1)
+        #expect(desk.work == [] && desk.supervision.stopReasons.count == 1)
         desk.looked(isWell: true)
         #expect(desk.work == ["review 1"])
     }
@@ -534,7 +534,7 @@ import WireFacts
         desk.looked(isWell: true)
         #expect(desk.work == ["approve 1 2"])
         #expect(desk.events.last == "a resumed")
-        #expect(desk.supervision.stoppedCount == 0)
+        #expect(desk.supervision.stopReasons.count == 0)
         desk.pass(.seconds(10_000))
         #expect(desk.looks == [])
     }

@@ -7,7 +7,7 @@ extension AgentSupervision {
     package var stopReasons: [String: MobileTokenError] {
         var reasons: [String: MobileTokenError] = [:]
         for (id, activation) in self.activations where !activation.isReleased {
-            reasons[id.string] = activation.stop?.reason
+            if let reason = activation.stop?.reason { reasons[id.string] = reason }
         }
         return reasons
     }

@@ -182,7 +182,7 @@ extension AgentSupervision {
     }
 
     /// The number of decisions signed or in flight.
-    package var decisionsInFlight: Int { self.decisionsUnderWay.count }
+    package var decisionsInFlight: Int { self.activations.values.count(where: \.isDeciding) }
 
     /// The jobs of decisions that are signed, in flight or being resolved.
     var decisionsUnderWay: [Job] {
@@ -193,8 +193,6 @@ extension AgentSupervision {
 
     /// The number of listed operations that are neither left nor settled.
     package var openCount: Int { self.activations.values.reduce(0) { $0 + $1.openCount } }
-
-    package var stoppedCount: Int { self.stopReasons.count }
 
     /// The numbers of known activations and of alarms, for tests.
     package var activationCount: Int { self.activations.count }

@@ -59,6 +59,11 @@ struct SupervisedActivation: Sendable {
     var openCount: Int { self.operations.indices.count { self.operations[$0].isOpen } }
     var leftCount: Int { self.operations.indices.count { self.operations[$0].isLeft } }
 
+    /// Indicates whether a decision is signed, in flight or being resolved.
+    var isDeciding: Bool {
+        self.work.flatMap { self.places[$0] }.map { self.operations[$0].isDeciding } ?? false
+    }
+
     /// The next operation to work on; `nil` if there is none, or one is in progress.
     func next(isPaused: Bool) -> ExactString? {
         guard self.work == nil else { return nil }

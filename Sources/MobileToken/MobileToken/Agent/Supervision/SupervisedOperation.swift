@@ -6,8 +6,8 @@ struct SupervisedOperation: Sendable {
     enum Step: Sendable {
         case review
         case send(ApprovalAgent.Verdict)
-        /// Resolve a decision with a lost response.
-        case resolve(LostDecisions)
+        /// Resolve a decision with a lost response. Few operations have one, and it is large.
+        indirect case resolve(LostDecisions)
     }
 
     private enum Phase: Sendable {
@@ -103,15 +103,18 @@ struct SupervisedOperation: Sendable {
 
     /// The policy's job, while it is awaited.
     var reviewJob: AgentSupervision.Job? {
-        guard case .working(let job) = self.phase, case .review = self.step else { return nil }
+        guard case .working(let job) = self.phase, self.isInReview else { return nil }
         return job
     }
+    private var isInReview: Bool { if case .review = self.step { true } else { false } }
 
     /// The job of a decision that is signed, in flight or being resolved.
     var decisionJob: AgentSupervision.Job? {
         guard case .working(let job) = self.phase, self.reviewJob == nil else { return nil }
         return job
     }
+
+    var isDeciding: Bool { self.isWorking && !self.isInReview }
 
     func isWorking(on job: AgentSupervision.Job) -> Bool {
         if case .working(job) = self.phase { true } else { false }
