@@ -11,8 +11,6 @@ package final class ServerLimiter: RequestLimiter {
         var isPollingBlocked = false
         var waiterCount = 0
         var permits: [UInt64: Permit] = [:]
-        /// The permits whose requests are not sent yet.
-        var unsent: Set<UInt64> = []
         var lastPermit: UInt64 = 0
         /// The time before which no permit is over.
         var firstEnd = Duration.longest
@@ -21,8 +19,8 @@ package final class ServerLimiter: RequestLimiter {
     }
 
     fileprivate struct Permit {
-        /// The time when its request was sent, or was last known to be unsent.
-        var time: Duration
+        /// The time when its request was sent; `nil` if it was not.
+        var sent: Duration?
         /// The time when it expires, whatever the fate of its request.
         let end: Duration
     }
@@ -66,7 +64,6 @@ package final class ServerLimiter: RequestLimiter {
     package func beginPoll(at time: Duration) -> GuestRules.Step {
         let now = self.now
         return self.state.withLock { state in
-            state.postponeUnsent(to: now)
             let step = state.rules.beginPoll(at: now)
             state.isPollingBlocked = step == .waitForEnd
             if case .wait(let until) = step { return .wait(until: time + (until - now)) }
@@ -79,7 +76,7 @@ package final class ServerLimiter: RequestLimiter {
     /// The number of requests that wait only for time to pass.
     package var delayedCount: Int {
         let now = self.now
-        return self.state.withLock { $0.rules.nextRequest > now ? $0.waiterCount : 0 }
+        return self.state.withLock { $0.rules.nextRequest(at: now) > now ? $0.waiterCount : 0 }
     }
 
     // MARK: Requests
@@ -115,15 +112,13 @@ package final class ServerLimiter: RequestLimiter {
         let now = self.now
         return self.state.withLock { state in
             state.dropOldPermits(at: now)
-            state.postponeUnsent(to: now)
             let step = state.rules.enter(at: now)
             switch step {
             case .go:
                 state.waiterCount -= 1
                 state.lastPermit += 1
-                let permit = Permit(time: now, end: now + limit.bounded)
+                let permit = Permit(end: now + limit.bounded)
                 state.permits[state.lastPermit] = permit
-                state.unsent.insert(state.lastPermit)
                 state.firstEnd = min(state.firstEnd, permit.end)
                 return (.go, state.lastPermit)
             case .waitForEnd: return (state.permits.values.map(\.end).min().map { .wait(until: $0) } ?? step, 0)
@@ -134,24 +129,19 @@ package final class ServerLimiter: RequestLimiter {
 
     package func begin(_ permit: UInt64) {
         let now = self.now
-        self.state.withLock { state in
-            guard let unsent = state.permits[permit] else { return }
-            state.rules.postpone(unsent.time, to: now)
-            state.permits[permit]?.time = now
-            state.unsent.remove(permit)
-        }
+        self.state.withLock { $0.send(permit, at: now) }
     }
 
     package func leave(_ permit: UInt64, _ outcome: RequestOutcome) {
         let (now, random) = (self.now, self.random())
         self.end { state in
+            if outcome != .unused { state.send(permit, at: now) }
             guard let ended = state.permits.removeValue(forKey: permit) else {
                 guard state.oldPermits.remove(permit) != nil else { return }
                 return state.rules.record(outcome, at: now, random: random)
             }
-            state.unsent.remove(permit)
             if outcome == .unused {
-                state.rules.withdraw(at: ended.time)
+                state.rules.withdraw(sentAt: ended.sent)
             } else {
                 state.rules.end(outcome, at: now, random: random)
             }
@@ -180,22 +170,19 @@ package final class ServerLimiter: RequestLimiter {
 }
 
 extension ServerLimiter.State {
-    /// Moves the permits of unsent requests to the present: a request that waits for its counter value is sent in a later second
-    /// than its permit's.
-    fileprivate mutating func postponeUnsent(to now: Duration) {
-        for permit in self.unsent {
-            guard let unsent = self.permits[permit] else { continue }
-            self.rules.postpone(unsent.time, to: now)
-            self.permits[permit]?.time = now
-        }
+    /// Notes that a permit's request is sent, once.
+    fileprivate mutating func send(_ permit: UInt64, at now: Duration) {
+        guard let unsent = self.permits[permit], unsent.sent == nil else { return }
+        self.rules.send(at: now)
+        self.permits[permit]?.sent = now
     }
 
     /// Removes expired permits. A request normally ends before its permit; one that is held up must not hold up all others.
     fileprivate mutating func dropOldPermits(at now: Duration) {
         guard self.firstEnd <= now else { return }
         for (permit, times) in self.permits where times.end <= now {
+            self.send(permit, at: now)
             self.permits[permit] = nil
-            self.unsent.remove(permit)
             self.oldPermits.insert(permit)
             self.rules.freePlace()
         }

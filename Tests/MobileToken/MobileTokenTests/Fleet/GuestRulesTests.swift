@@ -8,7 +8,7 @@ struct RateWindowTests {
         var window = RateWindow(rate: rate)
         var now = Duration.seconds(1)
         return (0..<count).map { _ in
-            now = max(now, window.next)
+            now = max(now, window.next(at: now))
             window.take(at: now)
             return now
         }
@@ -31,10 +31,10 @@ struct RateWindowTests {
     @Test func anotherRateRemembersWhatWas() {
         var window = RateWindow(rate: 100)
         for _ in 0..<10 { window.take(at: .seconds(5)) }
-        #expect(window.next == .milliseconds(5100))
-        #expect(window.changed(to: 50).next == .milliseconds(5100))
-        #expect(window.changed(to: 200).next == .zero)
-        #expect(window.changed(to: 1).next == .seconds(6))
+        #expect(window.next(at: .seconds(5)) == .milliseconds(5100))
+        #expect(window.changed(to: 50).next(at: .seconds(5)) == .milliseconds(5100))
+        #expect(window.changed(to: 200).next(at: .seconds(5)) == .zero)
+        #expect(window.changed(to: 1).next(at: .seconds(5)) == .seconds(6))
     }
 
     @Test(arguments: [0.5, 3, 50]) func whatDidNotHappenLeavesNoTrace(rate: Double) {
@@ -42,7 +42,7 @@ struct RateWindowTests {
         var times: [Duration] = []
         var now = Duration.zero
         for number in 0..<(6 * window.count) {
-            now = max(now, window.next)
+            now = max(now, window.next(at: now))
             window.take(at: now)
             if number.isMultiple(of: 3) { window.giveBack(now) } else { times.append(now) }
         }
@@ -51,38 +51,28 @@ struct RateWindowTests {
         #expect(now <= window.length * 5)
     }
 
-    /// The ring of the latest events says the same as a plain list of all.
-    @Test(arguments: [3, 50, 120]) func anEventThatMovesIsTheLatest(rate: Double) {
+    /// The ring of the latest events says the same as a plain list of all, with as many at present as are pending.
+    @Test(arguments: [3, 50, 120]) func pendingEventsMayHappenNow(rate: Double) {
         var window = RateWindow(rate: rate)
         var times: [Duration] = []
         var numbers = SystemRandomNumberGenerator()
         for second in 1...200 {
             let now = Duration.seconds(second)
-            switch Int.random(in: 0..<4, using: &numbers) {
-            case 0, 1:
+            if Bool.random(using: &numbers) {
                 window.take(at: now)
                 times.append(now)
-            case 2:
-                let moved = times.randomElement(using: &numbers) ?? .zero
-                let index = times.lastIndex(of: moved)
-                window.move(moved, to: now)
-                if let index { times.remove(at: index) }
-                times.append(now)
-            default:
-                guard let last = times.last else { continue }
-                window.move(last, to: last)  // not later: nothing moves
             }
-            // An event that the window has forgotten takes the place of its oldest.
-            times = times.suffix(window.count)
-            let oldest = times.count < window.count ? nil : times.first
-            #expect(window.next == oldest.map { $0 + window.length } ?? .zero)
+            let pending = Int.random(in: 0...(window.count + 1), using: &numbers)
+            let latest = (times + Array(repeating: now, count: pending)).suffix(window.count)
+            let oldest = latest.count < window.count ? nil : latest.first
+            #expect(window.next(at: now, pending: pending) == oldest.map { $0 + window.length } ?? .zero)
         }
     }
 
     @Test(arguments: [0, -1, .nan, .infinity]) func anyRateIsARate(rate: Double) {
         var window = RateWindow(rate: rate)
         window.take(at: .zero)
-        #expect(window.next <= .seconds(1000))
+        #expect(window.next(at: .zero) <= .seconds(1000))
     }
 }
 
@@ -93,32 +83,59 @@ struct GuestRulesTests {
 
     private static let unwell = RequestOutcome.failed(retryAfter: nil)
 
+    /// Sends a request when that is allowed.
+    private mutating func request(at now: Duration) -> GuestRules.Step {
+        let step = self.rules.enter(at: now)
+        if step == .go { self.rules.send(at: now) }
+        return step
+    }
+
     /// Polls once when that is allowed.
     private mutating func poll(_ outcome: RequestOutcome, at now: Duration) -> GuestRules.Step {
         let step = self.rules.beginPoll(at: now)
         guard step == .go else { return step }
-        #expect(self.rules.enter(at: now) == .go)
+        #expect(self.request(at: now) == .go)
         self.rules.end(outcome, at: now, random: 0)
         self.rules.endPoll()
         return .go
     }
 
     @Test mutating func soManyRequestsAtOnceAndSoManyASecond() {
-        for _ in 0..<4 { #expect(self.rules.enter(at: .zero) == .go) }
-        #expect(self.rules.enter(at: .zero) == .waitForEnd)
+        for _ in 0..<4 { #expect(self.request(at: .zero) == .go) }
+        #expect(self.request(at: .zero) == .waitForEnd)
         for _ in 0..<4 { self.rules.end(.answered, at: .zero, random: 0) }
         for _ in 0..<6 {
-            #expect(self.rules.enter(at: .zero) == .go)
+            #expect(self.request(at: .zero) == .go)
             self.rules.end(.answered, at: .zero, random: 0)
         }
+        #expect(self.request(at: .zero) == .wait(until: .milliseconds(100)))
+        #expect(self.request(at: .milliseconds(100)) == .go)
+    }
+
+    @Test mutating func aRequestCountsInTheSecondInWhichItIsSent() {
+        func requests(_ count: Int, at now: Duration) {
+            for _ in 0..<count {
+                #expect(self.request(at: now) == .go)
+                self.rules.end(.answered, at: now, random: 0)
+            }
+        }
+        requests(7, at: .zero)
+        for _ in 0..<3 { #expect(self.rules.enter(at: .zero) == .go) }
+        // They may still be sent at once.
         #expect(self.rules.enter(at: .zero) == .wait(until: .milliseconds(100)))
-        #expect(self.rules.enter(at: .milliseconds(100)) == .go)
+        self.rules.withdraw(sentAt: nil)
+        for _ in 0..<2 {
+            self.rules.send(at: .seconds(1))
+            self.rules.end(.answered, at: .seconds(1), random: 0)
+        }
+        requests(8, at: .seconds(1))
+        #expect(self.rules.enter(at: .milliseconds(1_050)) == .wait(until: .milliseconds(1_100)))
     }
 
     @Test mutating func aCanceledRequestGivesItsPlaceBack() {
-        for _ in 0..<4 { _ = self.rules.enter(at: .zero) }
+        for _ in 0..<4 { _ = self.request(at: .zero) }
         self.rules.end(.canceled, at: .zero, random: 0)
-        #expect(self.rules.enter(at: .zero) == .go)
+        #expect(self.request(at: .zero) == .go)
     }
 
     @Test mutating func noMorePollsBeginThanMayBeUnderWay() {
@@ -130,10 +147,10 @@ struct GuestRulesTests {
 
     @Test mutating func processesDivideTheCaps() {
         self.rules.divide(among: 2)
-        for _ in 0..<2 { #expect(self.rules.enter(at: .zero) == .go) }
-        #expect(self.rules.enter(at: .zero) == .waitForEnd)
+        for _ in 0..<2 { #expect(self.request(at: .zero) == .go) }
+        #expect(self.request(at: .zero) == .waitForEnd)
         self.rules.divide(among: 1)
-        #expect(self.rules.enter(at: .zero) == .go)
+        #expect(self.request(at: .zero) == .go)
     }
 
     @Test mutating func failuresInARowHoldPollsBackAndOneProbes() {
@@ -143,12 +160,12 @@ struct GuestRulesTests {
         #expect(self.rules.beginPoll(at: .seconds(1)) == .wait(until: .seconds(2)))
         #expect(self.rules.heldBackUntil(at: .seconds(1)) == .seconds(2))
         // Requests by hand go on.
-        #expect(self.rules.enter(at: .seconds(1.5)) == .go)
+        #expect(self.request(at: .seconds(1.5)) == .go)
         self.rules.end(.answered, at: .seconds(1.5), random: 0)
 
         #expect(self.rules.beginPoll(at: .seconds(2)) == .go)
         #expect(self.rules.beginPoll(at: .seconds(2)) == .waitForEnd)
-        #expect(self.rules.enter(at: .seconds(2)) == .go)
+        #expect(self.request(at: .seconds(2)) == .go)
         self.rules.end(Self.unwell, at: .seconds(3), random: 0)
         self.rules.endPoll()
         #expect(self.rules.beginPoll(at: .seconds(3)) == .wait(until: .seconds(5)))
@@ -187,9 +204,9 @@ struct GuestRulesTests {
         #expect(self.poll(.failed(retryAfter: .seconds(20)), at: .zero) == .go)
         #expect(self.rules.beginPoll(at: .seconds(19)) == .wait(until: .seconds(20)))
         // One that was under way brings other news.
-        _ = self.rules.enter(at: .seconds(1))
+        _ = self.request(at: .seconds(1))
         self.rules.end(.failed(retryAfter: .seconds(60)), at: .seconds(1), random: 0)
-        _ = self.rules.enter(at: .seconds(2))
+        _ = self.request(at: .seconds(2))
         self.rules.end(.failed(retryAfter: .seconds(1)), at: .seconds(2), random: 0)
         #expect(self.rules.beginPoll(at: .seconds(21)) == .wait(until: .seconds(61)))
     }

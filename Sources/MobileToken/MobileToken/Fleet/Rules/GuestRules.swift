@@ -43,6 +43,8 @@ package struct GuestRules: Sendable {
     private var share: OperationsFleet.ServerLimits
     private var requests: RateWindow
     private var requestsUnderWay = 0
+    /// The number of permits whose requests are not sent yet. Each counts in the second in which it is sent, which may be any.
+    private var unsent = 0
     private var pollsUnderWay = 0
     private var breaker = Breaker.closed(failures: 0)
     private var recoveryStart: Duration?
@@ -68,26 +70,31 @@ package struct GuestRules: Sendable {
 
     // MARK: Requests
 
-    /// The earliest time that the rate limit allows another request.
-    package var nextRequest: Duration { self.requests.next }
+    /// Returns the earliest time that the rate limit allows another request.
+    package func nextRequest(at now: Duration) -> Duration { self.requests.next(at: now, pending: self.unsent) }
 
-    /// Takes a permit for a request; call ``end(_:at:random:)`` afterwards.
+    /// Takes a permit for a request; call ``send(at:)`` and ``end(_:at:random:)`` afterwards.
     package mutating func enter(at now: Duration) -> Step {
         guard self.requestsUnderWay < max(1, self.share.concurrentRequests) else { return .waitForEnd }
-        let next = self.nextRequest
+        let next = self.nextRequest(at: now)
         guard next <= now else { return .wait(until: next) }
-        self.requests.take(at: now)
+        self.unsent += 1
         self.requestsUnderWay += 1
         return .go
     }
 
-    /// Notes that a permitted request was not sent before this moment, and so counts in its second.
-    package mutating func postpone(_ time: Duration, to later: Duration) { self.requests.move(time, to: later) }
+    /// Notes that a permitted request is sent.
+    package mutating func send(at now: Duration) {
+        self.unsent = max(0, self.unsent - 1)
+        self.requests.take(at: now)
+    }
 
-    /// Undoes ``enter(at:)`` of that moment: no request was sent.
-    package mutating func withdraw(at time: Duration) {
+    /// Undoes ``enter(at:)``: no request was sent.
+    ///
+    /// - Parameter time: The time of ``send(at:)``; `nil` if there was none.
+    package mutating func withdraw(sentAt time: Duration?) {
         self.freePlace()
-        self.requests.giveBack(time)
+        if let time { self.requests.giveBack(time) } else { self.unsent = max(0, self.unsent - 1) }
     }
 
     /// Frees a permit, whatever the fate of its request.
@@ -173,7 +180,8 @@ package struct GuestRules: Sendable {
     }
 
     private mutating func nextPoll(at now: Duration) -> Duration {
-        guard let lastPoll else { return self.nextRequest }
+        let nextRequest = self.nextRequest(at: now)
+        guard let lastPoll else { return nextRequest }
         var rate = self.share.requestsPerSecond
         if let recoveryStart {
             let doublings = (now - recoveryStart).components.seconds
@@ -185,8 +193,8 @@ package struct GuestRules: Sendable {
         }
         if self.isStorm(at: now) { rate = min(rate, self.share.tokenRenewalsPerSecond) }
         // At full speed, the limit on requests suffices.
-        guard rate < self.share.requestsPerSecond else { return self.nextRequest }
-        return max(lastPoll + .seconds(1 / max(rate, 0.001)), self.nextRequest)
+        guard rate < self.share.requestsPerSecond else { return nextRequest }
+        return max(lastPoll + .seconds(1 / max(rate, 0.001)), nextRequest)
     }
 
     // MARK: Refused tokens
@@ -225,7 +233,7 @@ struct TokenRenewals: Sendable {
     mutating func change(rate: Double) { self.window = self.window.changed(to: rate) }
 
     mutating func begin(at now: Duration) -> Bool {
-        guard self.notBefore <= now, self.window.next <= now else { return false }
+        guard self.notBefore <= now, self.window.next(at: now) <= now else { return false }
         self.window.take(at: now)
         return true
     }

@@ -26,9 +26,14 @@ package struct RateWindow: Sendable {
         return Duration(secondsComponent: 0, attosecondsComponent: (second + count - 1) / count)
     }
 
-    /// The earliest time of the next event.
-    package var next: Duration {
-        self.times.count < self.count ? .zero : self.times[self.oldest] + self.length
+    /// Returns the earliest time of the next event.
+    ///
+    /// - Parameter pending: The number of events that have a permit, and may happen at any time from now on.
+    package func next(at now: Duration, pending: Int = 0) -> Duration {
+        let free = self.count - pending
+        guard free > 0 else { return now + self.length }
+        guard free <= self.times.count else { return .zero }
+        return self.times[(self.oldest + self.times.count - free) % self.times.count] + self.length
     }
 
     /// Counts an event, even one that is too early.
@@ -39,26 +44,6 @@ package struct RateWindow: Sendable {
             self.times[self.oldest] = now
             self.oldest = (self.oldest + 1) % self.count
         }
-    }
-
-    /// Notes that a counted event happens later.
-    package mutating func move(_ time: Duration, to later: Duration) {
-        guard time < later else { return }
-        // The event is among the latest of up to 100 000, so the way to it from the end is short.
-        guard var place = self.times.indices.last(where: { self.times[self.index($0)] == time }) else {
-            return self.take(at: later)
-        }
-        while place + 1 < self.times.count {
-            self.times[self.index(place)] = self.times[self.index(place + 1)]
-            place += 1
-        }
-        self.times[self.index(place)] = later
-    }
-
-    /// The index of the event that so many are older than.
-    private func index(_ place: Int) -> Int {
-        let index = self.oldest + place
-        return index < self.times.count ? index : index - self.times.count
     }
 
     /// Removes a counted event that did not happen.
