@@ -6,6 +6,8 @@ let package = Package(
     name: "swift-mobile-token",
     products: [
         .library(name: "MobileToken", targets: ["MobileToken"]),
+        // What belongs to the protocol: device keys, endpoints of one's own, the vault, tokens, other ways to activate.
+        .library(name: "PowerAuth", targets: ["PowerAuth"]),
         // Receipts in files: exported, signed, verified and erased. An auditor needs nothing else.
         .library(name: "MobileTokenReceipts", targets: ["MobileTokenReceipts"]),
         // Asking for approvals, and acting once on them.
@@ -66,16 +68,26 @@ let package = Package(
         .target(name: "PowerAuthCrypto", dependencies: ["COpenSSL", "COpenSSLLifetime"]),
         .target(name: "PowerAuthProtocol", dependencies: ["PowerAuthCrypto", "Basics", "ExactJSON"]),
         .target(name: "HTTPClientTransport", dependencies: ["CCurl", "Basics"]),
+        // One activation, its signatures and its store: what `MobileToken` shows of the protocol.
         .target(
-            name: "PowerAuth",
+            name: "PowerAuthClient",
             dependencies: [
                 "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "SQLiteDatabase", "Coordination",
                 "Basics", "ExactJSON",
             ]
         ),
         .target(
+            name: "PowerAuth",
+            dependencies: [
+                "PowerAuthClient", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Basics",
+                "ExactJSON",
+            ]
+        ),
+        .target(
             name: "MobileTokenReceipts",
-            dependencies: ["PowerAuth", "PowerAuthCrypto", "Coordination", "Basics", "ExactJSON"]
+            dependencies: [
+                "PowerAuth", "PowerAuthClient", "PowerAuthCrypto", "Coordination", "Basics", "ExactJSON",
+            ]
         ),
         // The data that are signed, and what strings for people say of money and accounts: the approving and the asking half compare.
         .target(
@@ -86,10 +98,8 @@ let package = Package(
         .target(
             name: "MobileToken",
             dependencies: [
-                "MobileTokenReceipts", "SignedContent", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
-
-                "Coordination", "Basics",
-                "ExactJSON",
+                "MobileTokenReceipts", "SignedContent", "PowerAuth", "PowerAuthClient", "PowerAuthProtocol",
+                "PowerAuthCrypto", "Coordination", "Basics", "ExactJSON",
             ]
         ),
 
@@ -111,8 +121,8 @@ let package = Package(
         .target(
             name: "MobileTokenApprovals",
             dependencies: [
-                "MobileTokenCloud", "MobileTokenReceipts", "SignedContent", "PowerAuth", "PowerAuthProtocol",
-                "PowerAuthCrypto", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
+                "MobileTokenCloud", "MobileTokenReceipts", "SignedContent", "PowerAuth", "PowerAuthClient",
+                "PowerAuthProtocol", "PowerAuthCrypto", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ]
         ),
         // Requests, responses, tables of routes, and documents with lines.
@@ -120,7 +130,8 @@ let package = Package(
         .target(
             name: "MobileTokenPostgres",
             dependencies: [
-                "MobileToken", "MobileTokenApprovals", "PowerAuth", "PostgresDatabase", "Coordination", "Basics",
+                "MobileToken", "MobileTokenApprovals", "PowerAuth", "PowerAuthClient", "PostgresDatabase",
+                "Coordination", "Basics",
             ]
         ),
         .target(
@@ -138,9 +149,10 @@ let package = Package(
         .target(
             name: "MobileTokenEmulator",
             dependencies: [
-                "APIDescriptions", "CloudCalls", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "MobileToken",
-                "MobileTokenCloud", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
-                "HTTPClientTransport", "CQREncode", "CZlib", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
+                "APIDescriptions", "CloudCalls", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
+                "MobileToken", "MobileTokenCloud", "PowerAuth", "PowerAuthClient", "PowerAuthProtocol",
+                "PowerAuthCrypto", "HTTPClientTransport", "CQREncode", "CZlib", "SQLiteDatabase", "Coordination",
+                "Basics", "ExactJSON",
             ],
             resources: [.embedInCode("Console/Page")]
         ),
@@ -148,8 +160,8 @@ let package = Package(
             name: "MobileTokenTesting",
             dependencies: [
                 "MobileToken", "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenEmulator", "EmulatorBackend",
-                "EmulatorHTTP", "EmulatorMessages",
-                "PowerAuth", "HTTPClientTransport", "TestClock", "Coordination", "ExactJSON",
+                "EmulatorHTTP", "EmulatorMessages", "HTTPClientTransport", "TestClock", "Coordination", "ExactJSON",
+                "PowerAuthClient",
             ]
         ),
 
@@ -157,7 +169,7 @@ let package = Package(
         .target(
             name: "CommandLineSupport",
             dependencies: [
-                "MobileToken", "MobileTokenReceipts", "SignedContent", "PowerAuth", "PowerAuthCrypto",
+                "MobileToken", "MobileTokenReceipts", "SignedContent", "PowerAuthClient", "PowerAuthCrypto",
                 "HTTPClientTransport", "Coordination", "Basics", "ExactJSON",
             ]
         ),
@@ -165,7 +177,7 @@ let package = Package(
         .target(
             name: "AskCommands",
             dependencies: [
-                "CommandLineSupport", "MobileTokenApprovals", "MobileTokenCloud", "PowerAuth",
+                "CommandLineSupport", "MobileTokenApprovals", "MobileTokenCloud", "PowerAuth", "PowerAuthClient",
                 "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "CLinux", "Basics", "ExactJSON",
             ]
         ),
@@ -180,9 +192,8 @@ let package = Package(
         .executableTarget(
             name: "mobile-token-emulator",
             dependencies: [
-                "APIDescriptions", "CommandLineSupport", "MobileToken", "PowerAuth", "MobileTokenEmulator",
-                "EmulatorHTTP",
-                "HTTPClientTransport", "ExactJSON", "Basics",
+                "APIDescriptions", "CommandLineSupport", "MobileToken", "MobileTokenEmulator", "EmulatorHTTP",
+                "HTTPClientTransport", "ExactJSON", "Basics", "PowerAuthClient",
             ]
         ),
         .executableTarget(
@@ -199,7 +210,9 @@ let package = Package(
         // A store's requirements, and drivers that a test puts in front of another one.
         .target(
             name: "StoreTesting",
-            dependencies: ["PowerAuth", "PowerAuthCrypto", "PowerAuthProtocol", "Basics"]
+            dependencies: [
+                "PowerAuth", "PowerAuthClient", "PowerAuthCrypto", "PowerAuthProtocol", "Basics",
+            ]
         ),
         // A PostgreSQL server that a test or a benchmark may kill, stop and fill.
         .target(name: "PostgresTestServer", dependencies: ["TestSupport"]),
@@ -292,8 +305,8 @@ let package = Package(
         .testTarget(
             name: "PowerAuthTests",
             dependencies: [
-                "MobileTokenReceipts", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
-                "MobileTokenTesting",
+                "MobileTokenReceipts", "PowerAuth", "PowerAuthClient", "PowerAuthProtocol", "PowerAuthCrypto",
+                "HTTPClientTransport", "MobileTokenTesting",
                 "CSQLite", "SQLiteDatabase",
                 "APIDescriptions", "CloudCalls", "EmulatorBackend", "EmulatorMessages", "TestSupport",
                 "StoreTesting",
@@ -315,8 +328,7 @@ let package = Package(
             dependencies: [
                 "StoreTesting", "ApprovalTesting", "MobileTokenApprovals", "MobileTokenCloud",
                 "MobileTokenPostgres", "MobileToken", "MobileTokenReceipts", "MobileTokenEmulator",
-                "MobileTokenTesting",
-                "PowerAuth",
+                "MobileTokenTesting", "PowerAuth", "PowerAuthClient",
                 "PowerAuthProtocol", "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser",
                 "mobile-token-postgres", "ApprovalExerciser", "HTTPClientTransport", "Coordination",
                 "TestSupport", "ExactJSON",
@@ -365,8 +377,8 @@ let package = Package(
                 "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenApprovals", "MobileTokenReceipts",
                 "MobileTokenEmulator", "EmulatorBackend",
                 "EmulatorMessages", "MobileTokenTesting",
-                "HTTPClientTransport", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport",
-                "StoreTesting", "StoreExerciser", "ExactJSON", "Basics", "WireFacts",
+                "HTTPClientTransport", "PowerAuth", "PowerAuthClient", "PowerAuthProtocol", "PowerAuthCrypto",
+                "TestSupport", "StoreTesting", "StoreExerciser", "ExactJSON", "Basics", "WireFacts",
             ]
         ),
         .testTarget(
@@ -374,7 +386,8 @@ let package = Package(
             dependencies: [
                 "StoreTesting",
                 "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenApprovals", "MobileTokenEmulator",
-                "MobileTokenTesting", "HTTPClientTransport", "HeadlessBrowser", "PostgresTestServer", "SQLiteDatabase",
+                "MobileTokenTesting", "PowerAuth", "HTTPClientTransport", "HeadlessBrowser", "PostgresTestServer",
+                "SQLiteDatabase",
                 "TestSupport", "ExactJSON",
             ]
         ),
@@ -389,7 +402,7 @@ if Context.environment["MOBILE_TOKEN_FUZZ"] != nil {
             name: "Fuzz",
             dependencies: [
                 "APIDescriptions", "CommandLineSupport", "MobileToken", "MobileTokenReceipts", "MobileTokenEmulator",
-                "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "PowerAuth",
+                "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "PowerAuth", "PowerAuthClient",
                 "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "ExactJSON", "Basics",
             ],
             exclude: ["Corpora", "dictionary.txt"]
@@ -420,11 +433,11 @@ if Context.environment["MOBILE_TOKEN_NEIGHBORS"] != nil {
 
 // Of each trait: the targets with its code, and the products that they import.
 let neighbors: [(trait: String, targets: [String], package: String, products: [String])] = [
-    ("Logging", ["PowerAuth"], "swift-log", ["Logging"]),
-    ("Metrics", ["PowerAuth"], "swift-metrics", ["Metrics"]),
-    ("Tracing", ["PowerAuth"], "swift-distributed-tracing", ["Tracing"]),
+    ("Logging", ["PowerAuthClient"], "swift-log", ["Logging"]),
+    ("Metrics", ["PowerAuthClient"], "swift-metrics", ["Metrics"]),
+    ("Tracing", ["PowerAuthClient", "PowerAuth"], "swift-distributed-tracing", ["Tracing"]),
     (
-        "ServiceLifecycle", ["Coordination", "PowerAuth", "MobileToken", "MobileTokenApprovals"],
+        "ServiceLifecycle", ["Coordination", "PowerAuthClient", "MobileToken", "MobileTokenApprovals"],
         "swift-service-lifecycle", ["ServiceLifecycle"]
     ),
     (
@@ -452,7 +465,7 @@ let rooms = [
     "Sources/CLibraries": "CCurl CLinux CMicroHTTPD COpenSSL COpenSSLLifetime CPostgreSQL CQREncode CSQLite CZlib",
     "Sources/Foundations":
         "Basics Coordination ExactJSON HTTPClientTransport PostgresDatabase SQLiteDatabase TestClock",
-    "Sources/PowerAuth": "PowerAuth PowerAuthCrypto PowerAuthProtocol",
+    "Sources/PowerAuth": "PowerAuth PowerAuthClient PowerAuthCrypto PowerAuthProtocol",
     "Sources/MobileToken": "MobileToken MobileTokenPostgres MobileTokenReceipts MobileTokenTesting SignedContent",
     "Sources/Asking": "APIDescriptions CloudCalls MobileTokenApprovals MobileTokenCloud",
     "Sources/Emulator": "EmulatorBackend EmulatorHTTP EmulatorMessages MobileTokenEmulator",

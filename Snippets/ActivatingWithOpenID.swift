@@ -1,5 +1,6 @@
 // Activates the user whom an OpenID provider signs in.
 import MobileToken
+import PowerAuth
 
 // snippet.hide
 let password = CommandLine.arguments[1]

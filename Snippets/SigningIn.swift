@@ -1,6 +1,7 @@
 // Signs a user in at the development server's OpenID provider, and activates with the answer.
 import MobileToken
 import MobileTokenEmulator
+import PowerAuth
 
 // snippet.hide
 let password = "1234"

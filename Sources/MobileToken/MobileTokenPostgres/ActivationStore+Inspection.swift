@@ -1,6 +1,6 @@
 import Foundation
 import PostgresDatabase
-package import PowerAuth
+package import PowerAuthClient
 
 /// A node, as seen by the others.
 package struct NodeStatus: Sendable {

@@ -1,5 +1,5 @@
 import PostgresDatabase
-public import PowerAuth
+public import PowerAuthClient
 
 extension ActivationStore {
     /// Returns a store in PostgreSQL with sealed secrets, for any number of nodes.

@@ -1,6 +1,6 @@
 import Glibc
 import PostgresDatabase
-package import PowerAuth
+package import PowerAuthClient
 
 /// The settings of a store in PostgreSQL.
 public struct PostgresConfiguration: Sendable {

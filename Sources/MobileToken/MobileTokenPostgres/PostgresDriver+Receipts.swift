@@ -1,6 +1,6 @@
 import Foundation
 import PostgresDatabase
-import PowerAuth
+import PowerAuthClient
 
 extension PostgresDriver {
     // MARK: Receipts

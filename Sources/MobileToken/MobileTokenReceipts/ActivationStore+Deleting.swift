@@ -1,5 +1,5 @@
 public import Foundation
-public import PowerAuth
+public import PowerAuthClient
 
 extension ActivationStore {
     /// Deletes exported receipts in small steps, while others sign.

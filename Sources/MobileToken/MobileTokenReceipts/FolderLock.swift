@@ -1,5 +1,5 @@
 import Glibc
-import PowerAuth
+import PowerAuthClient
 
 /// Prevents other processes from writing to a folder while it lives.
 final class FolderLock: Sendable {

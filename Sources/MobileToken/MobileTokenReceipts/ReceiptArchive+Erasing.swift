@@ -1,4 +1,4 @@
-public import PowerAuth
+public import PowerAuthClient
 
 extension ReceiptArchive {
     /// Erases personal data from the files. The chain stays valid.

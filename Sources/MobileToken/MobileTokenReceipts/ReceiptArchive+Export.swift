@@ -1,6 +1,7 @@
 import Basics
 import Foundation
-public import PowerAuth
+import PowerAuth
+public import PowerAuthClient
 
 extension ReceiptArchive {
     private static let pageSize = 256

@@ -1,5 +1,5 @@
 import Basics
-import PowerAuth
+import PowerAuthClient
 
 extension ReceiptArchive {
     /// The questions with a receipt in the files, by key: the final state, and the number of the last receipt.

@@ -1,4 +1,5 @@
-package import PowerAuth
+import PowerAuth
+package import PowerAuthClient
 
 extension ReceiptArchive {
     /// Verifies every line of the archive against the earlier ones.

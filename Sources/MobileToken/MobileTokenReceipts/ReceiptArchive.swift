@@ -1,6 +1,6 @@
 import Coordination
 import Foundation
-import PowerAuth
+import PowerAuthClient
 
 /// A folder of exported receipts: files of lines, each with the digest of the previous one.
 ///

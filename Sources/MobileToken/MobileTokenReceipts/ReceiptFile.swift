@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import PowerAuth
+import PowerAuthClient
 
 /// A file of lines, read in pieces and appended to.
 struct ReceiptFile: ~Copyable {

@@ -1,7 +1,7 @@
 import Basics
 import ExactJSON
 import Foundation
-package import PowerAuth
+package import PowerAuthClient
 import PowerAuthCrypto
 
 /// A line of an exported file: a journal entry, or a signature of all earlier lines.

@@ -1,7 +1,7 @@
 import Basics
 import ExactJSON
 public import Foundation
-import PowerAuth
+import PowerAuthClient
 import PowerAuthCrypto
 
 /// A signature of all earlier lines, made with an activation's device key.

@@ -1,4 +1,4 @@
-public import PowerAuth
+public import PowerAuthClient
 
 extension MobileTokenObservation.Request {
     /// Returns a request for tests of an observer.

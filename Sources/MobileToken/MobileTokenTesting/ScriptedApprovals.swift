@@ -6,7 +6,7 @@ package import HTTPClientTransport
 import MobileToken
 public import MobileTokenApprovals
 import MobileTokenCloud
-import PowerAuth
+import PowerAuthClient
 import Synchronization
 
 /// A person in a test of asking code, with their reaction to every question.

@@ -1,5 +1,5 @@
 import Coordination
-import PowerAuth
+import PowerAuthClient
 
 extension MobileTokenClient {
     /// Runs a call of possibly several requests within the timeout of one, on the client's clock.

@@ -4,6 +4,7 @@ import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
+import PowerAuth
 import TestSupport
 import Testing
 import WireFacts

@@ -3,6 +3,7 @@ import Foundation
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
+import PowerAuth
 import Testing
 
 /// A token that the server forgot is fetched anew, once.

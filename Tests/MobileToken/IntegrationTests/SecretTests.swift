@@ -11,6 +11,7 @@ import TestSupport
 import Testing
 
 @testable import PowerAuth
+@testable import PowerAuthClient
 
 /// Number 24: nothing that holds a secret shows it, whether it is described, dumped, or looked into.
 @Suite struct SecretTests {

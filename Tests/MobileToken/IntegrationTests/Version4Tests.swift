@@ -1,6 +1,7 @@
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
+import PowerAuth
 import PowerAuthCrypto
 import Testing
 import TestSupport

@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 
 @testable import MobileTokenPostgres
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// Limits of decisions that several nodes share.
 @Suite(.timeLimit(.minutes(5)), .ifPostgresIsInstalled)

@@ -1,6 +1,7 @@
 import ExactJSON
 import Foundation
 import MobileToken
+import PowerAuth
 import Testing
 
 /// A bot's unit test needs no server, and no import but `MobileToken`.

@@ -43,7 +43,7 @@ struct ParserTests {
                 #expect(error.field.hasPrefix("pa_"), "\(generator)")
             }
             do { _ = try TokenHeader(parsing: text) } catch { #expect(!error.field.isEmpty, "\(generator)") }
-            for scope in [EncryptionScope.application, .activation] {
+            for scope in [EnvelopeScope.application, .activation] {
                 do {
                     _ = try EncryptionHeader(parsing: text, scope: scope)
                 } catch {

@@ -1,5 +1,5 @@
 package import Foundation
-package import PowerAuth
+package import PowerAuthClient
 
 // Limits of decisions, in stores that keep receipts.
 extension ActivationStoreConformance {

@@ -1,5 +1,5 @@
 import Foundation
-package import PowerAuth
+package import PowerAuthClient
 import PowerAuthProtocol
 
 // Receipts of decisions, in stores that keep them.

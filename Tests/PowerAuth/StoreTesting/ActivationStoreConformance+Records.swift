@@ -1,6 +1,7 @@
 import Basics
 import Foundation
-package import PowerAuth
+import PowerAuth
+package import PowerAuthClient
 import PowerAuthCrypto
 import PowerAuthProtocol
 

@@ -1,4 +1,4 @@
-package import PowerAuth
+package import PowerAuthClient
 import PowerAuthCrypto
 import PowerAuthProtocol
 

@@ -1,5 +1,5 @@
 package import Foundation
-package import PowerAuth
+package import PowerAuthClient
 
 /// A driver that wraps another one and intercepts each call, for example to count, suspend or fail it.
 ///

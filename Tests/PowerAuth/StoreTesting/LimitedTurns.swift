@@ -1,4 +1,4 @@
-package import PowerAuth
+package import PowerAuthClient
 import Synchronization
 
 /// A driver with turns that end at a time set by the test, like an unrenewed right in a database.

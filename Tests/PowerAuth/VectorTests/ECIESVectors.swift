@@ -148,7 +148,7 @@ struct ECIESVectors {
 
     @Test(arguments: try Vector<Input, Output>.all(in: "ecies"))
     func header(_ vector: Vector<Input, Output>) throws {
-        let scope: EncryptionScope = vector.input.common.activationId == nil ? .application : .activation
+        let scope: EnvelopeScope = vector.input.common.activationId == nil ? .application : .activation
         guard let parameters = try vector.input.common.parameters() else {
             #expect(throws: HeaderError("version", .invalid)) {
                 try EncryptionHeader(parsing: vector.output.encryptionHeader, scope: scope)

@@ -42,7 +42,7 @@ struct HeaderVectors4 {
 
     private func encryptionHeaders(_ vector: Vector<Input, Output>) throws {
         let key = try #require(vector.input.applicationKey)
-        let texts: [(EncryptionScope, String?, String?)] = [
+        let texts: [(EnvelopeScope, String?, String?)] = [
             (.activation, vector.input.activationId, vector.output.encryptionHeader),
             (.application, nil, vector.output.encryptionHeaderApplication),
         ]
@@ -50,7 +50,7 @@ struct HeaderVectors4 {
             let header = Version4.EncryptionHeader(applicationKey: key, activationID: activationID)
             #expect(header.value == text)
             #expect(try Version4.EncryptionHeader(parsing: text, scope: scope) == header)
-            let otherScope: EncryptionScope = scope == .activation ? .application : .activation
+            let otherScope: EnvelopeScope = scope == .activation ? .application : .activation
             #expect(throws: HeaderError.self) { try Version4.EncryptionHeader(parsing: text, scope: otherScope) }
         }
     }

@@ -3,6 +3,7 @@ import Foundation
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
+import PowerAuth
 import TestSupport
 import Testing
 

@@ -16,7 +16,7 @@ import Testing
         ("Sources/MobileToken/MobileToken/MobileToken.docc/TLSAndProxies.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/ServerLibraries.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/Operations/OperationsService.swift", "Snippets", 2),
-        ("Sources/PowerAuth/PowerAuth/Store/ActivationStore.swift", "Snippets", 1),
+        ("Sources/PowerAuth/PowerAuthClient/Store/ActivationStore.swift", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/WakingByCallback.md", "Snippets", 1),
         ("Sources/MobileToken/MobileTokenPostgres/MobileTokenPostgres.docc/MobileTokenPostgres.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/GettingStarted.md", "Snippets", 1),

@@ -7,6 +7,7 @@ import PowerAuthProtocol
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 @testable import PowerAuth
+@testable import PowerAuthClient
 
 let oidcTargets = [
     // A line that says what the provider's redirect address is, then the address that the browser was led to. What does not
@@ -84,7 +85,7 @@ let oidcTargets = [
 
 private enum OIDCFixture {
     /// The same in every run.
-    static let randomness = PowerAuth.Randomness { SecretBytes(copying: [UInt8](repeating: 7, count: $0)) }
+    static let randomness = Randomness { SecretBytes(copying: [UInt8](repeating: 7, count: $0)) }
 
     static func configuration(redirect: String = "mtoken://oidc") throws -> OIDCConfiguration {
         let response = OIDCConfiguration.Response(

@@ -28,7 +28,7 @@ let protocolTargets = [
         _ = header.isValid(secret: Fixed.secret)
     },
     FuzzTarget("encryption-header") { input in
-        for scope in [EncryptionScope.application, .activation] {
+        for scope in [EnvelopeScope.application, .activation] {
             guard let header = try? EncryptionHeader(parsing: input.text, scope: scope) else { continue }
             hold(try EncryptionHeader(parsing: header.value, scope: scope) == header, "another header")
         }

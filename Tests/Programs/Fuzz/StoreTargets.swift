@@ -5,7 +5,8 @@ import Foundation
 import PowerAuthCrypto
 import MobileTokenReceipts
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 let storeTargets = [
     // Lines of `name=base64`, those with `!` before the name secret.

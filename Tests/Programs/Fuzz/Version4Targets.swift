@@ -21,7 +21,7 @@ let version4Targets = [
         hold(try Version4.requestToken(HeaderFields(parsing: header.value))?.version == .version4, "of another version")
     },
     FuzzTarget("encryption-header-4") { input in
-        for scope in [EncryptionScope.application, .activation] {
+        for scope in [EnvelopeScope.application, .activation] {
             guard let header = try? Version4.EncryptionHeader(parsing: input.text, scope: scope) else { continue }
             hold(try Version4.EncryptionHeader(parsing: header.value, scope: scope) == header, "another header")
         }

@@ -31,6 +31,11 @@ let package = Package(
         // The names of a user's model, in a module of its own and in the target itself.
         .target(name: "UsesModel", dependencies: ["OtherTypes"] + frontDoors, swiftSettings: strict),
         .target(name: "DeclaresModel", dependencies: frontDoors, swiftSettings: strict),
+        .target(
+            name: "UsesPowerAuth",
+            dependencies: [product("MobileToken"), product("PowerAuth")],
+            swiftSettings: strict
+        ),
         .target(name: "UsesMobileTokenTesting", dependencies: ["OtherTypes", product("MobileTokenTesting")]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,5 +1,5 @@
 import Foundation
-public import PowerAuth
+public import PowerAuthClient
 import PowerAuthCrypto
 
 /// The ledger of a desk: all questions with their progress. It ensures that an approval is used only once.

@@ -1,7 +1,7 @@
 import Basics
 import ExactJSON
 import Foundation
-import PowerAuth
+import PowerAuthClient
 import PowerAuthCrypto
 import Synchronization
 

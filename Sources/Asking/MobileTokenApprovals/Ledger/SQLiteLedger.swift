@@ -1,7 +1,7 @@
 import Basics
 import Coordination
 import Glibc
-import PowerAuth
+import PowerAuthClient
 import PowerAuthCrypto
 import SQLiteDatabase
 

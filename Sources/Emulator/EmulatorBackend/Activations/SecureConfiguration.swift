@@ -23,7 +23,7 @@ enum SecureConfiguration {
         },
     ]
 
-    private static func route(_ path: String, _ summary: String, _ scope: EncryptionScope) -> Backend.Route {
+    private static func route(_ path: String, _ summary: String, _ scope: EnvelopeScope) -> Backend.Route {
         .device(
             "POST /pa/v4/config/\(path)",
             summary,

@@ -17,7 +17,7 @@ struct ApplicationEndpointPolicy {
     }
 
     let proof: Proof
-    var scope = EncryptionScope.activation
+    var scope = EnvelopeScope.activation
     /// The version; `nil` for devices of every version.
     var version: MajorVersion?
     var admission = Admission()

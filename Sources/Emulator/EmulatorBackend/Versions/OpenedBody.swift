@@ -24,14 +24,14 @@ struct Addressee {
     /// The activation; `nil` in application scope.
     let activationID: String?
 
-    init(_ code: RequestCode, _ scope: EncryptionScope) {
+    init(_ code: RequestCode, _ scope: EnvelopeScope) {
         self.versionName = code.versionName
         self.applicationKey = code.applicationKey
         self.activationID = scope == .activation ? code.activationID : nil
     }
 
     /// Reads the header that names the keys of a request opened before its endpoint sees it. A code's header takes precedence.
-    init(opening context: RequestContext, _ scope: EncryptionScope) throws(Refusal) {
+    init(opening context: RequestContext, _ scope: EnvelopeScope) throws(Refusal) {
         guard context.request.header(RequestCode.headerName) != nil else {
             try self.init(context, scope)
             return
@@ -42,7 +42,7 @@ struct Addressee {
     }
 
     /// Reads the header of an encrypted request.
-    init(_ context: RequestContext, _ scope: EncryptionScope) throws(Refusal) {
+    init(_ context: RequestContext, _ scope: EnvelopeScope) throws(Refusal) {
         guard let value = context.request.header(EncryptionHeader.name) else {
             throw .encryption("the header \(EncryptionHeader.name) is missing")
         }

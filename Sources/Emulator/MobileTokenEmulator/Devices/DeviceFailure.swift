@@ -1,7 +1,7 @@
 import EmulatorBackend
 import ExactJSON
 import HTTPClientTransport
-import PowerAuth
+import PowerAuthClient
 
 /// The reason a virtual device's request failed.
 enum DeviceFailure: Error, Sendable, Equatable {

@@ -1,7 +1,7 @@
 import EmulatorBackend
 import EmulatorMessages
 import Foundation
-import PowerAuth
+import PowerAuthClient
 import PowerAuthCrypto
 import PowerAuthProtocol
 

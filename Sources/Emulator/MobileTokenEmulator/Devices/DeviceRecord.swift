@@ -1,7 +1,7 @@
 import EmulatorBackend
 import ExactJSON
 import Foundation
-import PowerAuth
+import PowerAuthClient
 import PowerAuthProtocol
 
 /// A virtual device as stored in the data file and in exported states.

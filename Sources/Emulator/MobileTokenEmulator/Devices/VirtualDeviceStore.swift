@@ -1,6 +1,6 @@
 import Coordination
 import EmulatorBackend
-import PowerAuth
+import PowerAuthClient
 import Synchronization
 
 /// Thread-safe store of the virtual devices, shared by API calls and the device operator.

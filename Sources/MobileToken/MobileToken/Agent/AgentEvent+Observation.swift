@@ -1,4 +1,4 @@
-import PowerAuth
+import PowerAuthClient
 
 extension MobileTokenObservation.Agent {
     /// Creates an observer's event; `nil` for a change of state, which the observer receives separately.

@@ -1,5 +1,5 @@
 import Basics
-public import PowerAuth
+public import PowerAuthClient
 
 extension ApprovalAgent {
     /// An agent's action or finding. Its description is safe to log.

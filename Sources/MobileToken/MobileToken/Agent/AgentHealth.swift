@@ -1,4 +1,4 @@
-public import PowerAuth
+public import PowerAuthClient
 
 extension ApprovalAgent {
     /// The state of an agent, for health checks.

@@ -1,4 +1,4 @@
-import PowerAuth
+import PowerAuthClient
 
 extension ApprovalAgent {
     /// The settings of an agent.

@@ -1,4 +1,5 @@
-public import PowerAuth
+import PowerAuth
+public import PowerAuthClient
 
 extension ApprovalAgent {
     /// Creates an agent for all activations of a fleet, which it runs.
@@ -63,7 +64,7 @@ extension ApprovalAgent {
     ///   - configuration: All other settings.
     ///   - policy: Decides, on one operation at a time.
     /// - Throws:
-    ///   ``MobileTokenError/Code/invalidConfiguration`` if the service's activation is a replacement or a wrapper that provides no ``AuthenticatedChannel/evidence``.
+    ///   ``MobileTokenError/Code/invalidConfiguration`` if the service's activation is a replacement or a wrapper that provides no `evidence`.
     public init(
         operations: OperationsService,
         factors: @escaping @Sendable () async throws -> Activation.Authentication,
@@ -98,7 +99,7 @@ extension ApprovalAgent {
     ///   - configuration: All other settings.
     ///   - policy: Decides, on one operation at a time.
     /// - Throws:
-    ///   ``MobileTokenError/Code/invalidConfiguration`` if the service's activation is a replacement or a wrapper that provides no ``AuthenticatedChannel/evidence``.
+    ///   ``MobileTokenError/Code/invalidConfiguration`` if the service's activation is a replacement or a wrapper that provides no `evidence`.
     public init(
         operations: OperationsService,
         factors: @escaping @Sendable () async throws -> Activation.Authentication.UnlockedFactor,

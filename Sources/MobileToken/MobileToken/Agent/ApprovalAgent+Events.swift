@@ -1,5 +1,5 @@
 import Basics
-import PowerAuth
+import PowerAuthClient
 
 extension ApprovalAgent {
     /// Waits until an operation is left to people.

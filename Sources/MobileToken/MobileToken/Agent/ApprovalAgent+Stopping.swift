@@ -1,5 +1,6 @@
 import Basics
-public import PowerAuth
+import PowerAuth
+public import PowerAuthClient
 import Synchronization
 
 // MARK: Stopped activations

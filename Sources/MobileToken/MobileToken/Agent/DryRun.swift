@@ -1,6 +1,6 @@
 import Basics
 import ExactJSON
-import PowerAuth
+import PowerAuthClient
 
 extension ApprovalAgent {
     /// The verdicts that a policy would have given.

@@ -1,5 +1,5 @@
 import Basics
-import PowerAuth
+import PowerAuthClient
 
 /// Unlocked factors of activations, each kept for a limited time. Dropping the last reference wipes a factor.
 struct UnlockedFactors: Sendable {

@@ -1,4 +1,4 @@
-public import PowerAuth
+public import PowerAuthClient
 
 extension MobileTokenError.Code {
     // MARK: Operations

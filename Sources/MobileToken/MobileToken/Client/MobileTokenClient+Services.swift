@@ -1,4 +1,4 @@
-public import PowerAuth
+public import PowerAuthClient
 
 extension MobileTokenClient {
     /// Creates a service for an activation's operations. Make one per activation, and share it.

@@ -1,6 +1,6 @@
 import Basics
 import ExactJSON
-import PowerAuth
+import PowerAuthClient
 import PowerAuthProtocol
 
 /// The envelope of a successful response: `{"status":"OK","responseObject":…}`. Errors are handled before.

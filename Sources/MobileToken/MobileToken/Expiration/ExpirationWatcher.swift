@@ -1,6 +1,6 @@
 import Coordination
 public import Foundation
-public import PowerAuth
+public import PowerAuthClient
 
 /// Reports when operations or other ``Expirable`` items expire.
 ///

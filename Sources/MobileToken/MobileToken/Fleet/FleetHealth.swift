@@ -1,5 +1,5 @@
 import Basics
-public import PowerAuth
+public import PowerAuthClient
 
 extension OperationsFleet {
     /// The state of a fleet, for health checks.

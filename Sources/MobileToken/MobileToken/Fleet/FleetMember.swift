@@ -1,6 +1,6 @@
 import Basics
 import Coordination
-import PowerAuth
+import PowerAuthClient
 import Synchronization
 
 /// One activation of a fleet. The fleet alone changes it; every caller may look, and waits for nothing.

@@ -1,4 +1,4 @@
-public import PowerAuth
+public import PowerAuthClient
 
 extension OperationsFleet {
     /// The state of one activation of an ``OperationsFleet``.

@@ -1,6 +1,6 @@
 import Basics
 import Coordination
-import PowerAuth
+import PowerAuthClient
 
 extension OperationsFleet {
     /// Decides on operations of an activation, provided that this process polls it.

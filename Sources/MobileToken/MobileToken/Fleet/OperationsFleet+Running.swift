@@ -1,6 +1,6 @@
 import Basics
 import Coordination
-import PowerAuth
+import PowerAuthClient
 
 extension OperationsFleet {
     /// The number of activations opened concurrently.

@@ -1,6 +1,7 @@
 import Basics
 import Coordination
-public import PowerAuth
+import PowerAuth
+public import PowerAuthClient
 import Synchronization
 
 /// Many activations, polled together: one stream of changes, a state for each activation, and limits for each server.

@@ -1,6 +1,6 @@
 import Basics
 import Coordination
-package import PowerAuth
+package import PowerAuthClient
 import Synchronization
 
 /// Applies ``GuestRules`` to requests to one server: reads the clock, and queues requests, oldest first.

@@ -1,5 +1,5 @@
 import Basics
-package import PowerAuth
+package import PowerAuthClient
 import PowerAuthProtocol
 
 extension InboxService {

@@ -1,4 +1,5 @@
 public import PowerAuth
+public import PowerAuthClient
 
 /// One activation's inbox: the messages that the server holds for its user.
 ///

@@ -1,6 +1,6 @@
 import ExactJSON
 package import Foundation
-package import PowerAuth
+package import PowerAuthClient
 import PowerAuthProtocol
 
 /// The request bodies of the Mobile Token API.

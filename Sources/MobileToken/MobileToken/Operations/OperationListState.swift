@@ -1,6 +1,6 @@
 import Basics
 package import Foundation
-import PowerAuth
+import PowerAuthClient
 
 /// The list of pending operations, its fetch, and the rules of its changes.
 ///

@@ -1,4 +1,5 @@
-public import PowerAuth
+import PowerAuth
+public import PowerAuthClient
 import Synchronization
 
 extension OperationsService {

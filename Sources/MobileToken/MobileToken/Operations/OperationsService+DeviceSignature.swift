@@ -1,5 +1,6 @@
 import ExactJSON
-public import PowerAuth
+import PowerAuth
+public import PowerAuthClient
 
 extension OperationsService {
     /// Returns an operation with its data signed by the device's own key, for a requester that does not trust the server alone.

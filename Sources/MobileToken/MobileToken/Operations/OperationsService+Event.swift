@@ -1,5 +1,5 @@
 import Coordination
-public import PowerAuth
+public import PowerAuthClient
 
 extension OperationsService {
     /// An event of an ``OperationsService``.

@@ -1,4 +1,5 @@
-public import PowerAuth
+import PowerAuth
+public import PowerAuthClient
 
 extension OperationsService {
     /// Verifies that the server signed an offline operation, so that it may be shown.

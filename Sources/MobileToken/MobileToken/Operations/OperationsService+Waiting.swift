@@ -1,6 +1,6 @@
 import Basics
 import Coordination
-import PowerAuth
+import PowerAuthClient
 import Synchronization
 
 extension OperationsService {

@@ -1,6 +1,7 @@
 package import Coordination
 public import Foundation
 public import PowerAuth
+public import PowerAuthClient
 import Synchronization
 
 /// One activation's operations: the list, its changes, and the decisions.

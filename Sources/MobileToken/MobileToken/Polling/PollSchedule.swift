@@ -1,5 +1,5 @@
 import Basics
-import PowerAuth
+import PowerAuthClient
 
 /// The times of polls. It decides; ``Poller`` reads the clock, sleeps, fetches and reports back.
 ///

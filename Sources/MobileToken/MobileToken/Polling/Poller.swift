@@ -1,5 +1,5 @@
 package import Coordination
-package import PowerAuth
+package import PowerAuthClient
 import Synchronization
 
 /// Executes the steps of a ``PollingState``: reads the clock, sleeps, sends.

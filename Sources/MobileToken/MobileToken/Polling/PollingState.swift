@@ -1,4 +1,4 @@
-package import PowerAuth
+package import PowerAuthClient
 
 /// The polling state of one activation, alone or in a fleet: condition, schedule and runners. One runner polls; the others stand
 /// by.

@@ -1,5 +1,6 @@
 import Coordination
 public import PowerAuth
+import PowerAuthClient
 import Synchronization
 
 /// Registers an activation's device for push messages.

@@ -1,5 +1,6 @@
 public import Foundation
-public import PowerAuth
+import PowerAuth
+public import PowerAuthClient
 public import MobileTokenReceipts
 
 extension OperationsService {

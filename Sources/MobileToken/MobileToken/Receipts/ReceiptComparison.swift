@@ -1,6 +1,6 @@
 import Basics
 public import Foundation
-public import PowerAuth
+public import PowerAuthClient
 
 extension ReceiptReconciliation {
     /// Compares receipts with the history of one activation's user.

@@ -1,5 +1,5 @@
 import Basics
-public import PowerAuth
+public import PowerAuthClient
 
 /// The result of comparing receipts with the bank's history.
 ///

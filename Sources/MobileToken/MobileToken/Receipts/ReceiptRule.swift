@@ -1,5 +1,5 @@
 import Foundation
-import PowerAuth
+import PowerAuthClient
 
 /// The assessment of one receipt by the bank's history: a table of the receipt's claim and the operation's state.
 struct ReceiptRule {

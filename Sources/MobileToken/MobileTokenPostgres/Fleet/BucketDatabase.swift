@@ -1,5 +1,5 @@
 import PostgresDatabase
-import PowerAuth
+import PowerAuthClient
 
 /// The database for a membership.
 package protocol BucketDatabase: Sendable {

@@ -1,7 +1,7 @@
 import Basics
 package import Coordination
 public import MobileToken
-import PowerAuth
+import PowerAuthClient
 import Synchronization
 
 /// Divides the activations of a PostgreSQL store among its nodes.

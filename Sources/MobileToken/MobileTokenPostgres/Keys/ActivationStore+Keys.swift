@@ -1,6 +1,6 @@
 import Coordination
 import PostgresDatabase
-public import PowerAuth
+public import PowerAuthClient
 
 extension ActivationStore {
     private static let pageSize = 100

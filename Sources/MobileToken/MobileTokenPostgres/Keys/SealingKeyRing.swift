@@ -1,4 +1,4 @@
-public import PowerAuth
+public import PowerAuthClient
 
 /// The sealing keys of a shared store: the current one, and earlier ones for decryption.
 ///

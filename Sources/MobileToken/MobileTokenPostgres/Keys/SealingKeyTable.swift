@@ -1,5 +1,5 @@
 import PostgresDatabase
-import PowerAuth
+import PowerAuthClient
 
 /// The sealing keys in use, by number.
 enum SealingKeyTable {

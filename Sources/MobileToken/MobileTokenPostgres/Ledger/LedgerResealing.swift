@@ -1,6 +1,6 @@
 import MobileTokenApprovals
 import PostgresDatabase
-import PowerAuth
+import PowerAuthClient
 
 /// Reseals ledgers while desks are running.
 enum LedgerResealing {

@@ -2,7 +2,7 @@ import Basics
 import Coordination
 package import MobileTokenApprovals
 import PostgresDatabase
-import PowerAuth
+import PowerAuthClient
 import Synchronization
 
 /// Keeps questions in PostgreSQL. Claims' leases use the database's clock.

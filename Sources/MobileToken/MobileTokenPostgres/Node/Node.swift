@@ -1,5 +1,5 @@
 package import Coordination
-package import PowerAuth
+package import PowerAuthClient
 import Synchronization
 
 /// This process as a node: its lease, and its rights to sign. Rights are sticky: a node keeps them until another one requests

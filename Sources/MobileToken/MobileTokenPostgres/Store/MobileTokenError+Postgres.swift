@@ -1,5 +1,5 @@
 import PostgresDatabase
-import PowerAuth
+import PowerAuthClient
 
 extension MobileTokenError {
     /// Translates a database error for the store's user.

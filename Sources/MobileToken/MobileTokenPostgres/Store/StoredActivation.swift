@@ -1,5 +1,5 @@
 import PostgresDatabase
-import PowerAuth
+import PowerAuthClient
 
 /// Activations as rows, and their statements.
 enum StoredActivation {

@@ -1,6 +1,6 @@
 import Basics
 import PostgresDatabase
-import PowerAuth
+import PowerAuthClient
 
 /// The use of limits as rows, and its statements; see ``ChargeSums`` for the rules.
 enum StoredLimits {

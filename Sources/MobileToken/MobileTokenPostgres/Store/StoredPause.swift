@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 import PostgresDatabase
-import PowerAuth
+import PowerAuthClient
 
 /// The pause of automatic decisions, as a setting: the date in milliseconds, and the reason.
 enum StoredPause {

@@ -1,5 +1,5 @@
 import PostgresDatabase
-import PowerAuth
+import PowerAuthClient
 
 extension StoredReceipts {
     struct Deletion: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 import PostgresDatabase
-import PowerAuth
+import PowerAuthClient
 
 /// Receipts as rows, and their statements. Their content is sealed; whether they are open is not.
 enum StoredReceipts {

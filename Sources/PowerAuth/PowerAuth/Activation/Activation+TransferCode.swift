@@ -1,3 +1,4 @@
+public import PowerAuthClient
 import PowerAuthProtocol
 
 extension Activation {

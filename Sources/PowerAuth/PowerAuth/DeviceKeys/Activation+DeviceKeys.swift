@@ -1,4 +1,5 @@
 import Foundation
+public import PowerAuthClient
 import PowerAuthCrypto
 import PowerAuthProtocol
 
@@ -47,7 +48,7 @@ extension Activation {
     ) async throws -> DeviceKey.CertificateRequest {
         try self.check(key)
         try subject.check()
-        return try await self.withDeviceKeys(authentication, reason) { keys in
+        return try await self.withDeviceKeys(authentication, reason: reason.rawValue) { keys in
             try DeviceKey.CertificateRequest(der: keys.certificateRequest(subject, by: key).der)
         }
     }
@@ -69,7 +70,7 @@ extension Activation {
         reason: Activation.VaultUnlockReason = .signWithDevicePrivateKey
     ) async throws -> String {
         if case .compact(let key) = form { try self.check(key) }
-        return try await self.withDeviceKeys(authentication, reason) { keys in
+        return try await self.withDeviceKeys(authentication, reason: reason.rawValue) { keys in
             try keys.webSignature(of: payload, type: type, form: form)
         }
     }
@@ -95,22 +96,6 @@ extension Activation {
 
     private nonisolated func check(_ key: DeviceKey) throws(MobileTokenError) {
         guard key == .ecdsa || self.suite?.signatureScheme != nil else { throw .noMLDSAKey }
-    }
-
-    func withDeviceKeys<Value: Sendable>(
-        _ authentication: Authentication,
-        _ reason: Activation.VaultUnlockReason,
-        _ use: @escaping @Sendable (DevicePrivateKeys) throws -> Value
-    ) async throws -> Value {
-        try await self.withStoredDialect { dialect in
-            try await self.openVault(.devicePrivateKeys, in: dialect, with: authentication, reason: reason) {
-                vaultKey,
-                record,
-                _ in
-                let keys = try dialect.devicePrivateKeys(of: record, vaultKey: vaultKey)
-                return try MobileTokenError.mapCryptoErrors { try use(keys) }
-            }
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-package import Foundation
+public import PowerAuthClient
 import PowerAuthCrypto
 import PowerAuthProtocol
 
@@ -45,14 +45,6 @@ extension Activation {
     /// Returns the device's public keys, for checking its signatures. Sends no request.
     public func devicePublicKeys() async throws -> DeviceKey.PublicKeys {
         try await self.storedRecord().devicePublicKeys()
-    }
-
-    /// The local time with the precision of receipts.
-    package nonisolated var localDate: Date { self.server.clocks.reading.wall.inWholeMilliseconds }
-
-    /// Returns the device's ECDSA key in compressed form, as in signed receipts.
-    package func compressedDevicePublicKey() async throws -> [UInt8] {
-        try await self.withStoredDialect { try $0.devicePublicKey(of: try await self.storedRecord()) }
     }
 }
 

@@ -1,5 +1,6 @@
 import Basics
 import ExactJSON
+package import PowerAuthClient
 import PowerAuthCrypto
 import PowerAuthProtocol
 

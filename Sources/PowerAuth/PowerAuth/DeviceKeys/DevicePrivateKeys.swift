@@ -1,11 +1,8 @@
+import PowerAuthClient
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// A device's private keys, while the vault is unlocked.
-enum DevicePrivateKeys: Sendable {
-    case version3(P256PrivateKey)
-    case version4(Version4.SigningPrivateKeys)
-
+extension DevicePrivateKeys {
     func signature(of data: [UInt8]) throws(CryptoError) -> DeviceKey.Signature {
         switch self {
         case .version3(let key): return DeviceKey.Signature(ecdsa: try key.derSignature(for: data), mldsa: nil)

@@ -1,5 +1,5 @@
 import HTTPClientTransport
-import PowerAuthProtocol
+public import PowerAuthClient
 
 extension Activation {
     /// Calls an endpoint of the application's own.
@@ -16,63 +16,6 @@ extension Activation {
         let request = try endpoint.request(body)
         return try endpoint.decode(
             try await self.send(request, headers: HTTPHeaders(acceptLanguage: acceptLanguage), with: authentication)
-        )
-    }
-
-    /// Makes a request as described by its endpoint, and decrypts the response.
-    ///
-    /// - Parameter decision: The decision that the signature makes. The response or the error carries its outcome.
-    nonisolated func send(
-        _ request: EndpointRequest,
-        headers: HTTPHeaders = [:],
-        with authentication: Activation.Authentication = .possession,
-        deciding decision: DecisionIntent? = nil
-    ) async throws -> ChannelResponse {
-        try self.checkNotRemoved()
-        switch request.endpoint.proof {
-        case .none:
-            return try await self.sendUnproven(request, in: self.dialect, headers: headers)
-        case .token(let name, let factors):
-            let demand = TokenDemand(name, factors, with: authentication)
-            return try await self.send(request, headers: headers, withToken: demand)
-        case .code:
-            let ticket = decision.map { DecisionTicket($0) }
-            do {
-                var response = try await self.send(with: authentication) { keys in
-                    try SignedRequest(request, keys: keys, headers: headers, decision: ticket)
-                } receive: { response, _ in
-                    response
-                }
-                response.decision = ticket?.signed
-                return response
-            } catch var error as MobileTokenError {
-                error.decision = ticket?.signed
-                throw error
-            }
-        }
-    }
-}
-
-extension Activation {
-    /// Makes a request without authentication.
-    ///
-    /// - Parameter isRepeatable: `true` if the server may safely receive an unencrypted request twice.
-    nonisolated func sendUnproven(
-        _ request: EndpointRequest,
-        in dialect: any ActivationDialect,
-        headers: HTTPHeaders = [:],
-        isRepeatable: Bool = false
-    ) async throws -> ChannelResponse {
-        let path = try request.endpoint.path(in: dialect.version)
-        if let scope = request.endpoint.encryption?.scope {
-            return try await dialect.encryption(in: scope).send(path, headers: headers, request.body)
-        }
-        return try await self.server.post(
-            path,
-            for: self.activationID,
-            headers: headers,
-            body: request.body,
-            isRepeatable: isRepeatable
         )
     }
 }
@@ -94,25 +37,16 @@ extension MobileTokenClient {
             try await self.send(request, headers: HTTPHeaders(acceptLanguage: acceptLanguage))
         )
     }
-
-    /// Makes a request without an activation, and decrypts the response.
-    func send(_ request: EndpointRequest, headers: HTTPHeaders = [:]) async throws -> ChannelResponse {
-        let path = try request.endpoint.path(in: self.configuration.version)
-        guard request.endpoint.encryption != nil else {
-            return try await self.server.post(path, for: nil, headers: headers, body: request.body)
-        }
-        return try await self.encryptionKeys.standard.send(path, headers: headers, request.body)
-    }
 }
 
 extension PowerAuthEndpoint {
     private var row: ServerEndpoint {
         ServerEndpoint(
-            .path(self.path),
+            self.path,
             self.authentication.proof,
-            self.encryption.map { ServerEndpoint.Encryption(scope: $0, sharedInfo: .generic) },
-            .signThenEncrypt,
-            ServerEndpoint.Wrapping(request: self.wrapsRequest, response: self.wrapsResponse)
+            in: self.encryption?.envelope,
+            wrapsRequest: self.wrapsRequest,
+            wrapsResponse: self.wrapsResponse
         )
     }
 
@@ -121,7 +55,7 @@ extension PowerAuthEndpoint {
         return try EndpointRequest(self.row, body)
     }
 
-    fileprivate func decode(_ response: ChannelResponse) throws -> Response {
+    fileprivate func decode(_ response: ServerResponse) throws -> Response {
         if let empty = PowerAuthEmptyBody() as? Response { return empty }
         return try self.row.decode(Response.self, from: response, of: self.path)
     }

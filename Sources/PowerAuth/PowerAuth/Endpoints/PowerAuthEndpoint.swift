@@ -1,4 +1,5 @@
-public import PowerAuthProtocol
+import PowerAuthClient
+import PowerAuthProtocol
 
 /// An endpoint of the application's own: its path, authentication, encryption, request and response.
 ///

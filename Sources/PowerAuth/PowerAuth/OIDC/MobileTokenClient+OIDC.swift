@@ -1,3 +1,4 @@
+public import PowerAuthClient
 public import PowerAuthCrypto
 import PowerAuthProtocol
 
@@ -24,7 +25,7 @@ extension MobileTokenClient {
             providerID: providerID,
             allowsInsecureHTTP: self.configuration.allowsInsecureHTTP
         )
-        return OIDCAuthorization(OIDCAttempt(configuration, randomness: self.server.randomness))
+        return OIDCAuthorization(OIDCAttempt(configuration, randomness: self.randomness))
     }
 
     private struct OIDCConfigurationRequest: Encodable {

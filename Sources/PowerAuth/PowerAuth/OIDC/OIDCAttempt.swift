@@ -1,15 +1,7 @@
 import Basics
 import Foundation
+import PowerAuthClient
 import PowerAuthCrypto
-
-/// The evidence for the server that a provider signed a user in.
-struct OIDCCredentials: Sendable {
-    let providerID: String
-    let code: SecretBytes
-    let nonce: SecretBytes
-    /// `nil` without PKCE.
-    let codeVerifier: SecretBytes?
-}
 
 /// One attempt to sign a user in with a provider. The first address with the attempt's state consumes the attempt, even if it is
 /// invalid otherwise. An address without that state changes nothing, because anyone could send it.
@@ -113,9 +105,4 @@ private struct OIDCCallback {
             return found.first?.value
         }
     }
-}
-
-extension SecretBytes {
-    /// The secret as a string, for encryption or the browser.
-    var text: String { self.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
 }

@@ -1,3 +1,4 @@
+import PowerAuthClient
 import Synchronization
 
 /// One attempt to activate with an OpenID provider: the address to open, and the secrets that match the redirect to it.

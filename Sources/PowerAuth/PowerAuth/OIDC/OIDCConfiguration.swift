@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import HTTPClientTransport
+import PowerAuthClient
 
 /// The validated parameters for a provider, from the server.
 struct OIDCConfiguration: Sendable {

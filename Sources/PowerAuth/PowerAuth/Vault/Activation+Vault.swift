@@ -1,3 +1,4 @@
+public import PowerAuthClient
 public import PowerAuthCrypto
 import PowerAuthProtocol
 
@@ -32,7 +33,7 @@ extension Activation {
         with authentication: Authentication,
         reason: Activation.VaultUnlockReason = .fetchEncryptionKey
     ) async throws -> SecretBytes {
-        try await self.deriveKey(.data, index: index, byteCount: 16, with: authentication, reason: reason)
+        try await self.deriveKey(.data, index: index, byteCount: 16, with: authentication, reason: reason.rawValue)
     }
 
     /// Signs data with the device's ECDSA key, in DER: over SHA-256 in protocol version 3, over SHA-384 in version 4.
@@ -59,7 +60,7 @@ extension Activation {
         with authentication: Authentication,
         reason: Activation.VaultUnlockReason = .signWithDevicePrivateKey
     ) async throws -> DeviceKey.Signature {
-        try await self.withDeviceKeys(authentication, reason) { try $0.signature(of: data) }
+        try await self.withDeviceKeys(authentication, reason: reason.rawValue) { try $0.signature(of: data) }
     }
 
     /// Derives a key for the application's own data. Protocol version 4 only.
@@ -84,51 +85,13 @@ extension Activation {
             throw MobileTokenError(.invalidRequest, "An application's key must have 16 bytes or more")
         }
         return try await self.deriveKey(
-            .application(base),
+            .application(base == .knowledge ? .knowledge : .twoFactors),
             index: index,
             byteCount: byteCount,
             with: authentication,
-            reason: reason
+            reason: reason.rawValue
         )
     }
-
-    private func deriveKey(
-        _ key: VaultKey,
-        index: UInt64,
-        byteCount: Int,
-        with authentication: Authentication,
-        reason: Activation.VaultUnlockReason
-    ) async throws -> SecretBytes {
-        try await self.withStoredDialect { dialect in
-            try await self.openVault(key, in: dialect, with: authentication, reason: reason) { vaultKey, _, _ in
-                try MobileTokenError.mapCryptoErrors {
-                    try dialect.dataKey(key, from: vaultKey, index: index, byteCount: byteCount)
-                }
-            }
-        }
-    }
-
-    /// Unlocks the vault and lends its key to `use`, which runs to its end even after cancellation.
-    nonisolated func openVault<Result: Sendable>(
-        _ key: VaultKey,
-        in dialect: any ActivationDialect,
-        with authentication: Authentication,
-        reason: Activation.VaultUnlockReason,
-        _ use: @escaping @Sendable (SecretBytes, ActivationRecord, SigningTurn) async throws -> Result
-    ) async throws -> Result {
-        let request = try dialect.vaultRequest(for: key, SignatureType(authentication), reason)
-        let path = try request.endpoint.path(in: dialect.version)
-        return try await self.send(with: authentication, in: dialect) { keys in
-            try SignedRequest(request, keys: keys)
-        } receive: { response, turn in
-            let vaultKey = try response.read { try dialect.vaultKey(in: $0, of: path) }
-            return try await use(vaultKey, try await self.storedRecord(), turn)
-        }
-    }
-}
-
-extension MobileTokenError {
-    static let invalidVaultReason = Self(.invalidRequest, "reason: it has 3 to 198 letters, digits, '_', '-' or '.'")
 }
 
 extension DeviceKey {

@@ -2,6 +2,9 @@ import Basics
 
 /// The reason for unlocking a vault, recorded by the server.
 package enum VaultReason {
+    /// Sets up the biometry factor.
+    package static let addBiometry = "ADD_BIOMETRY"
+
     /// The maximum length: servers 1.9 store this many characters in their audit.
     package static let maximumLength = 198
 

@@ -4,7 +4,7 @@ import Foundation
 import HTTPClientTransport
 import MobileTokenApprovals
 import MobileTokenCloud
-import PowerAuth
+import PowerAuthClient
 import PowerAuthCrypto
 
 /// The server's credentials, from a file or the environment. They are never arguments, which other users of the machine can see.

@@ -1,7 +1,7 @@
 import Foundation
 package import HTTPClientTransport
 package import MobileToken
-import PowerAuth
+import PowerAuthClient
 
 /// The settings with which later calls find the activation. The store holds its secrets, sealed.
 package struct Profile: Codable, Sendable {

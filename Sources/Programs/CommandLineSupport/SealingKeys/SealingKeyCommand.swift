@@ -2,7 +2,7 @@ import Basics
 import Foundation
 import Glibc
 package import MobileToken
-import PowerAuth
+import PowerAuthClient
 import PowerAuthCrypto
 import Synchronization
 

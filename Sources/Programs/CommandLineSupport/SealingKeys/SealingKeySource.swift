@@ -1,7 +1,7 @@
 import Basics
 import Glibc
 package import MobileToken
-import PowerAuth
+import PowerAuthClient
 import PowerAuthCrypto
 
 /// The place of a sealing key in an option or a configuration file.

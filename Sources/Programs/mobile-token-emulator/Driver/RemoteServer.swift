@@ -4,7 +4,7 @@ import ExactJSON
 import Foundation
 import HTTPClientTransport
 import MobileToken
-import PowerAuth
+import PowerAuthClient
 
 /// A running development server, for the commands that drive it.
 struct RemoteServer: Sendable {

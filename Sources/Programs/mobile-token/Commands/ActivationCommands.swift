@@ -2,6 +2,7 @@ import CommandLineSupport
 import ExactJSON
 import Foundation
 import MobileToken
+import PowerAuth
 import PowerAuthProtocol
 
 enum ActivationCommands {

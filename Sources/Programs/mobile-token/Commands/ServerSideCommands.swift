@@ -1,6 +1,7 @@
 import CommandLineSupport
 import ExactJSON
 import MobileToken
+import PowerAuth
 import PowerAuthProtocol
 
 /// Commands for the server's data besides the activation itself: its name, codes for other devices, configuration.

@@ -55,7 +55,7 @@ import WireFacts
 
     @Test(arguments: AlgorithmSuite.available) func temporaryKeyRequests(suite: AlgorithmSuite) throws {
         let (fixture, device) = try BackendFixture.with { try $0.activeDevice4(suite: suite) }
-        for scope in [EncryptionScope.application, .activation] {
+        for scope in [EnvelopeScope.application, .activation] {
             let attempt = try device.keyAttempt(scope)
             try Self.flip(Version4.Endpoint.temporaryKey.path, [], attempt.body.serialized(), in: fixture)
         }

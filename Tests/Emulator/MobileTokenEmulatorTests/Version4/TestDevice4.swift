@@ -24,7 +24,7 @@ struct TestDevice4 {
     var tokenID = ""
     var tokenSecret = SecretBytes(copying: [UInt8]())
     var isMistyping = false
-    private var temporaryKeys: [EncryptionScope: (id: String, secret: SecretBytes)] = [:]
+    private var temporaryKeys: [EnvelopeScope: (id: String, secret: SecretBytes)] = [:]
 
     init(application: ApplicationDescription, suite: AlgorithmSuite = .p384) throws {
         self.application = application
@@ -51,7 +51,7 @@ struct TestDevice4 {
         var body: JSONValue { ["requestObject": ["jwt": .string(self.jwt)]] }
     }
 
-    func keyAttempt(_ scope: EncryptionScope, suite: AlgorithmSuite? = nil) throws -> KeyAttempt {
+    func keyAttempt(_ scope: EnvelopeScope, suite: AlgorithmSuite? = nil) throws -> KeyAttempt {
         let agreement = try Version4.SharedSecretAgreement(suite: suite ?? self.suite)
         let request = Version4.TemporaryKeyRequest(
             applicationKey: self.application.key,
@@ -68,7 +68,7 @@ struct TestDevice4 {
 
     /// Fetches a temporary key, or returns the one that is kept.
     mutating func temporaryKey(
-        _ scope: EncryptionScope,
+        _ scope: EnvelopeScope,
         in fixture: inout BackendFixture
     ) throws -> (id: String, secret: SecretBytes) {
         if let known = self.temporaryKeys[scope] { return known }

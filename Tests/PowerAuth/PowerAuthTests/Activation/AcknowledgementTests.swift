@@ -5,7 +5,8 @@ import Testing
 import TestSupport
 import WireFacts
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// An answer that does not say that something was done is not taken for it: a page of a captive portal comes under 200.
 @Suite(.timeLimit(.minutes(5)), .wireFact("3.2")) struct AcknowledgementTests {
@@ -37,7 +38,7 @@ import WireFacts
     func onlyAnEnvelopeThatSaysSoIsSuccess(body: String, isGood: Bool) {
         let subject = Acknowledgement.Subject(member: "activationId", value: "a")
         let result = Result {
-            try Acknowledgement.check(ChannelResponse(json: body), of: "/path", about: subject)
+            try Acknowledgement.check(ServerResponse(Array(body.utf8)), of: "/path", about: subject)
         }
         switch result {
         case .success: #expect(isGood)

@@ -8,7 +8,8 @@ import Testing
 import TestSupport
 
 @testable import EmulatorBackend
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// The content of a request for an activation, and its results.
 @Suite(.timeLimit(.minutes(5))) struct ActivationRequestTests {

@@ -6,7 +6,8 @@ import Testing
 import WireFacts
 
 @testable import EmulatorBackend
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// The signatures of the device's keys for others to check, judged by somebody else's tools where they can.
 @Suite(.timeLimit(.minutes(5))) struct DeviceKeyTests {

@@ -3,6 +3,7 @@ import PowerAuthCrypto
 import Testing
 
 @testable import PowerAuth
+@testable import PowerAuthClient
 
 /// The choice of the OpenID provider's answer that counts, and of the configuration.
 @Suite struct OIDCAttemptTests {

@@ -1,7 +1,8 @@
 import EmulatorBackend
 import ExactJSON
 import HTTPClientTransport
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 import PowerAuthProtocol
 import Synchronization
 import TestSupport

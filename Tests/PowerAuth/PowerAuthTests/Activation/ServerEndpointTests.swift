@@ -1,4 +1,5 @@
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 import PowerAuthProtocol
 import Testing
 import WireFacts
@@ -28,8 +29,8 @@ import WireFacts
     }
 
     @Test(.wireFact("A11", "2.2")) func requestAndResponseAreWrappedEachByItself() throws {
-        let response = ChannelResponse(json: #"{"status":"OK","responseObject":{"text":"a"}}"#)
-        let bare = ChannelResponse(json: #"{"text":"a"}"#)
+        let response = ServerResponse(Array(#"{"status":"OK","responseObject":{"text":"a"}}"#.utf8))
+        let bare = ServerResponse(Array(#"{"text":"a"}"#.utf8))
         for (wrapping, request) in [
             (ServerEndpoint.Wrapping.both, #"{"requestObject":{"text":"x"}}"#),
             (.response, #"{"text":"x"}"#), (.neither, #"{"text":"x"}"#),

@@ -1,5 +1,6 @@
 import HTTPClientTransport
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 import PowerAuthProtocol
 import Synchronization
 import Testing

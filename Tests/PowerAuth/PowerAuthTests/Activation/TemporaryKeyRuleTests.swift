@@ -1,7 +1,8 @@
 import Testing
 import WireFacts
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// The fate of a temporary key, for each kind of call and each way in which servers fail it.
 @Suite(.wireFact("A4", "A5", "4.2")) struct TemporaryKeyRuleTests {
@@ -70,13 +71,13 @@ import WireFacts
     func anEmptyAnswerMeansThatTheRequestWasNotOpened(call: EncryptedCall) throws {
         let body = EncodedBody(bytes: [], temporaryKeyID: "k")
         let error = try #require(throws: MobileTokenError.self) {
-            try ChannelResponse([]).opened(by: body, of: "/path")
+            try ServerResponse([]).opened(by: body, of: "/path")
         }
         // Another party may have answered, after a code for a new activation was used.
         let isRenewed = ![.signedContent, .activationCreation].contains(call)
         #expect(TemporaryKeyVerdict(call, error) == (isRenewed ? .renew : .drop))
         #expect(throws: MobileTokenError.self) {
-            try ChannelResponse([], httpStatus: 204).opened(by: body, of: "/path")
+            try ServerResponse([], httpStatus: 204).opened(by: body, of: "/path")
         }
     }
 

@@ -2,7 +2,8 @@ import Basics
 import HTTPClientTransport
 import StoreTesting
 import MobileTokenTesting
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing

@@ -1,6 +1,7 @@
 import EmulatorBackend
 import ExactJSON
 @testable import PowerAuth
+@testable import PowerAuthClient
 import PowerAuthProtocol
 import Synchronization
 import Testing

@@ -6,7 +6,8 @@ import Testing
 import WireFacts
 
 @testable import EmulatorBackend
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 @Suite(.timeLimit(.minutes(5))) struct VaultAndFactorTests {
     private let password = SecretBytes(utf8: Fixture.password)

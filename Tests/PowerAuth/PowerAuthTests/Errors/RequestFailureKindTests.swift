@@ -3,7 +3,8 @@ import HTTPClientTransport
 import Testing
 import WireFacts
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// Tells errors that say that nothing was decided from those after which it is not known.
 @Suite(.wireFact("4.1", "4.3")) struct RequestFailureKindTests {

@@ -6,7 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// Three journals on one store, and chance: calls that fail, whose answers are lost, that are carried out late or are overtaken,
 /// and a store that goes back in time.

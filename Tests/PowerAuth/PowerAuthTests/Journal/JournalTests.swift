@@ -7,7 +7,8 @@ import PowerAuthProtocol
 import TestSupport
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// The rules of a journal that hold whatever its driver does.
 @Suite(.timeLimit(.minutes(5)))

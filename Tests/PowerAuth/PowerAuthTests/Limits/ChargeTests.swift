@@ -4,7 +4,8 @@ import PowerAuthProtocol
 import StoreTesting
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// Limits as values: windows, charges, and their sums.
 @Suite struct ChargeTests {

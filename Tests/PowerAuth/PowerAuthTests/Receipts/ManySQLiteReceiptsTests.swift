@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 
 @testable import MobileTokenReceipts
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// Receipts by the thousand in one file: read, exported, sealed anew, erased and deleted, some at a time.
 @Suite(.timeLimit(.minutes(5)))

@@ -3,7 +3,8 @@ import StoreTesting
 import TestSupport
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// An open decision names its intent, also where a store that was put back has another one of the same number.
 @Suite struct OpenDecisionNameTests {

@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 
 @testable import MobileTokenReceipts
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// Files of exported receipts: continued, rotated, cut short, changed, signed and erased.
 @Suite(.timeLimit(.minutes(5)))

@@ -7,7 +7,8 @@ import PowerAuthCrypto
 import Testing
 
 @testable import MobileTokenReceipts
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// Lines of exported receipts: what each holds, and what follows from what.
 struct ReceiptChainTests {

@@ -8,7 +8,8 @@ import SQLiteDatabase
 import TestSupport
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// Receipts in the SQLite store: the step they share with the counter, and what the file tells.
 @Suite(.timeLimit(.minutes(5)))

@@ -5,7 +5,8 @@ import PowerAuthProtocol
 import Testing
 import TestSupport
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// The process that signs writes down until when its request may still arrive, and every other one waits for that moment.
 @Suite(.timeLimit(.minutes(5))) struct ArrivalWindowTests {

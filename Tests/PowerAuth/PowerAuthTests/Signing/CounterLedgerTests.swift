@@ -2,7 +2,8 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// The meaning of each distance between the counters, for servers of several windows and counters about to wrap around.
 @Suite struct CounterLedgerTests {

@@ -1,6 +1,7 @@
 import HTTPClientTransport
 @testable import EmulatorBackend
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 import PowerAuthProtocol
 import Testing
 import TestSupport

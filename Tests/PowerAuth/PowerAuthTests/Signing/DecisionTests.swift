@@ -2,7 +2,8 @@ import StoreTesting
 import Foundation
 import HTTPClientTransport
 @testable import EmulatorBackend
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol

@@ -4,7 +4,8 @@ import MobileTokenTesting
 import TestSupport
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// Power fails at every moment of a recorded run, and takes with it what was not synchronised.
 @Suite(.timeLimit(.minutes(5)))

@@ -8,7 +8,8 @@ import TestSupport
 import Testing
 
 @testable import EmulatorBackend
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// A database that was put back from a backup while the lease file stayed: the high-water mark in it tells which counter
 /// values were used, offline too, where no server can.

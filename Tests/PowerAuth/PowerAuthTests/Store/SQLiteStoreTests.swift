@@ -6,7 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// Two stores on one file compete as two processes do: through the operating system.
 @Suite(.timeLimit(.minutes(5)))

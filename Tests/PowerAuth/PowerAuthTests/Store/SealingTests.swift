@@ -5,7 +5,8 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 struct SealingTests {
     private let sealing: Sealing

@@ -6,7 +6,8 @@ import PowerAuthCrypto
 import TestSupport
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// Changes that are asked for at the same time, and the one commit that they share.
 @Suite(.timeLimit(.minutes(5)))

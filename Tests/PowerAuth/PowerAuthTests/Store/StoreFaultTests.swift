@@ -8,7 +8,8 @@ import PowerAuthProtocol
 import SQLiteDatabase
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// The faults around a store: each has a name, and leaves what was stored as it was.
 @Suite(.timeLimit(.minutes(5)))

@@ -6,7 +6,8 @@ import StoreTesting
 import TestSupport
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// Number 51: turns end with what they are for.
 @Suite(.timeLimit(.minutes(5))) struct TurnTests {

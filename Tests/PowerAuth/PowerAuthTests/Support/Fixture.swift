@@ -1,7 +1,8 @@
 import Coordination
 import Foundation
 import HTTPClientTransport
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 import PowerAuthProtocol
 import Testing
 

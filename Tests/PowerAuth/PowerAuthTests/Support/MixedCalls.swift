@@ -4,7 +4,8 @@ import MobileTokenTesting
 import Testing
 import TestSupport
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// Calls of every kind, a few at a time, over a network that loses and repeats what it likes while time goes on.
 ///

@@ -4,7 +4,8 @@ import Foundation
 import MobileTokenTesting
 import Testing
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 @Suite struct TimeSynchronizationTests {
     private let start = Date(timeIntervalSince1970: 1_700_000_000)

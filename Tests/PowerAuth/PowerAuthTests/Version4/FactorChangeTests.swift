@@ -6,7 +6,8 @@ import TestSupport
 import WireFacts
 
 @testable import EmulatorBackend
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 /// Changes of password and biometry in version 4, whatever the server or the network does to them.
 @Suite(.timeLimit(.minutes(5)), .wireFact("3.2")) struct FactorChangeTests {

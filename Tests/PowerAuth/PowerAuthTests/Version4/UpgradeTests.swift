@@ -8,7 +8,8 @@ import Testing
 import TestSupport
 import WireFacts
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 @Suite(.timeLimit(.minutes(10))) struct UpgradeTests {
     private let unlockKey = SecretBytes(copying: Array(0..<16))

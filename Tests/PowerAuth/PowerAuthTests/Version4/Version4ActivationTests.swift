@@ -12,7 +12,8 @@ import WireFacts
 import TestSupport
 import WireFacts
 
-@testable import PowerAuth
+import PowerAuth
+@testable import PowerAuthClient
 
 @Suite(.timeLimit(.minutes(5))) struct Version4ActivationTests {
     private let unlockKey = SecretBytes(copying: Array(0..<16))

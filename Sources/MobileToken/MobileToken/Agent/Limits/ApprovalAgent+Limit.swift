@@ -1,5 +1,5 @@
 public import Foundation
-import PowerAuth
+import PowerAuthClient
 
 extension ApprovalAgent {
     /// A bound on what is approved in a period, whatever restarts and however many nodes there are.

@@ -1,6 +1,6 @@
 import Basics
 import Foundation
-import PowerAuth
+import PowerAuthClient
 import SignedContent
 
 /// The limits of an agent, and what an approval takes from them.

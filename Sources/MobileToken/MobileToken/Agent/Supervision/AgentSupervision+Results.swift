@@ -1,5 +1,5 @@
 import Basics
-package import PowerAuth
+package import PowerAuthClient
 
 extension AgentSupervision {
     package enum PolicyResult: Sendable {

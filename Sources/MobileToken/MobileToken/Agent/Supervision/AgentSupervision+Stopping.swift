@@ -1,5 +1,5 @@
 import Basics
-package import PowerAuth
+package import PowerAuthClient
 
 // Stopped activations: their factors are wrong, or they have ended.
 extension AgentSupervision {

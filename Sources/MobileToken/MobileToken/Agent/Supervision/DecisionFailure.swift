@@ -1,4 +1,4 @@
-import PowerAuth
+import PowerAuthClient
 
 /// The consequence of a failed decision.
 enum DecisionFailure {

@@ -1,6 +1,6 @@
 import Basics
 import Foundation
-import PowerAuth
+import PowerAuthClient
 
 /// The decisions on one operation with lost responses: the one being resolved, and the next ones.
 ///

@@ -1,5 +1,5 @@
 import Basics
-import PowerAuth
+import PowerAuthClient
 
 /// One activation's operations in an agent, processed one at a time.
 struct SupervisedActivation: Sendable {

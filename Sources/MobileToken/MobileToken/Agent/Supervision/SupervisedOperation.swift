@@ -1,6 +1,6 @@
 import Basics
 import Foundation
-import PowerAuth
+import PowerAuthClient
 
 struct SupervisedOperation: Sendable {
     enum Step: Sendable {

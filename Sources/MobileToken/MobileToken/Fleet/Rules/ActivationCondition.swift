@@ -1,5 +1,5 @@
 import Basics
-package import PowerAuth
+package import PowerAuthClient
 package import PowerAuthProtocol
 
 /// The state of one activation by its requests, and the next action. It decides; ``OperationsFleet`` opens, and ``PollingState``

@@ -1,5 +1,5 @@
 import Basics
-package import PowerAuth
+package import PowerAuthClient
 
 /// The limits on requests to one server. It decides; ``ServerLimiter`` reads the clock and waits.
 ///

@@ -1,4 +1,4 @@
-import PowerAuth
+import PowerAuthClient
 import Basics
 import Coordination
 

@@ -1,5 +1,5 @@
 import Coordination
-import PowerAuth
+import PowerAuthClient
 
 /// The event streams of a fleet, for any number of subscribers.
 ///

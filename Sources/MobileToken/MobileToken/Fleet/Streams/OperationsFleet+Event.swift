@@ -1,4 +1,4 @@
-public import PowerAuth
+public import PowerAuthClient
 
 extension OperationsFleet {
     /// A change of one activation's list since the subscriber's last one.

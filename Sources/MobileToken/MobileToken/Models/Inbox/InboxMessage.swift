@@ -1,7 +1,7 @@
 import Basics
 import ExactJSON
 public import Foundation
-package import PowerAuth
+package import PowerAuthClient
 import PowerAuthProtocol
 
 /// A message in the inbox.

@@ -1,5 +1,5 @@
 public import ExactJSON
-public import PowerAuth
+public import PowerAuthClient
 
 /// An app's own data, sent with a decision, such as a person's path through the screens before it.
 ///

@@ -1,6 +1,6 @@
 public import ExactJSON
 public import Foundation
-public import PowerAuth
+public import PowerAuthClient
 import PowerAuthProtocol
 
 /// An operation to authorize or reject, from the server or built by hand.

@@ -1,5 +1,6 @@
 public import Foundation
 public import PowerAuth
+public import PowerAuthClient
 import Basics
 import ExactJSON
 import PowerAuthProtocol

@@ -1,5 +1,5 @@
 import ExactJSON
-public import PowerAuth
+public import PowerAuthClient
 import PowerAuthProtocol
 
 extension UserOperation {

@@ -1,7 +1,7 @@
 import Basics
 public import ExactJSON
 public import Foundation
-public import PowerAuth
+public import PowerAuthClient
 import PowerAuthProtocol
 
 /// A pending or decided operation, as the server describes it.

@@ -17,7 +17,7 @@ package struct EncryptionHeader: Sendable, Equatable {
     /// Parses the header of a request to an endpoint with this scope.
     ///
     /// - Throws: The first missing, malformed or unexpected field.
-    package init(parsing value: String?, scope: EncryptionScope) throws(HeaderError) {
+    package init(parsing value: String?, scope: EnvelopeScope) throws(HeaderError) {
         let fields = HeaderFields(parsing: value)
         self.applicationKey = try fields.required("application_key", HeaderValue.applicationKey)
         switch scope {

@@ -18,7 +18,7 @@ extension Version4 {
         case biometryAdd = "/pa/biometry/add"
 
         /// The keys for this purpose.
-        package var scope: EncryptionScope {
+        package var scope: EnvelopeScope {
             switch self {
             case .genericApplication, .activation, .upgradeStart: .application
             case .genericActivation, .vaultUnlock, .tokenCreate, .passwordChange, .biometryAdd: .activation

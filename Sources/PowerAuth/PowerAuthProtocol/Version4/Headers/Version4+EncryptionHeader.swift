@@ -16,7 +16,7 @@ extension Version4 {
         /// Parses the header of a request to an endpoint with this scope.
         ///
         /// - Throws: The first missing, malformed or unexpected field.
-        package init(parsing value: String?, scope: EncryptionScope) throws(HeaderError) {
+        package init(parsing value: String?, scope: EnvelopeScope) throws(HeaderError) {
             let fields = HeaderFields(parsing: value)
             _ = try fields.required("version", HeaderValue.version4)
             self.applicationKey = try fields.required("application_key", HeaderValue.applicationKey)

@@ -24,24 +24,9 @@ let observationTypes: [Any.Type] = [
 
 let activationTypes: [Any.Type] = [
     Activation.self, ActivationRequest.self, ActivationResult.self, ActivationStatus.self, ActivationStatus.Flags.self,
-    ActivationState.self, DeviceKey.Signature.self, Activation.ApplicationKeyBase.self, DeviceKey.PublicKeys.self,
-    DeviceKey.PublicKey.self,
-    DeviceKey.self, DeviceKey.WebSignatureForm.self, DeviceKey.CertificateRequest.self,
-    DeviceKey.CertificateSubject.self,
-    DeviceKey.CertificateSubject.AlternativeName.self, Activation.PasswordChange.self,
-    ActivationResult.RecoveryCodes.self, OIDCAuthorization.self, Activation.Authentication.self,
-    Activation.Authentication.UnlockedFactor.self, SecretBytes.self,
-    Activation.VaultUnlockReason.self, ActivationStatus.CounterComparison.self,
-    ActivationStatus.CounterComparison.Result.self, Activation.ServerSigningKey.self,
-    Activation.ServerSignatureFormat.self,
-    (any AuthenticatedChannel).self, DecisionEvidence.self, ChannelResponse.self, RequestAuthentication.self,
-    PowerAuthEndpoint<PowerAuthEmptyBody, PowerAuthEmptyBody>.self, EndpointAuthentication.self, TokenFactors.self,
-    EncryptionScope.self, PowerAuthEmptyBody.self, Activation.TransferCode.self,
-    MobileTokenClient.ServerConfigurationEntry.self,
-    MobileTokenClient.ServerConfigurationEntry.Scope.self,
+    ActivationState.self, Activation.Authentication.self, Activation.Authentication.UnlockedFactor.self,
+    SecretBytes.self, ActivationStatus.CounterComparison.self, ActivationStatus.CounterComparison.Result.self,
 ]
-
-func decrypt(_ request: consuming EncryptedRequest) throws -> [UInt8] { try request.decrypt([]) }
 
 let storeTypes: [Any.Type] = [
     ActivationStore.self, (any SealingKeyProvider).self, SealingKey.self,

@@ -1,0 +1,4 @@
+// The second door shows what belongs to the protocol, and the whole of the client's modules beneath it.
+@_exported public import PowerAuthClient
+@_exported public import PowerAuthCrypto
+@_exported public import PowerAuthProtocol
