@@ -120,9 +120,24 @@ class _Calls:
         self.ask("POST", f"/v2/registrations/{registration_id}/commit", {})
 
     def create_operation(self, template: str, user: str, /, *, request: Mapping[str, Any] | None = None, **parameters: str) -> str:
-        """Creates an operation from a template, and returns its identifier. `request` has further members of the call."""
+        """Creates an operation from a template, and returns its identifier. `request` has further members of the call.
+
+        Raises `TypeError` for a parameter that the template lacks.
+        """
+        if parameters:
+            self._check_parameters(template, parameters)
         body = {"template": template, "userId": user, "parameters": parameters, **(request or {})}
         return self.ask("POST", "/v2/operations", body)["operationId"]
+
+    def _check_parameters(self, template: str, parameters: Mapping[str, str]) -> None:
+        """Refuses parameters that a template lacks: PowerAuth Cloud, and the server like it, would pass over them."""
+        templates = self.ask("GET", "/_emulator/templates")["items"]
+        known = next((one["parameters"] for one in templates if one["name"] == template), None)
+        if known is None:
+            return  # the server says which template was meant
+        for name in parameters:
+            if name not in known:
+                raise TypeError(f"the template '{template}' has no parameter '{name}': there are {', '.join(known) or 'none'}")
 
     def operation(self, operation_id: str) -> dict[str, Any]:
         """Returns an operation as the bank sees it."""

@@ -45,6 +45,12 @@ def test_refusals_have_the_servers_words(mobile_token_space):
     assert [entry["status"] for entry in mobile_token_space.journal(verdict="refused")] == [400, 503]
 
 
+def test_a_parameter_that_the_template_lacks_is_refused(mobile_token_space):
+    with pytest.raises(TypeError, match="'payment' has no parameter 'amout': there are amount, currency"):
+        mobile_token_space.create_operation("payment", "alice", amout="20")
+    assert mobile_token_space.ask("GET", "/_emulator/operations")["total"] == 0
+
+
 def test_a_client_is_configured_with_the_space(mobile_token_space):
     configuration = mobile_token_space.configuration()
     assert configuration["baseURL"] == mobile_token_space.base_url
