@@ -68,25 +68,33 @@ let package = Package(
         .target(name: "PowerAuthCrypto", dependencies: ["COpenSSL", "COpenSSLLifetime"]),
         .target(name: "PowerAuthProtocol", dependencies: ["PowerAuthCrypto", "Basics", "ExactJSON"]),
         .target(name: "HTTPClientTransport", dependencies: ["CCurl", "Basics"]),
+        // Decisions as values: the intent, its charges to limits, the outcome, and the receipt of both.
+        .target(
+            name: "DecisionReceipts",
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "Basics", "ExactJSON"]
+        ),
         // One activation, its signatures and its store: what `MobileToken` shows of the protocol.
         .target(
             name: "PowerAuthClient",
             dependencies: [
-                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "SQLiteDatabase", "Coordination",
+                "DecisionReceipts", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "SQLiteDatabase",
+                "Coordination",
                 "Basics", "ExactJSON",
             ]
         ),
         .target(
             name: "PowerAuth",
             dependencies: [
-                "PowerAuthClient", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Basics",
+                "DecisionReceipts", "PowerAuthClient", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
+                "Basics",
                 "ExactJSON",
             ]
         ),
         .target(
             name: "MobileTokenReceipts",
             dependencies: [
-                "PowerAuth", "PowerAuthClient", "PowerAuthCrypto", "Coordination", "Basics", "ExactJSON",
+                "PowerAuth", "DecisionReceipts", "PowerAuthClient", "PowerAuthCrypto", "Coordination", "Basics",
+                "ExactJSON",
             ]
         ),
         // The data that are signed, and what strings for people say of money and accounts: the approving and the asking half compare.
@@ -98,8 +106,8 @@ let package = Package(
         .target(
             name: "MobileToken",
             dependencies: [
-                "MobileTokenReceipts", "SignedContent", "PowerAuth", "PowerAuthClient", "PowerAuthProtocol",
-                "PowerAuthCrypto", "Coordination", "Basics", "ExactJSON",
+                "MobileTokenReceipts", "SignedContent", "PowerAuth", "DecisionReceipts", "PowerAuthClient",
+                "PowerAuthProtocol", "PowerAuthCrypto", "Coordination", "Basics", "ExactJSON",
             ]
         ),
 
@@ -130,8 +138,8 @@ let package = Package(
         .target(
             name: "MobileTokenPostgres",
             dependencies: [
-                "MobileToken", "MobileTokenApprovals", "PowerAuth", "PowerAuthClient", "PostgresDatabase",
-                "Coordination", "Basics",
+                "MobileToken", "MobileTokenApprovals", "PowerAuth", "DecisionReceipts", "PowerAuthClient",
+                "PostgresDatabase", "Coordination", "Basics",
             ]
         ),
         .target(
@@ -150,9 +158,9 @@ let package = Package(
             name: "MobileTokenEmulator",
             dependencies: [
                 "APIDescriptions", "CloudCalls", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
-                "MobileToken", "MobileTokenCloud", "PowerAuth", "PowerAuthClient", "PowerAuthProtocol",
-                "PowerAuthCrypto", "HTTPClientTransport", "CQREncode", "CZlib", "SQLiteDatabase", "Coordination",
-                "Basics", "ExactJSON",
+                "MobileToken", "MobileTokenCloud", "PowerAuth", "DecisionReceipts", "PowerAuthClient",
+                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "CQREncode", "CZlib",
+                "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ],
             resources: [.embedInCode("Console/Page")]
         ),
@@ -161,7 +169,7 @@ let package = Package(
             dependencies: [
                 "MobileToken", "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenEmulator", "EmulatorBackend",
                 "EmulatorHTTP", "EmulatorMessages", "HTTPClientTransport", "TestClock", "Coordination", "ExactJSON",
-                "PowerAuthClient",
+                "DecisionReceipts", "PowerAuthClient",
             ]
         ),
 
@@ -185,8 +193,8 @@ let package = Package(
             name: "mobile-token",
             dependencies: [
                 "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenReceipts", "PowerAuth",
-                "PowerAuthProtocol",
-                "PowerAuthCrypto", "HTTPClientTransport", "Basics", "ExactJSON",
+                "DecisionReceipts", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Basics",
+                "ExactJSON",
             ]
         ),
         .executableTarget(
@@ -200,7 +208,7 @@ let package = Package(
             name: "mobile-token-postgres",
             dependencies: [
                 "AskCommands", "CommandLineSupport", "MobileTokenPostgres", "MobileToken", "MobileTokenReceipts",
-                "ExactJSON",
+                "ExactJSON", "DecisionReceipts",
             ]
         ),
         // What the tests of several targets share.
@@ -211,7 +219,8 @@ let package = Package(
         .target(
             name: "StoreTesting",
             dependencies: [
-                "PowerAuth", "PowerAuthClient", "PowerAuthCrypto", "PowerAuthProtocol", "Basics",
+                "PowerAuth", "DecisionReceipts", "PowerAuthClient", "PowerAuthCrypto", "PowerAuthProtocol",
+                "Basics",
             ]
         ),
         // A PostgreSQL server that a test or a benchmark may kill, stop and fill.
@@ -305,13 +314,10 @@ let package = Package(
         .testTarget(
             name: "PowerAuthTests",
             dependencies: [
-                "MobileTokenReceipts", "PowerAuth", "PowerAuthClient", "PowerAuthProtocol", "PowerAuthCrypto",
-                "HTTPClientTransport", "MobileTokenTesting",
-                "CSQLite", "SQLiteDatabase",
+                "MobileTokenReceipts", "PowerAuth", "DecisionReceipts", "PowerAuthClient", "PowerAuthProtocol",
+                "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenTesting", "CSQLite", "SQLiteDatabase",
                 "APIDescriptions", "CloudCalls", "EmulatorBackend", "EmulatorMessages", "TestSupport",
-                "StoreTesting",
-                "StoreExerciser",
-                "Coordination", "Basics", "ExactJSON", "WireFacts",
+                "StoreTesting", "StoreExerciser", "Coordination", "Basics", "ExactJSON", "WireFacts",
             ]
         ),
         .testTarget(
@@ -375,10 +381,10 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenApprovals", "MobileTokenReceipts",
-                "MobileTokenEmulator", "EmulatorBackend",
-                "EmulatorMessages", "MobileTokenTesting",
-                "HTTPClientTransport", "PowerAuth", "PowerAuthClient", "PowerAuthProtocol", "PowerAuthCrypto",
-                "TestSupport", "StoreTesting", "StoreExerciser", "ExactJSON", "Basics", "WireFacts",
+                "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "MobileTokenTesting",
+                "HTTPClientTransport", "PowerAuth", "DecisionReceipts", "PowerAuthClient", "PowerAuthProtocol",
+                "PowerAuthCrypto", "TestSupport", "StoreTesting", "StoreExerciser", "ExactJSON", "Basics",
+                "WireFacts",
             ]
         ),
         .testTarget(
@@ -465,7 +471,7 @@ let rooms = [
     "Sources/CLibraries": "CCurl CLinux CMicroHTTPD COpenSSL COpenSSLLifetime CPostgreSQL CQREncode CSQLite CZlib",
     "Sources/Foundations":
         "Basics Coordination ExactJSON HTTPClientTransport PostgresDatabase SQLiteDatabase TestClock",
-    "Sources/PowerAuth": "PowerAuth PowerAuthClient PowerAuthCrypto PowerAuthProtocol",
+    "Sources/PowerAuth": "DecisionReceipts PowerAuth PowerAuthClient PowerAuthCrypto PowerAuthProtocol",
     "Sources/MobileToken": "MobileToken MobileTokenPostgres MobileTokenReceipts MobileTokenTesting SignedContent",
     "Sources/Asking": "APIDescriptions CloudCalls MobileTokenApprovals MobileTokenCloud",
     "Sources/Emulator": "EmulatorBackend EmulatorHTTP EmulatorMessages MobileTokenEmulator",

@@ -1,4 +1,5 @@
-public import PowerAuthClient
+public import DecisionReceipts
+import PowerAuthClient
 
 extension ReceiptArchive {
     /// Erases personal data from the files. The chain stays valid.

@@ -1,5 +1,6 @@
+package import DecisionReceipts
 import PowerAuth
-package import PowerAuthClient
+import PowerAuthClient
 
 extension ReceiptArchive {
     /// Verifies every line of the archive against the earlier ones.

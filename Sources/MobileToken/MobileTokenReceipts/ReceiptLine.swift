@@ -1,7 +1,8 @@
 import Basics
+package import DecisionReceipts
 import ExactJSON
 import Foundation
-package import PowerAuthClient
+import PowerAuthClient
 import PowerAuthCrypto
 
 /// A line of an exported file: a journal entry, or a signature of all earlier lines.

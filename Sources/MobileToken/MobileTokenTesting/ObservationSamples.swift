@@ -1,3 +1,4 @@
+public import DecisionReceipts
 public import PowerAuthClient
 
 extension MobileTokenObservation.Request {

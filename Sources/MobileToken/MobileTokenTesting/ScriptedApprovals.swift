@@ -1,4 +1,5 @@
 import Coordination
+import DecisionReceipts
 import EmulatorBackend
 import ExactJSON
 import Foundation

@@ -1,3 +1,4 @@
+import DecisionReceipts
 import Foundation
 import HTTPClientTransport
 import MobileToken

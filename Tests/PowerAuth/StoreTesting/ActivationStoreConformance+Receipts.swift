@@ -1,5 +1,6 @@
+package import DecisionReceipts
 import Foundation
-package import PowerAuthClient
+import PowerAuthClient
 import PowerAuthProtocol
 
 // Receipts of decisions, in stores that keep them.

@@ -1,3 +1,4 @@
+package import DecisionReceipts
 package import Foundation
 package import PowerAuthClient
 

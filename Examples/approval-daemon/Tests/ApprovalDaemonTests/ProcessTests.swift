@@ -2,6 +2,7 @@ import ExactJSON
 import Foundation
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenReceipts
 import MobileTokenTesting
 import Testing
 

@@ -3,6 +3,7 @@ import Foundation
 import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenReceipts
 import MobileTokenTesting
 import Synchronization
 import Testing

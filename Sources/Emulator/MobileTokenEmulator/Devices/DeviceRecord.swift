@@ -1,3 +1,4 @@
+import DecisionReceipts
 import EmulatorBackend
 import ExactJSON
 import Foundation

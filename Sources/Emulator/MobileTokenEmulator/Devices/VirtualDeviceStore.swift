@@ -1,4 +1,5 @@
 import Coordination
+import DecisionReceipts
 import EmulatorBackend
 import PowerAuthClient
 import Synchronization

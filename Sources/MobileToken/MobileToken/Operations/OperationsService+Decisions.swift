@@ -1,3 +1,4 @@
+public import DecisionReceipts
 import PowerAuth
 public import PowerAuthClient
 import Synchronization

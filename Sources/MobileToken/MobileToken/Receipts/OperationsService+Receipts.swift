@@ -1,3 +1,4 @@
+import DecisionReceipts
 public import Foundation
 import PowerAuth
 public import PowerAuthClient

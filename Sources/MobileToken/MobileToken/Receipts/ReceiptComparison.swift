@@ -1,6 +1,7 @@
 import Basics
+public import DecisionReceipts
 public import Foundation
-public import PowerAuthClient
+import PowerAuthClient
 
 extension ReceiptReconciliation {
     /// Compares receipts with the history of one activation's user.

@@ -1,5 +1,6 @@
 import Basics
-public import PowerAuthClient
+public import DecisionReceipts
+import PowerAuthClient
 
 /// The result of comparing receipts with the bank's history.
 ///

@@ -1,3 +1,4 @@
+import DecisionReceipts
 import PostgresDatabase
 import PowerAuthClient
 

@@ -1,3 +1,4 @@
+public import DecisionReceipts
 import HTTPClientTransport
 public import PowerAuthClient
 import PowerAuthProtocol

@@ -1,4 +1,5 @@
-package import PowerAuthClient
+package import DecisionReceipts
+import PowerAuthClient
 
 #if Tracing
     import Tracing

@@ -1,3 +1,4 @@
+public import DecisionReceipts
 public import Foundation
 public import PowerAuthClient
 

@@ -1,3 +1,4 @@
+package import DecisionReceipts
 public import PowerAuthClient
 import PowerAuthProtocol
 

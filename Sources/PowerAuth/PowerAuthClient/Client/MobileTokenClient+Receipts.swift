@@ -1,3 +1,5 @@
+public import DecisionReceipts
+
 extension MobileTokenClient {
     /// Returns the receipts of decisions, oldest first, including those of removed activations.
     ///

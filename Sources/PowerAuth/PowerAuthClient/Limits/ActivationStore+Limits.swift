@@ -1,3 +1,5 @@
+package import DecisionReceipts
+
 extension ActivationStore {
     /// Returns what the windows of some checks hold, and the minute of the latest restore, before which charges may be missing.
     package func limitUse(_ checks: [LimitCharges.Check]) async throws -> (used: [Int64], closure: Int64?) {

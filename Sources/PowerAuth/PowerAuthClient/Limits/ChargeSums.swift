@@ -1,4 +1,5 @@
 import Basics
+package import DecisionReceipts
 
 /// The use of limits as a value: for each key, what was charged up to each minute.
 ///

@@ -1,3 +1,5 @@
+import DecisionReceipts
+
 #if Logging
     import Basics
     public import Logging

@@ -1,3 +1,5 @@
+import DecisionReceipts
+
 #if Metrics
     public import Metrics
     import Synchronization

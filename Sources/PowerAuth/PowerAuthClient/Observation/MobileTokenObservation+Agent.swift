@@ -1,3 +1,5 @@
+import DecisionReceipts
+
 extension MobileTokenObservation {
     /// A state change of an activation in a fleet or an agent.
     public struct ActivationState: Sendable {

@@ -1,9 +1,10 @@
+public import DecisionReceipts
 import PowerAuthProtocol
 
 extension MobileTokenObservation {
     /// A decision, signed or attempted, and its result.
     ///
-    /// An open result, such as ``DecisionOutcome/Result/unanswered(code:)``, is followed by another event when the outcome is
+    /// An open result, such as `unanswered(code:)`, is followed by another event when the outcome is
     /// determined.
     public struct Decision: Sendable {
         /// The deciding activation.

@@ -1,4 +1,5 @@
 import Basics
+package import DecisionReceipts
 import Foundation
 import PowerAuthProtocol
 

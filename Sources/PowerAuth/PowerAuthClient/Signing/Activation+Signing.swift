@@ -1,4 +1,5 @@
 import Coordination
+import DecisionReceipts
 import Foundation
 import HTTPClientTransport
 import PowerAuthProtocol

@@ -1,4 +1,5 @@
 import Basics
+import DecisionReceipts
 
 /// The two-factor decisions whose requests may still arrive, with deadlines, by the moves of their signatures. A request that
 /// arrives after a later signature fails, and a few such failures block the activation. Deadlines use the monotonic clock, so

@@ -1,4 +1,5 @@
 import Basics
+package import DecisionReceipts
 import PowerAuthProtocol
 
 /// The evidence about one signed decision, and the conclusions from it. A request may wait at the server for a lock, a thread or

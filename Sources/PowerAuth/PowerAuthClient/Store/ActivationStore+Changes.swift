@@ -1,5 +1,6 @@
 import Basics
 import Coordination
+package import DecisionReceipts
 import Foundation
 import Synchronization
 

@@ -1,10 +1,11 @@
+public import DecisionReceipts
 package import Foundation
 import Synchronization
 
 extension ActivationStore {
     // MARK: Outcomes
 
-    /// Appends the outcome of a move's intent if it ``DecisionOutcome/replaces(_:)`` the latest one. Otherwise does nothing. A
+    /// Appends the outcome of a move's intent if it `replaces(_:)` the latest one. Otherwise does nothing. A
     /// power failure may lose an outcome and leave its intent open; the death of the process may not. An outcome that cannot be
     /// written is kept in memory and written later.
     package func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws {
@@ -124,7 +125,7 @@ extension ActivationStore {
     ///
     /// - Parameters:
     ///   - activationID: The activation, which may have been removed; `nil` for all.
-    ///   - number: The page begins after this ``DecisionReceipt/number``; 0 is the beginning.
+    ///   - number: The page begins after this `DecisionReceipt.number`; 0 is the beginning.
     ///   - limit: The maximum number of receipts to return.
     public func receipts(
         of activationID: String?,
@@ -147,7 +148,7 @@ extension ActivationStore {
         return receipts
     }
 
-    /// Reads a page of entries in the order of writing. A tampered entry is ``DecisionReceipt/Entry/Content/unreadable``.
+    /// Reads a page of entries in the order of writing. A tampered entry is `unreadable`.
     ///
     /// - Parameters:
     ///   - number: The page begins after this number; 0 is the beginning.

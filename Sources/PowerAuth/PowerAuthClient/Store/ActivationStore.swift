@@ -1,5 +1,6 @@
 import Basics
 import Coordination
+import DecisionReceipts
 import Foundation
 package import PowerAuthProtocol
 import Synchronization

@@ -1,3 +1,5 @@
+package import DecisionReceipts
+
 /// The right to sign with one activation, during ``ActivationStore/withSigningTurn(of:_:)``.
 package struct SigningTurn: Sendable {
     package let activationID: String

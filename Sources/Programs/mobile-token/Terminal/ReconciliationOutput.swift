@@ -1,4 +1,5 @@
 import CommandLineSupport
+import DecisionReceipts
 import ExactJSON
 import Foundation
 import MobileToken

@@ -1,3 +1,4 @@
+import DecisionReceipts
 import ExactJSON
 import Foundation
 import MobileToken

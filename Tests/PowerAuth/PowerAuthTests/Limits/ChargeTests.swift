@@ -5,6 +5,7 @@ import StoreTesting
 import Testing
 
 import PowerAuth
+@testable import DecisionReceipts
 @testable import PowerAuthClient
 
 /// Limits as values: windows, charges, and their sums.

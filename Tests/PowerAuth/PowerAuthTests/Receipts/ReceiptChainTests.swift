@@ -6,6 +6,7 @@ import MobileTokenTesting
 import PowerAuthCrypto
 import Testing
 
+@testable import DecisionReceipts
 @testable import MobileTokenReceipts
 import PowerAuth
 @testable import PowerAuthClient

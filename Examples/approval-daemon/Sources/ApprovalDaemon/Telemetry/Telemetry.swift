@@ -1,5 +1,6 @@
 #if !ServerLibraries
     import MobileToken
+    import MobileTokenReceipts
 
     /// Tells the log and the metrics what the SDK does, where the trait `ServerLibraries` is off.
     ///

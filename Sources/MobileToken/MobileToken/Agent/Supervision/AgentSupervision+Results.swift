@@ -1,4 +1,5 @@
 import Basics
+import DecisionReceipts
 package import PowerAuthClient
 
 extension AgentSupervision {

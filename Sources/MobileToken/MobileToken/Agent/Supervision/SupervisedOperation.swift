@@ -1,4 +1,5 @@
 import Basics
+import DecisionReceipts
 import Foundation
 import PowerAuthClient
 

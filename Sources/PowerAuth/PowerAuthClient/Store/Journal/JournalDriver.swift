@@ -1,3 +1,4 @@
+package import DecisionReceipts
 package import Foundation
 
 /// A database of sealed rows, as an ``ActivationStore`` needs it: SQLite, PostgreSQL or memory. A driver has no key, decrypts

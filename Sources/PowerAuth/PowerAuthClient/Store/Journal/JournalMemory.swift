@@ -1,4 +1,5 @@
 import Basics
+import DecisionReceipts
 import Foundation
 
 /// A journal's memory between calls: rows, and outcomes that are not stored yet. Rows and intents stay sealed. Pending outcomes

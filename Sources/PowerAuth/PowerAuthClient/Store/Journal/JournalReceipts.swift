@@ -1,3 +1,5 @@
+package import DecisionReceipts
+
 package struct SealedOutcome: Sendable {
     package let sealed: SealedReceipt
     /// The weight of the outcome; see ``DecisionOutcome/Result/weight``.

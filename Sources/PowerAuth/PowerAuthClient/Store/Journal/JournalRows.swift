@@ -1,3 +1,5 @@
+package import DecisionReceipts
+
 /// A driver's facts about an open store.
 package struct StoreFacts: Sendable {
     package struct Key: Sendable, Equatable {
@@ -34,15 +36,6 @@ package struct StoreFacts: Sendable {
         self.mayLoseOutcomes = mayLoseOutcomes
         self.patience = patience
     }
-}
-
-/// Eight random bytes that identify a row's state. Random, because a count would recur after a restore.
-package struct WriteTag: RawRepresentable, Sendable, Hashable {
-    package let rawValue: Int64
-
-    package init(rawValue: Int64) { self.rawValue = rawValue }
-
-    package static func random() -> Self { Self(rawValue: .random(in: .min ... .max)) }
 }
 
 /// An activation, loaded by one statement.

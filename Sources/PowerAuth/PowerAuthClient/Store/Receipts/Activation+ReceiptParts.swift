@@ -1,3 +1,4 @@
+import DecisionReceipts
 package import Foundation
 
 extension Activation {

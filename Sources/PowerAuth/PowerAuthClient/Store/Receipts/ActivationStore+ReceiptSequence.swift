@@ -1,3 +1,5 @@
+public import DecisionReceipts
+
 extension ActivationStore {
     /// The receipts of a store, oldest first, read a page at a time. Any number of iterators may read.
     ///

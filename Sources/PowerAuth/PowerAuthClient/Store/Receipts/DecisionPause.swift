@@ -1,3 +1,4 @@
+import DecisionReceipts
 public import Foundation
 
 /// A pause of agents' decisions for all activations of a store; see ``MobileTokenClient/pauseDeciding(reason:)``.

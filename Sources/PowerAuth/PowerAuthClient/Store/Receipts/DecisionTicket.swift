@@ -1,3 +1,4 @@
+package import DecisionReceipts
 import Synchronization
 
 /// The latest signature of a decision, and its result. It is returned with the response or the error: without a response, its

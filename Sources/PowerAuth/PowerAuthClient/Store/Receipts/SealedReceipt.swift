@@ -1,4 +1,5 @@
 import Basics
+package import DecisionReceipts
 package import Foundation
 import ExactJSON
 import PowerAuthCrypto
@@ -31,6 +32,13 @@ package struct SealedReceipt: Sendable, Equatable {
         self.body = body
         self.personalData = personalData
         self.charges = charges
+    }
+}
+
+extension ReceiptSelection {
+    /// Returns whether the receipt is selected and has personal data.
+    func selects(_ intent: SealedReceipt) -> Bool {
+        intent.personalData != nil && self.selects(intent.activationID, intent.date)
     }
 }
 

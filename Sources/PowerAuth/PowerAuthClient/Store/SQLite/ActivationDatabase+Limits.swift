@@ -1,3 +1,4 @@
+import DecisionReceipts
 import SQLiteDatabase
 
 /// The use of limits; see ``ChargeSums`` for the rules, which triggers of the schema follow.

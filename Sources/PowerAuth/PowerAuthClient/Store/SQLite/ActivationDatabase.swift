@@ -1,4 +1,5 @@
 import Basics
+import DecisionReceipts
 import SQLiteDatabase
 
 /// An open store: sealed rows in SQLite. Blocking; used by one thread at a time.

@@ -33,18 +33,9 @@ let storeTypes: [Any.Type] = [
 ]
 
 let receiptTypes: [Any.Type] = [
-    ActivationStore.ReceiptFigures.self,
-    DecisionPause.self,
-    DecisionIntent.self, DecisionIntent.Verdict.self,
-    DecisionIntent.Policy.self,
-    DecisionOutcome.self, DecisionOutcome.Result.self, OpenDecision.self, DecisionReceipt.self,
-    ActivationStore.Receipts.self,
-    ActivationStore.Receipts.Iterator.self, DecisionReceipt.Intent.self, DecisionIntent.Facts.self,
-    DecisionIntent.Charge.self,
-    DecisionIntent.PersonalData.self,
-    DecisionReceipt.Entry.self, DecisionReceipt.Entry.Content.self, ReceiptSelection.self, ReceiptReconciliation.self,
-    ReceiptReconciliation.Difference.self, ReceiptReconciliation.Difference.Kind.self,
-    ReceiptReconciliation.Incomparability.self,
+    ActivationStore.ReceiptFigures.self, DecisionPause.self, ActivationStore.Receipts.self,
+    ActivationStore.Receipts.Iterator.self, ReceiptReconciliation.self, ReceiptReconciliation.Difference.self,
+    ReceiptReconciliation.Difference.Kind.self, ReceiptReconciliation.Incomparability.self,
 ]
 
 let operationTypes: [Any.Type] = [

@@ -8,6 +8,10 @@ let otherTypes: [Any.Type] = [
 let types: [Any.Type] = [
     ReceiptArchive.self, ReceiptArchive.Export.self, ReceiptVerification.self, ReceiptVerification.Counts.self,
     ReceiptFault.self, ReceiptFault.Reason.self, ReceiptSignature.self,
+    DecisionIntent.self, DecisionIntent.Verdict.self, DecisionIntent.Policy.self, DecisionIntent.Charge.self,
+    DecisionIntent.Facts.self, DecisionIntent.PersonalData.self,
+    DecisionOutcome.self, DecisionOutcome.Result.self, OpenDecision.self, ReceiptSelection.self,
+    DecisionReceipt.self, DecisionReceipt.Intent.self, DecisionReceipt.Entry.self, DecisionReceipt.Entry.Content.self,
 ]
 
 /// An auditor has the files alone.

@@ -59,17 +59,17 @@ public struct DecisionIntent: Sendable, Hashable {
         /// The signing factors in the protocol's names: `possession`, `possession_knowledge`.
         public let factors: String
         /// The number of the membership that permits this process to decide; `nil` if no other process could.
-        public internal(set) var fence: UInt64?
+        public package(set) var fence: UInt64?
         /// The time of signing by the local clock. Receipts store dates in whole milliseconds.
-        public internal(set) var localDate: Date
+        public package(set) var localDate: Date
         /// The time of signing by the server's clock; `nil` if only the local one was known.
-        public internal(set) var serverDate: Date?
+        public package(set) var serverDate: Date?
         /// The time, by the local clock, after which the request can no longer reach the server; `nil` before signing. Any
         /// process that traces the decision waits until then, whatever its own timeouts are.
-        public internal(set) var arrivesBefore: Date?
+        public package(set) var arrivesBefore: Date?
 
         /// The charges to limits; empty without limits.
-        public internal(set) var charges: [Charge] = []
+        public package(set) var charges: [Charge] = []
 
         /// Indicates that a policy decided. A `DecisionPause` stops such decisions.
         public var isAutomatic: Bool { self.policy != nil }
@@ -103,7 +103,7 @@ public struct DecisionIntent: Sendable, Hashable {
     /// The same at the time of the signature; `nil` without limits.
     package private(set) var charges: LimitCharges?
 
-    init(facts: Facts, personalData: PersonalData) {
+    package init(facts: Facts, personalData: PersonalData) {
         self.facts = facts
         self.personalData = personalData
     }
@@ -155,7 +155,7 @@ public struct DecisionIntent: Sendable, Hashable {
     }
 
     /// Returns the intent with the lease's number as its fence, unless it has one.
-    func fenced(by lease: Int64?) -> Self {
+    package func fenced(by lease: Int64?) -> Self {
         var intent = self
         intent.facts.fence = self.facts.fence ?? lease.map { UInt64(clamping: $0) }
         return intent

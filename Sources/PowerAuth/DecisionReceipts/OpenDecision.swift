@@ -19,7 +19,7 @@ public struct OpenDecision: Sendable, Hashable {
         self.result = result
     }
 
-    init(_ intent: DecisionIntent, _ receipt: DecisionReceipt) {
+    package init(_ intent: DecisionIntent, _ receipt: DecisionReceipt) {
         self.init(intent, moves: receipt.intent.moves, tag: receipt.tag, receipt.outcome?.result)
     }
 

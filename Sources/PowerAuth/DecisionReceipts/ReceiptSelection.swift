@@ -19,12 +19,7 @@ public struct ReceiptSelection: Sendable, Hashable {
         intent.personalData != nil && self.selects(intent.activationID, intent.localDate)
     }
 
-    /// Returns whether the receipt is selected and has personal data.
-    func selects(_ intent: SealedReceipt) -> Bool {
-        intent.personalData != nil && self.selects(intent.activationID, intent.date)
-    }
-
-    private func selects(_ activationID: String, _ date: Date) -> Bool {
+    package func selects(_ activationID: String, _ date: Date) -> Bool {
         (self.activationID.map { activationID.isExactly($0) } ?? true) && (self.decidedBefore.map { date < $0 } ?? true)
     }
 }

@@ -2,7 +2,7 @@ import Basics
 
 /// A recorded decision: its intent and its outcome.
 public struct DecisionReceipt: Sendable, Hashable {
-    /// The number of the intent's entry; see ``ActivationStore``.
+    /// The number of the intent's entry; see `ActivationStore`.
     public let number: UInt64
     /// The intended decision.
     public let intent: Intent
@@ -11,8 +11,15 @@ public struct DecisionReceipt: Sendable, Hashable {
     /// The tag of the write that moved the counter; `nil` if unknown.
     package let tag: WriteTag?
 
+    package init(number: UInt64, intent: Intent, outcome: DecisionOutcome?, tag: WriteTag?) {
+        self.number = number
+        self.intent = intent
+        self.outcome = outcome
+        self.tag = tag
+    }
+
     /// Returns whether this is the decision's receipt, and not that of another one with the same number.
-    func isOf(_ decision: OpenDecision) -> Bool {
+    package func isOf(_ decision: OpenDecision) -> Bool {
         self.intent.moves == decision.moves && self.intent.activationID.isExactly(decision.intent.activationID)
             && (self.tag == nil || decision.tag == nil || self.tag == decision.tag)
     }

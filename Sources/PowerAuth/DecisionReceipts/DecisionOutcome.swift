@@ -48,7 +48,7 @@ public struct DecisionOutcome: Sendable, Hashable {
     package var isFinal: Bool { self.result.weight == Result.finalWeight }
 
     /// The outcome to write if a restored store has lost the intent.
-    var withRestoredIntent: Self {
+    package var withRestoredIntent: Self {
         switch self.result {
         case .unanswered, .doubtful: Self(.evidenceLost, localDate: self.localDate, serverDate: self.serverDate)
         case .accepted, .refused, .followed, .inferred, .notFollowed, .unknown: self
@@ -65,10 +65,10 @@ public struct DecisionOutcome: Sendable, Hashable {
 }
 
 extension DecisionOutcome.Result {
-    var isOpen: Bool { self.weight < Self.decidedWeight }
+    package var isOpen: Bool { self.weight < Self.decidedWeight }
 
     /// Indicates that the decision was certainly not carried out.
-    var decidedNothing: Bool {
+    package var decidedNothing: Bool {
         switch self {
         case .refused, .notFollowed: true
         case .accepted, .unanswered, .doubtful, .followed, .inferred, .unknown: false
@@ -77,7 +77,7 @@ extension DecisionOutcome.Result {
 
     /// The outcome of an open decision whose store was restored since: signatures were made that its journal does not know, and a
     /// status before them may have shown that this one was accepted.
-    package static let evidenceLost = Self.unanswered(code: MobileTokenError.Code.stateRolledBack.description)
+    package static let evidenceLost = Self.unanswered(code: "stateRolledBack")
 
     /// The lowest weight of an outcome that is not open.
     package static let decidedWeight = 3

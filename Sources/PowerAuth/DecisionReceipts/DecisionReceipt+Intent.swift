@@ -1,5 +1,5 @@
 import Basics
-import Foundation
+package import Foundation
 import PowerAuthCrypto
 
 extension DecisionReceipt {
@@ -63,7 +63,7 @@ package struct SaltedPersonalData: Sendable, Hashable {
 
 extension Date {
     /// The date, rounded to a receipt's precision.
-    var inWholeMilliseconds: Date {
+    package var inWholeMilliseconds: Date {
         Date(timeIntervalSince1970: (self.timeIntervalSince1970 * 1_000).rounded() / 1_000)
     }
 }
