@@ -12,7 +12,7 @@ extension ApprovalAgent {
         public let kind: Kind
 
         /// Creates an event, for tests.
-        public init(activationID: String, operation: UserOperation? = nil, kind: Kind) {
+        package init(activationID: String, operation: UserOperation? = nil, kind: Kind) {
             self.activationID = activationID
             self.operation = operation
             self.kind = kind

@@ -36,7 +36,7 @@ public struct DecodingIssue: Error, Sendable, Hashable, CustomStringConvertible 
     public let json: [UInt8]
 
     /// Creates an issue.
-    public init(path: String, reason: Reason, json: [UInt8] = []) {
+    package init(path: String, reason: Reason, json: [UInt8] = []) {
         self.path = path
         self.reason = reason
         self.json = json

@@ -16,7 +16,7 @@ extension OperationsFleet {
             public let isOver: Bool
 
             /// Creates a failure, for tests.
-            public init(activationID: String?, error: MobileTokenError, age: Duration, isOver: Bool = false) {
+            package init(activationID: String?, error: MobileTokenError, age: Duration, isOver: Bool = false) {
                 self.activationID = activationID
                 self.error = error
                 self.age = age

@@ -57,7 +57,7 @@ extension OperationsFleet {
         private let boxedReason: (any Error)?
 
         /// Creates a state, for tests.
-        public init(_ phase: Phase, reason: MobileTokenError? = nil) {
+        package init(_ phase: Phase, reason: MobileTokenError? = nil) {
             self.phase = phase
             self.boxedReason = reason
         }

@@ -50,7 +50,7 @@ extension OfflineOperation {
             public let day: Int
 
             /// Creates a day; nil if the calendar lacks it.
-            public init?(year: Int, month: Int, day: Int) {
+            package init?(year: Int, month: Int, day: Int) {
                 guard ISO8601.daysSince1970(year: year, month: month, day: day) != nil else { return nil }
                 self.year = year
                 self.month = month

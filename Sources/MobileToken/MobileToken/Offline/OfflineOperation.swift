@@ -60,7 +60,7 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
         public let text: String
 
         /// Creates flags from their letters.
-        public init(text: String) {
+        package init(text: String) {
             self.text = text
         }
 
@@ -79,7 +79,7 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
 
 extension OfflineOperation {
     /// Creates an operation, such as for a test or a preview.
-    public init(
+    package init(
         id: String,
         title: String,
         message: String,

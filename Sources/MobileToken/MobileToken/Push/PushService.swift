@@ -61,7 +61,7 @@ public actor PushService {
         public let environment: Environment?
 
         /// Creates a registration.
-        public init(platform: Platform, token: String, environment: Environment? = nil) {
+        package init(platform: Platform, token: String, environment: Environment? = nil) {
             self.platform = platform
             self.token = token
             self.environment = environment

@@ -22,7 +22,7 @@ public enum PushPayload: Sendable, Hashable {
         public let message: String
 
         /// Creates content.
-        public init(title: String, message: String) {
+        package init(title: String, message: String) {
             self.title = title
             self.message = message
         }
@@ -44,7 +44,7 @@ public enum PushPayload: Sendable, Hashable {
         case unknown(String)
 
         /// Creates the result from the server's string, compared exactly.
-        public init(_ text: String) {
+        package init(_ text: String) {
             switch ExactString(text) {
             case "authentication.success": self = .success
             case "authentication.fail": self = .failure

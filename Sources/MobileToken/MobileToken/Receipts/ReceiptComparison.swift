@@ -1,6 +1,6 @@
 import Basics
-public import DecisionReceipts
-public import Foundation
+package import DecisionReceipts
+package import Foundation
 import PowerAuthClient
 
 extension ReceiptReconciliation {
@@ -15,7 +15,7 @@ extension ReceiptReconciliation {
     ///     time.
     ///   - earlier: The same receipts from before the history was requested. Others are not compared. `nil` if nothing was
     ///     written meanwhile.
-    public init(
+    package init(
         of receipts: [DecisionReceipt],
         activationID: String,
         with history: OperationList,

@@ -91,7 +91,7 @@ extension OperationReview {
         public let subject: String?
 
         /// Creates a doubt, for tests.
-        public init(_ kind: Kind, about subject: String? = nil) {
+        package init(_ kind: Kind, about subject: String? = nil) {
             self.kind = kind
             self.subject = subject
         }

@@ -32,7 +32,7 @@ public struct InboxMessage: Sendable, Hashable, Identifiable {
     public let created: Date
 
     /// Creates a message.
-    public init(
+    package init(
         id: String,
         contentType: ContentType = .text,
         subject: String,
@@ -68,7 +68,7 @@ extension InboxService {
         package let receivedCount: Int
 
         /// Creates a page.
-        public init(messages: [InboxMessage], issues: [DecodingIssue] = [], omittedIssueCount: Int = 0) {
+        package init(messages: [InboxMessage], issues: [DecodingIssue] = [], omittedIssueCount: Int = 0) {
             self.messages = messages
             self.issues = issues
             self.omittedIssueCount = omittedIssueCount

@@ -25,7 +25,7 @@ public struct OperationList: Sendable, Hashable {
     package static let operationLimit = 10_000
 
     /// Creates a list.
-    public init(
+    package init(
         operations: [UserOperation],
         currentTimestamp: Date? = nil,
         unreadable: [Unreadable] = [],
@@ -108,7 +108,7 @@ extension OperationList {
         public let issue: DecodingIssue
 
         /// Creates an unreadable operation, for tests.
-        public init(id: String?, issue: DecodingIssue) {
+        package init(id: String?, issue: DecodingIssue) {
             self.id = id
             self.issue = issue
         }

@@ -27,7 +27,7 @@ extension OperationUI {
             public let countdown: Int
 
             /// Creates a redirect.
-            public init(text: String, url: String, countdown: Int) {
+            package init(text: String, url: String, countdown: Int) {
                 self.text = text
                 self.url = url
                 self.countdown = countdown
@@ -42,7 +42,7 @@ extension OperationUI {
         public let content: Content
 
         /// Creates a screen.
-        public init(heading: String, message: String, content: Content) {
+        package init(heading: String, message: String, content: Content) {
             self.heading = heading
             self.message = message
             self.content = content

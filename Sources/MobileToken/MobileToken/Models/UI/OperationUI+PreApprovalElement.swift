@@ -36,7 +36,7 @@ extension OperationUI {
             case unknown(String)
 
             /// Creates the style from the server's string, compared exactly.
-            public init(_ text: String) {
+            package init(_ text: String) {
                 switch ExactString(text) {
                 case "INFO": self = .info
                 case "WARNING": self = .warning
@@ -62,7 +62,7 @@ extension OperationUI {
                 case unknown(String)
 
                 /// Creates the action from the server's string, compared exactly.
-                public init(_ text: String) {
+                package init(_ text: String) {
                     switch ExactString(text) {
                     case "LINK": self = .link
                     case "MAIL": self = .mail
@@ -83,7 +83,7 @@ extension OperationUI {
             public let otherMembers: JSONObject
 
             /// Creates a button.
-            public init(text: String, action: Action?, href: String? = nil, otherMembers: JSONObject = [:]) {
+            package init(text: String, action: Action?, href: String? = nil, otherMembers: JSONObject = [:]) {
                 self.text = text
                 self.action = action
                 self.href = href
@@ -92,7 +92,7 @@ extension OperationUI {
         }
 
         /// Creates an element.
-        public init(id: String? = nil, icon: String? = nil, content: Content) {
+        package init(id: String? = nil, icon: String? = nil, content: Content) {
             self.id = id
             self.icon = icon
             self.content = content

@@ -16,7 +16,7 @@ extension OperationUI {
             case unknown(String?)
 
             /// Creates the kind from the server's string, compared exactly.
-            public init(_ text: String?) {
+            package init(_ text: String?) {
                 switch text.map({ ExactString($0) }) {
                 case "INFO": self = .info
                 case "WARNING": self = .warning
@@ -44,7 +44,7 @@ extension OperationUI {
         public let controls: OperationUI.PreApprovalControls?
 
         /// Creates a screen.
-        public init(
+        package init(
             id: String? = nil,
             kind: Kind,
             heading: String,
@@ -93,7 +93,7 @@ extension OperationUI {
             public let text: String?
 
             /// Creates a control.
-            public init(kind: Kind, text: String? = nil) {
+            package init(kind: Kind, text: String? = nil) {
                 self.kind = kind
                 self.text = text
             }
@@ -117,7 +117,7 @@ extension OperationUI {
             public let counter: Int?
 
             /// Creates a control.
-            public init(kind: Kind, text: String? = nil, counter: Int? = nil) {
+            package init(kind: Kind, text: String? = nil, counter: Int? = nil) {
                 self.kind = kind
                 self.text = text
                 self.counter = counter
@@ -134,7 +134,7 @@ extension OperationUI {
         public let approve: Approve?
 
         /// Creates controls.
-        public init(flip: Bool? = nil, axis: Axis? = nil, decline: Decline? = nil, approve: Approve? = nil) {
+        package init(flip: Bool? = nil, axis: Axis? = nil, decline: Decline? = nil, approve: Approve? = nil) {
             self.flip = flip
             self.axis = axis
             self.decline = decline

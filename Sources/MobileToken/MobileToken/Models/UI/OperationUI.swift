@@ -15,7 +15,7 @@ public struct OperationUI: Sendable, Hashable {
     public let templates: JSONValue?
 
     /// Creates a presentation.
-    public init(
+    package init(
         flipButtons: Bool? = nil,
         blockApprovalOnCall: Bool? = nil,
         preApprovalScreens: [OperationUI.PreApprovalScreen] = [],

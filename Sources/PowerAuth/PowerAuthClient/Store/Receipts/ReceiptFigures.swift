@@ -24,7 +24,7 @@ extension ActivationStore {
         public let byteCount: Int
 
         /// Creates figures from a store's counts.
-        public init(unexportedCount: Int, lastExport: Date?, byteCount: Int) {
+        package init(unexportedCount: Int, lastExport: Date?, byteCount: Int) {
             self.unexportedCount = unexportedCount
             self.lastExport = lastExport
             self.byteCount = byteCount
