@@ -14,9 +14,15 @@ struct AskFailure: CommandFailure {
         (self.code, self.message, self.exitCode) = (code, message, exitCode)
     }
 
-    /// - Parameter words: The server's reason for not asking.
+    /// - Parameter words: The server's reason for not asking, which begins with its code. An error that names the code repeats only
+    ///   the rest.
     init(_ error: ApprovalError, _ words: String? = nil) {
-        let message = error.message + (words.map { ": \($0)" } ?? "")
+        let rest = words.flatMap { words in
+            words.firstRange(of: ": ").flatMap { end in
+                error.message.hasSuffix("(\(words[..<end.lowerBound]))") ? String(words[end.upperBound...]) : nil
+            }
+        }
+        let message = error.message + ((rest ?? words).map { ": \($0)" } ?? "")
         self.init(error.code.description, message, Self.exitCode(of: error))
         self.performance = error.performance
     }

@@ -716,6 +716,7 @@ import Testing
             try await stage.emulator.removeTemplate("deploy")
             let outcome = try await stage.ask([], ["true"])
             #expect(outcome.exitCode == 83 && outcome.errors.lowercased().contains("template"), "\(outcome.errors)")
+            #expect(outcome.errors.components(separatedBy: "ERROR_REQUEST").count == 2, "\(outcome.errors)")
             #expect(try stage.report()["ran"]?.bool == false && stage.report()["outcome"]?.string == "failed")
         }
     }
