@@ -37,7 +37,7 @@ public struct PostgresConfiguration: Sendable {
     /// The schema of the tables, created if missing and permitted.
     public var schema = "mobile_token"
     /// Allows creating and migrating tables. Set to `false` for a role with minimal rights, and run
-    /// ``PowerAuth/ActivationStore/migrate(grantingTo:)`` with another role.
+    /// ``PowerAuthClient/ActivationStore/migrate(grantingTo:)`` with another role.
     public var migrates = true
     /// The maximum number of connections, besides one for heartbeats.
     public var poolSize = 8

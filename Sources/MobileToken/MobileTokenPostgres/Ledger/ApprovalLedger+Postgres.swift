@@ -13,7 +13,7 @@ extension ApprovalLedger {
     /// ```
     ///
     /// The tables are in the configured schema, created like a store's, and may share it with one. Each audience has its own
-    /// ledger. Questions are sealed with the ledger's first key, until ``PowerAuth/ActivationStore/reseal()`` reseals them with
+    /// ledger. Questions are sealed with the ledger's first key, until ``PowerAuthClient/ActivationStore/reseal()`` reseals them with
     /// the current one. Keep both in the ring until then; see ``SealingKeyRing``.
     ///
     /// Changes are durable on the primary before they take effect. A question is valid only on the database and timeline where it

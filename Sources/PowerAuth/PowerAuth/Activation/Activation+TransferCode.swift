@@ -31,8 +31,8 @@ extension Activation {
     /// ```
     ///
     /// - Parameters:
-    /// - applicationID: The application on the other device, as named by the server's administrator.
-    /// - otp: A one-time password of at least 16 characters, chosen by the caller and entered on the other device with the code.
+    ///   - applicationID: The application on the other device, as named by the server's administrator.
+    ///   - otp: A one-time password of at least 16 characters, chosen by the caller and entered on the other device with the code.
     ///   - authentication: Two factors.
     /// - Throws: ``MobileTokenError/Code/invalidRequest`` for a shorter `otp`, before anything is signed;
     ///   ``MobileTokenError/Code/activationCodeFailed`` if the server does not allow it;

@@ -6,7 +6,12 @@ import PowerAuthProtocol
 extension Activation: AuthenticatedChannel {
     /// Posts a JSON body to a path below the base URL, for requests that the application builds itself.
     ///
-    /// - Parameter decision: The decision that the request makes; `nil` for a request of the application's own.
+    /// - Parameters:
+    ///   - path: The path below the base URL.
+    ///   - body: The JSON.
+    ///   - authentication: A token, or a signature over the body.
+    ///   - acceptLanguage: The value of `Accept-Language`.
+    ///   - decision: The decision that the request makes; `nil` for a request of the application's own.
     /// - Returns: An undecoded response with a status below 400. A refused token is renewed once.
     /// - Throws: ``MobileTokenError`` for every other response.
     public nonisolated func post(

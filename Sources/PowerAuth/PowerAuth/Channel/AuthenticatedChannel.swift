@@ -69,7 +69,12 @@ public protocol AuthenticatedChannel: Sendable {
     ///
     /// Throws ``MobileTokenError/Code/invalidAuthentication`` by default.
     ///
-    /// - Parameter componentLength: The number of digits in each group, 4 to 8; `nil` for the configured number.
+    /// - Parameters:
+    ///   - data: The data to sign.
+    ///   - nonce: 16 bytes, from the QR code.
+    ///   - uriID: The resource identifier that the server expects to be signed.
+    ///   - componentLength: The number of digits in each group, 4 to 8; `nil` for the configured number.
+    ///   - authentication: Two factors or more.
     func offlineSignature(
         data: [UInt8],
         nonce: [UInt8],

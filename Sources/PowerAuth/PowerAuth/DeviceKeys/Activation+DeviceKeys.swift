@@ -35,7 +35,7 @@ extension Activation {
     ///
     /// - Parameters:
     ///   - subject: The names in the certificate.
-    /// - key: The key to certify.
+    ///   - key: The key to certify.
     ///   - authentication: Possession and knowledge.
     ///   - reason: Sent to the server.
     /// - Throws: ``MobileTokenError/Code/invalidRequest`` for an invalid subject name, before the vault is unlocked;
@@ -56,11 +56,11 @@ extension Activation {
     /// Signs a payload as a JSON web signature (RFC 7515).
     ///
     /// - Parameters:
-    /// - payload: The bytes to sign.
-    /// - type: The `typ` header, such as `JWT`. Default: none.
-    /// - form: Default: compact, signed with the ECDSA key.
+    ///   - payload: The bytes to sign.
+    ///   - type: The `typ` header, such as `JWT`. Default: none.
+    ///   - form: Default: compact, signed with the ECDSA key.
     ///   - authentication: Possession and knowledge.
-    /// - reason: Sent to the server.
+    ///   - reason: Sent to the server.
     /// - Throws: ``MobileTokenError/Code/notSupported`` for a key that the activation does not have.
     public func deviceWebSignature(
         of payload: [UInt8],

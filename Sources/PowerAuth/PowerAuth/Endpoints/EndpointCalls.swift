@@ -5,8 +5,10 @@ extension Activation {
     /// Calls an endpoint of the application's own.
     ///
     /// - Parameters:
+    ///   - endpoint: The description of the call.
     ///   - body: The value to send as JSON.
     ///   - authentication: The factors of a signed endpoint or of a new token; otherwise ignored.
+    ///   - acceptLanguage: The value of `Accept-Language`. Default: none.
     public nonisolated func call<Request, Response>(
         _ endpoint: PowerAuthEndpoint<Request, Response>,
         _ body: Request,

@@ -28,6 +28,8 @@ public struct PowerAuthEndpoint<Request: Encodable & Sendable, Response: Decodab
     ///
     /// - Parameters:
     ///   - path: The path below the base URL.
+    ///   - authentication: The authentication of requests.
+    ///   - encryption: The encryption scope; `nil` leaves both to TLS.
     ///   - wrapsRequest: Wraps the request in `requestObject`, except an ``PowerAuthEmptyBody``.
     ///   - wrapsResponse: Reads the response from `responseObject`.
     public init(

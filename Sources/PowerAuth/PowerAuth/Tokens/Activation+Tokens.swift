@@ -8,7 +8,9 @@ extension Activation {
     /// Creates a token at the server, unless one with this name and at least these factors exists. Concurrent requests for a name
     /// share one creation if its factors suffice for each.
     ///
-    /// - Parameter name: 1 to 255 bytes of UTF-8 without control characters, compared byte for byte.
+    /// - Parameters:
+    ///   - name: 1 to 255 bytes of UTF-8 without control characters, compared byte for byte.
+    ///   - authentication: The factors of the token.
     /// - Throws: ``MobileTokenError/Code/invalidName`` for any other name, before anything is sent.
     public func requestToken(_ name: String, with authentication: Authentication = .possession) async throws {
         try await self.createToken(named: name, with: authentication)
@@ -17,7 +19,9 @@ extension Activation {
     /// Replaces a token, such as a two-factor token that the server refuses. Those are not renewed automatically, because
     /// possession alone would create a weaker one.
     ///
-    /// - Parameter authentication: At least the factors of the replaced token.
+    /// - Parameters:
+    ///   - name: The name of the token.
+    ///   - authentication: At least the factors of the replaced token.
     /// - Throws: ``MobileTokenError/Code/invalidAuthentication`` for fewer factors, before anything is sent.
     public func renewToken(_ name: String, with authentication: Authentication) async throws {
         try await self.replaceToken(named: name, with: authentication)

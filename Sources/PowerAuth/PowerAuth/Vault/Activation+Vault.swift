@@ -27,7 +27,10 @@ extension Activation {
 extension Activation {
     /// Derives a 16-byte key for the application's own data. It depends only on the index and the activation.
     ///
-    /// - Parameter authentication: Possession and knowledge.
+    /// - Parameters:
+    ///   - index: The number of the key.
+    ///   - authentication: Possession and knowledge.
+    ///   - reason: Sent to the server.
     public func deriveDataKey(
         index: UInt64,
         with authentication: Authentication,
@@ -40,8 +43,11 @@ extension Activation {
     ///
     /// In a hybrid suite this is one signature of two; see ``deviceSignature(of:with:reason:)``.
     ///
-    /// - Parameter authentication: Possession and knowledge, or possession and biometry if the server allows it, which is the
-    ///   default in version 4 only.
+    /// - Parameters:
+    ///   - data: The bytes to sign.
+    ///   - authentication: Possession and knowledge, or possession and biometry if the server allows it, which is the default in
+    ///     version 4 only.
+    ///   - reason: Sent to the server.
     public func signWithDeviceKey(
         _ data: [UInt8],
         with authentication: Authentication,
@@ -53,8 +59,11 @@ extension Activation {
     /// Signs data with all private keys of the device: in protocol version 4 with ECDSA (P-384, SHA-384), and with ML-DSA if the
     /// suite has it.
     ///
-    /// - Parameter authentication: Possession and knowledge, or possession and biometry if the server allows it, which is the
-    ///   default in version 4 only.
+    /// - Parameters:
+    ///   - data: The bytes to sign.
+    ///   - authentication: Possession and knowledge, or possession and biometry if the server allows it, which is the default in
+    ///     version 4 only.
+    ///   - reason: Sent to the server.
     public func deviceSignature(
         of data: [UInt8],
         with authentication: Authentication,
@@ -73,6 +82,8 @@ extension Activation {
     ///   - index: The key depends only on the index and the activation.
     ///   - base: The vault key to derive from, named after the factors that unlock it.
     ///   - byteCount: At least 16.
+    ///   - authentication: Factors that unlock the base.
+    ///   - reason: Sent to the server.
     /// - Throws: ``MobileTokenError/Code/notSupported`` in protocol version 3.
     public func deriveApplicationKey(
         index: UInt64,
