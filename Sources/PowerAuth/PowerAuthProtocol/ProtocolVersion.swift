@@ -10,7 +10,7 @@ public enum ProtocolVersion: String, Sendable, Hashable, CaseIterable, Codable {
     case v4_0 = "4.0"
 
     /// The versions before 4, with the same keys, messages and headers.
-    public static let version3: [Self] = [.v3_1, .v3_2, .v3_3]
+    package static let version3: [Self] = [.v3_1, .v3_2, .v3_3]
 
     package var isVersion3: Bool { Self.version3.contains(self) }
     /// Indicates whether encrypted messages contain a timestamp, and tokens sign the version.

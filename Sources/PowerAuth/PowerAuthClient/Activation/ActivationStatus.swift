@@ -67,7 +67,7 @@ extension ActivationStatus.Flags: CustomStringConvertible {
     public var description: String { self.names.joined(separator: ", ") }
 
     /// The names of the flags.
-    public var names: [String] {
+    package var names: [String] {
         let names: [(Self, String)] = [
             (.awaitsConfirmation, "awaitsConfirmation"), (.upgradeAwaitsConfirmation, "upgradeAwaitsConfirmation"),
             (.suiteUnsupported, "suiteUnsupported"), (.biometryIsOn, "biometryIsOn"),

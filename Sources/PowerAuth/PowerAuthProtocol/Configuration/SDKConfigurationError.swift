@@ -6,25 +6,25 @@ public struct SDKConfigurationError: Error, Hashable, Sendable, CustomStringConv
     private init(_ description: String) { self.description = "SDK configuration: \(description)" }
 
     /// The string is empty.
-    public static let empty = Self("it is empty")
+    package static let empty = Self("it is empty")
     /// The string is not Base64.
-    public static let notBase64 = Self("it is not Base64")
+    package static let notBase64 = Self("it is not Base64")
     /// The string has an unknown format.
-    public static let unsupportedVersion = Self("it has an unknown format")
+    package static let unsupportedVersion = Self("it has an unknown format")
     /// The string is truncated.
-    public static let truncated = Self("it was cut off")
+    package static let truncated = Self("it was cut off")
     /// Bytes follow the end of the configuration.
-    public static let trailingBytes = Self("something follows its end")
+    package static let trailingBytes = Self("something follows its end")
     /// The application key is not 16 bytes.
-    public static let invalidApplicationKey = Self("the application key is not 16 bytes in Base64")
+    package static let invalidApplicationKey = Self("the application key is not 16 bytes in Base64")
     /// The application secret is not 16 bytes.
-    public static let invalidApplicationSecret = Self("the application secret is not 16 bytes in Base64")
+    package static let invalidApplicationSecret = Self("the application secret is not 16 bytes in Base64")
     /// A master key is invalid, or there are two of a kind.
-    public static let invalidMasterPublicKey = Self("a master key is invalid, or there are two of a kind")
+    package static let invalidMasterPublicKey = Self("a master key is invalid, or there are two of a kind")
     /// The string contains no known kind of key.
-    public static let missingMasterPublicKey = Self("the master key is missing")
+    package static let missingMasterPublicKey = Self("the master key is missing")
     /// The string contains only version 4 keys. Every configuration needs the version 3 key.
-    public static let requiresVersion4 = Self(
+    package static let requiresVersion4 = Self(
         "there are keys of version 4 of the protocol alone, without that of version 3"
     )
 }

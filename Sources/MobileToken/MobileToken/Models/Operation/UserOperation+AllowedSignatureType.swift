@@ -58,7 +58,7 @@ extension UserOperation {
 
 extension UserOperation.AllowedSignatureType.Variant {
     /// Creates the combination of factors in an authentication.
-    public init(_ authentication: Activation.Authentication) {
+    package init(_ authentication: Activation.Authentication) {
         if authentication.knowledge != nil {
             self = .possessionKnowledge
         } else if authentication.biometryKey != nil {
