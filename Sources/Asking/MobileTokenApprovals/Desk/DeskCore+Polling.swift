@@ -38,7 +38,9 @@ extension DeskCore {
                 guard record.toPoll.contains(index), let id = record.parts[index].operationID else { continue }
                 group.addTask {
                     do throws(CloudError) {
-                        return (index, .success(try await self.server.show(id)))
+                        // Not awaited within the tuple: optimized by Swift 6.3, that mixes up what several people answered.
+                        let answer = try await self.server.show(id)
+                        return (index, .success(answer))
                     } catch {
                         return (index, .failure(error))
                     }
