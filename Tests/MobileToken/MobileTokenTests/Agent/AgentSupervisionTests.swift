@@ -855,6 +855,15 @@ import WireFacts
         #expect(desk.takeEvents() == ["0 decided: approve, inferred"])
     }
 
+    /// The earlier signature, such as a person's, decided nothing. The later one may have.
+    @Test func thatOneDecisionDecidedNothingDoesNotTellOfAnother() {
+        var desk = self.lost()
+        desk.adopt(self.lostApproval(moves: 5))
+        desk.resolved(.unknown, by: "resolve 0 7")
+        desk.resolved(.elsewhere(self.error(.operationAlreadyFinished, 400)), by: "resolve 0 5")
+        #expect(desk.takeEvents().last == "0 unknown")
+    }
+
     @Test func anActivationThatAnotherProcessDecidesForIsLeftToIt() {
         var desk = self.lost()
         desk.release()

@@ -6,7 +6,7 @@ import PowerAuthClient
 /// The decisions on one operation with lost responses: the one being resolved, and the next ones.
 ///
 /// Usually there is one. There are more after a database rollback, or if people and agents decided the same operation. Then the
-/// last signature is resolved first, and the most conclusive finding counts.
+/// last signature is resolved first, and one finding counts for all.
 struct LostDecisions: Sendable {
     private struct Question {
         let decision: OpenDecision
@@ -22,7 +22,7 @@ struct LostDecisions: Sendable {
     private var newer: Question?
     /// Earlier open decisions, each resolved after the one before.
     private var others: [Question] = []
-    /// The most conclusive finding, and its decision.
+    /// The finding that counts, and its decision.
     private var learned: (result: AgentSupervision.Resolution, decision: OpenDecision)?
 
     /// The decision being resolved; after a conclusion, the one concluded about.
@@ -121,13 +121,13 @@ struct LostDecisions: Sendable {
 }
 
 extension AgentSupervision.Resolution {
-    /// The rank of the finding, higher if more conclusive.
+    /// The rank of the finding among those about several decisions. That one decided nothing does not tell whether another one did.
     fileprivate var weight: Int {
         switch self {
         case .failed: 0
         case .pending: 1
-        case .unknown: 2
-        case .elsewhere: 3
+        case .elsewhere: 2
+        case .unknown: 3
         case .ours: 4
         }
     }
