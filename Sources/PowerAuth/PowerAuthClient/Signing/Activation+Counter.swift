@@ -104,9 +104,11 @@ extension Activation {
             isConfirming: true
         )
         do {
-            let response = try await self.attempt(request, try await request.body(), in: turn, settled: .notRequired)
+            let response = try await self.attempt(request, try await request.body(), in: turn, settled: .compared)
             try Acknowledgement.check(response, of: request.path)
             return nil
+        } catch is Unsettled {
+            throw MobileTokenError(.storeBusy, "The store was restored since the status: try again")
         } catch let error as MobileTokenError where error.code == .authenticationFailed {
             // Possession counts no failure and its key is right, so only the status is meaningful.
             return try await self.fetchStatus()

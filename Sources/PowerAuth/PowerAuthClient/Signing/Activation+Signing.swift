@@ -268,7 +268,7 @@ extension Activation {
     private static let whitespace: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
 
     /// An earlier signature has an unknown outcome: fetch the status before the next one.
-    private struct Unsettled: Error {}
+    struct Unsettled: Error {}
 
     /// Durably moves the counter, and returns the value to sign with; see ``CounterLedger/take(_:confirmed:isSent:)``.
     nonisolated func takeCounter(

@@ -41,6 +41,8 @@ extension CounterLedger {
     /// The condition for taking a counter value while an earlier signature's outcome is unknown.
     package enum SettledRequirement: Sendable {
         case notRequired
+        /// The counter was compared with the server's just now.
+        case compared
         /// Only if the counter has not moved since the last exchange with a known outcome.
         case ifSettled(at: SigningCounter?)
     }
@@ -62,7 +64,7 @@ extension CounterLedger {
     /// - Parameters:
     ///   - confirmed: The value at which the counter last equaled the server's.
     ///   - isSent: `true` if the signature is sent; `false` for an offline signature.
-    /// - Returns: `nil`, without taking a value, if the ledger is unsettled against the requirement.
+    /// - Returns: `nil`, without taking a value, if the ledger is unsettled against the requirement, or was put back since.
     /// - Throws: `stateRolledBack` if the next values may have been used.
     package mutating func take(
         _ requirement: SettledRequirement,
@@ -72,7 +74,7 @@ extension CounterLedger {
         guard !self.isRolledBack else { throw .stateRolledBack }
         if self.wasPutBack {
             // Without the server the used values are unknown.
-            guard case .ifSettled = requirement else { throw .stateRolledBack }
+            if case .notRequired = requirement { throw .stateRolledBack }
             return nil
         }
         let value = self.counter

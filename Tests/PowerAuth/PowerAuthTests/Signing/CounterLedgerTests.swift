@@ -240,6 +240,9 @@ import PowerAuth
         let counter = ledger.counter
         let taken = try ledger.take(.ifSettled(at: counter), confirmed: counter)
         #expect(taken == nil)
+        // It may be put back after a comparison then it is compared anew.
+        let takenAfterComparison = try ledger.take(.compared, confirmed: counter)
+        #expect(takenAfterComparison == nil)
         expectError(.stateRolledBack) { try ledger.take(.notRequired, confirmed: nil) }
         #expect(ledger == before)
     }
