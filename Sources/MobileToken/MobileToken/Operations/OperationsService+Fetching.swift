@@ -142,6 +142,8 @@ extension OperationsService {
         let error = error as? MobileTokenError
         let isOutdated = self.change { $0.endFetch(number, error, at: self.now) }
         if let error { self.publish(.failed(error)) }
+        // Polls wait, too, if it was not one.
+        if let wait = error?.retryAfter { self.poller.wait(wait) }
         let isFinal = error.flatMap { OperationsFleet.ActivationState.Phase(endingWith: $0) } != nil
         self.endFetch(isOutdated: isOutdated && !isFinal)
         if let error { self.update { $0.recordFailure(error, at: $1) } }

@@ -168,6 +168,7 @@ extension OperationsService {
                 let status = maySign ? try await evidence.status() : try await evidence.unsignedStatus()
                 await service()?.update { $0.recordStatus(status.state, status.counter.result, at: $1) }
             } catch let error as MobileTokenError {
+                if let wait = error.retryAfter { poller.wait(wait) }
                 await service()?.handleStatusFailure(error)
                 throw error
             }

@@ -117,13 +117,17 @@ package struct PollSchedule: Sendable {
             let backoff = Self.backoff(after: self.failures)
             self.backoffEnd = now + backoff
             self.due = now + self.spread(max(self.interval, backoff), random)
-            if let retryAfter, retryAfter > .zero {
-                let wait = retryAfter.believed
-                // Later than asked, never earlier.
-                self.notBefore = now + min(wait + wait / 10 * random, .longestRetryAfter)
-            }
+            if let retryAfter { self.wait(retryAfter, at: now, random: random) }
             if self.wasPoked { self.due = min(self.due, self.backoffEnd) }
         }
+    }
+
+    /// Notes that the server asked to wait, in response to a poll or another request.
+    package mutating func wait(_ retryAfter: Duration, at now: Duration, random: Double) {
+        guard retryAfter > .zero else { return }
+        let wait = retryAfter.believed
+        // Later than asked, never earlier.
+        self.notBefore = now + min(wait + wait / 10 * random, .longestRetryAfter)
     }
 
     /// Notes that the current poll was cut off; the next runner makes up for it.

@@ -158,6 +158,12 @@ package final class Poller: Sendable {
         self.state.withLock { $0.following.record(outcome, at: now, random: random) }
     }
 
+    /// Notes that the server asked to wait, in response to a status request.
+    package func wait(_ retryAfter: Duration) {
+        let (now, random) = (self.now, self.random())
+        self.state.withLock { $0.following.wait(retryAfter, at: now, random: random) }
+    }
+
     /// Updates the condition after a request.
     ///
     /// - Returns: The reason why that ended polling for every runner, if it did.

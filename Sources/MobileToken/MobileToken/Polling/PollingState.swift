@@ -150,6 +150,11 @@ package struct PollingState: Sendable {
         }
     }
 
+    /// Notes that the server asked to wait, in response to a status request. Polls wait, too.
+    package mutating func wait(_ retryAfter: Duration, at now: Duration, random: Double) {
+        self.schedule?.wait(retryAfter, at: now, random: random)
+    }
+
     /// Updates the condition after a request, and ends polling for all runners if it cannot succeed.
     ///
     /// - Returns: `true` if the phase changed, and the reason if that ended any runner's polling.

@@ -90,4 +90,11 @@ struct PollingStateTests {
         self.expectSleep(runner, at: .zero, until: .seconds(100))
         self.expectQuestion(runner, at: .seconds(100), maySign: true)
     }
+
+    @Test mutating func aPollWaitsAsTheAnswerToAQuestionAskedFor() {
+        let runner = self.enter(7)
+        self.poll(runner, at: .zero)
+        self.following.wait(.seconds(100), at: .seconds(1), random: 0)
+        self.expectSleep(runner, at: .seconds(7), until: .seconds(101))
+    }
 }

@@ -343,6 +343,21 @@ import TestSupport
         await service.stopPolling()
     }
 
+    /// Such as one after an expiry.
+    @Test func aPollWaitsAsTheAnswerToAnotherFetchAskedFor() async throws {
+        let service = self.makeService()
+        await service.startPolling(every: .seconds(10))
+        #expect(await self.answer("a") == .seconds(10))
+        let fetching = Task { try? await service.operations() }
+        await self.channel.nextRequest()
+            .fail(MobileTokenError(.httpStatus, "unavailable", httpStatus: 503, retryAfter: .seconds(100)))
+        _ = await fetching.value
+        self.clock.advance(by: .seconds(10))
+        #expect(await self.clock.nextSleep() == .seconds(95))
+        #expect(self.channel.requestCount == 2)
+        await service.stopPolling()
+    }
+
     // MARK: Push
 
     @Test(arguments: [
