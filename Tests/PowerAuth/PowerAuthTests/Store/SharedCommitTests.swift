@@ -85,6 +85,28 @@ struct SharedCommitTests {
         #expect(try await self.store.work.statements - statements == 3)
     }
 
+    /// Begin, 31 outcomes, commit. Alone, an outcome is one statement.
+    @Test func outcomesThatComeTogetherShareOneTransaction() async throws {
+        let store = self.store
+        for id in Self.ids {
+            _ = try await store.update(id, recording: ActivationStoreConformance.intent(id, "1")) { $0.takeMove() }
+        }
+        let outcome = ActivationStoreConformance.outcome(.accepted)
+        try await store.record(outcome, ofMove: 1, of: "a0")
+        let before = try await store.work.statements
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await store.sqlite.hold(untilWaiting: 31) }
+            for id in Self.ids.dropFirst() {
+                group.addTask {
+                    await #expect(throws: Never.self) { try await store.record(outcome, ofMove: 1, of: id) }
+                }
+            }
+        }
+        #expect(try await store.work.statements - before == 33)
+        for id in Self.ids { #expect(try await store.openDecisions(of: id).isEmpty) }
+        #expect(try await store.receiptEntries(after: 0, limit: 1_000).count == 64)
+    }
+
     @Test func aChangeThatThrowsIsUndoneAlone() async throws {
         let before = self.synchronizationCount
         let results = await self.changeAll { number, record in
