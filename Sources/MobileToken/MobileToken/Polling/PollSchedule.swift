@@ -122,12 +122,12 @@ package struct PollSchedule: Sendable {
         }
     }
 
-    /// Notes that the server asked to wait, in response to a poll or another request.
+    /// Notes that the server asked to wait, in response to a poll or another request. It ends no longer wait.
     package mutating func wait(_ retryAfter: Duration, at now: Duration, random: Double) {
         guard retryAfter > .zero else { return }
         let wait = retryAfter.believed
         // Later than asked, never earlier.
-        self.notBefore = now + min(wait + wait / 10 * random, .longestRetryAfter)
+        self.notBefore = max(self.notBefore, now + min(wait + wait / 10 * random, .longestRetryAfter))
     }
 
     /// Notes that the current poll was cut off; the next runner makes up for it.

@@ -95,6 +95,7 @@ struct PollingStateTests {
         let runner = self.enter(7)
         self.poll(runner, at: .zero)
         self.following.wait(.seconds(100), at: .seconds(1), random: 0)
+        self.following.wait(.seconds(10), at: .seconds(2), random: 0)
         self.expectSleep(runner, at: .seconds(7), until: .seconds(101))
     }
 }

@@ -240,7 +240,7 @@ import PowerAuth
         let counter = ledger.counter
         let taken = try ledger.take(.ifSettled(at: counter), confirmed: counter)
         #expect(taken == nil)
-        // It may be put back after a comparison then it is compared anew.
+        // Put back since a comparison, it is compared anew.
         let takenAfterComparison = try ledger.take(.compared, confirmed: counter)
         #expect(takenAfterComparison == nil)
         expectError(.stateRolledBack) { try ledger.take(.notRequired, confirmed: nil) }
