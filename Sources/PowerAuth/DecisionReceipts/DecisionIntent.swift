@@ -146,10 +146,14 @@ public struct DecisionIntent: Sendable, Hashable {
         )
     }
 
+    // Inlined in other modules, so that a member costs no walk along a key path there.
+
     /// Returns a member of ``facts``.
+    @inlinable
     public subscript<Value>(dynamicMember member: KeyPath<Facts, Value>) -> Value { self.facts[keyPath: member] }
 
     /// Returns a member of ``personalData``.
+    @inlinable
     public subscript<Value>(dynamicMember member: KeyPath<PersonalData, Value>) -> Value {
         self.personalData[keyPath: member]
     }

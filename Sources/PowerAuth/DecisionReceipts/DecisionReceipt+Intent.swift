@@ -19,6 +19,7 @@ extension DecisionReceipt {
         package private(set) var saltedData: SaltedPersonalData?
 
         /// Returns a member of `facts`.
+        @inlinable
         public subscript<Value>(dynamicMember member: KeyPath<DecisionIntent.Facts, Value>) -> Value {
             self.facts[keyPath: member]
         }
