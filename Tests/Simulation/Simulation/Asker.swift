@@ -20,9 +20,12 @@ final class Asker: @unchecked Sendable {  // used in the thread of its simulator
         /// The questions that it performs, and those with a reported end.
         var questions: [Question] = []
         var ended: Set<String> = []
-        var stepsToDeath: Int?
-        var diesInAction = false
-        var restartsAfter = 1
+        /// The acts that await a moment of its life.
+        var fates: [(moment: Plan.AskerMoment, act: () -> Void)] = []
+        /// Indicates whether it does not reach the bank.
+        var isCut = false
+        /// The last suspension; one that lasts has no end.
+        var frozen: (until: Int64, since: Int64)?
 
         init(_ name: String) {
             self.name = name
@@ -74,8 +77,13 @@ final class SimulatedLedger: LedgerDriver, @unchecked Sendable {  // used in the
         mayBeUnknown: Bool = false,
         _ body: @escaping @Sendable (inout QuestionLedger) -> Answer
     ) async throws -> Answer {
-        try await self.world.askDatabase("ledger: \(name)", mayBeUnknown: mayBeUnknown) { [world] _, _ in
-            body(&world.questions)
+        do {
+            return try await self.world.askDatabase("ledger: \(name)", mayBeUnknown: mayBeUnknown) { [world] _, _ in
+                body(&world.questions)
+            }
+        } catch {
+            self.world.judge.trace.disturbed(self.process.index, at: self.world.simulator.now)
+            throw error
         }
     }
 

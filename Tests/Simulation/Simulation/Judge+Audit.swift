@@ -45,18 +45,27 @@ extension Judge {
             case .refused, .notFollowed:
                 // The bank's decision by this value may be another node's, whose receipt the database lost.
                 if isOf == true, isWhole || !accounted.contains(signature),
-                    self.carriedOutIntents.contains(receipt.intent)
+                    self.carriedOutIntents.contains(receipt.intent), !self.seemsRefused(signature)
                 {
                     self.fail("the receipt of \(name) says \(result?.name ?? ""), and the bank did it")
                 }
             // The bank has accepted the signature, or may have, and may be about to decide: nothing but the operation's end tells.
             case .followed where isPending: break
+            // The bank refused a later decision for good, so that nobody looks any more.
+            case .followed
+            where ofOneOperation[receipt.intent.personalData?.operationID, default: []].contains {
+                $0.intent.moves > receipt.intent.moves && $0.outcome?.result.name == "refused"
+            }:
+                break
             case .unanswered where isPending && result == .evidenceLost: break
             case .doubtful where isPending && self.floors[signature.activationID] != nil: break
             case .unanswered where isPending && self.followed.contains(signature): break
             case .doubtful where isPending && self.followed.contains(signature): break
             case .unanswered, .doubtful, .followed, nil:
-                if receipt.intent.isAutomatic, !self.lostKeys.contains(signature.activationID) {
+                // An activation that is blocked for good tells nothing.
+                if receipt.intent.isAutomatic, !self.lostKeys.contains(signature.activationID),
+                    self.wrongFactor != signature.activationID
+                {
                     self.fail("nobody found out what became of \(name): receipt \(receipt.number) is open")
                 }
             case .unknown:
@@ -80,7 +89,8 @@ extension Judge {
                     self.fail("what became of \(name) could have been found out")
                 }
             }
-            if receipt.intent.isAutomatic, isApproval, receipt.intent.isComplete != true {
+            let isPair = receipt.intent.personalData.flatMap { self.operations[$0.operationID]?.kind } == .pair
+            if receipt.intent.isAutomatic, isApproval, receipt.intent.isComplete != true, !isPair {
                 self.fail("the receipt of \(name) says that it was approved, and not complete")
             }
         }

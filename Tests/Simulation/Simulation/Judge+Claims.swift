@@ -30,7 +30,8 @@ extension Judge {
         case .finishedElsewhere(let error):
             self.heardOfEnd(error, own, book, isLost: self.floors[event.activationID] != nil)
         case .refused(let error):
-            if !self.refusedOperations.contains(id) {
+            // Nothing is sent that the store or the server has made impossible.
+            if !self.refusedOperations.contains(id), !self.proves(error, of: event.activationID) {
                 self.fail("\(name) was refused, says an agent, and the bank refused nothing: \(error)")
             }
             self.excused.insert(id)
@@ -176,12 +177,15 @@ extension Judge {
         case .unknown:
             // Another receipt of the operation may be the one that ended it: no answer tells whose signature did.
             let isContested = self.intents.contains { $0.key != signature && $0.value.personalData?.operationID == id }
+            // An agent that was answered in vain gives up when the operation's time is over.
+            let isGivenUp =
+                book(id)?.isLate ?? false && self.trace.retries.keys.contains { $0.operationID == id }
             if !self.sent.contains(signature) {
                 // A process that died before it sent leaves the same traces, once a later signature has moved the counter.
                 if self.counters[activationID] ?? 0 <= moves {
                     self.fail("an outcome says unknown, and nothing was sent: \(name)")
                 }
-            } else if !isAsDecided, !(isOver && isContested), !self.lostKeys.contains(activationID) {
+            } else if !isAsDecided, !(isOver && isContested), !isGivenUp, !self.lostKeys.contains(activationID) {
                 self.fail("an outcome says unknown, and \(name) \(isOver ? "ended otherwise" : "is pending")")
             }
         case .accepted, .unanswered, .doubtful: break

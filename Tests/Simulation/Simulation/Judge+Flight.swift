@@ -15,6 +15,8 @@ extension Judge {
         let path: Substring
         var isPoll: Bool { self.path.hasSuffix("/operation/list") }
         var isStatus: Bool { self.path.hasSuffix(World.statusPath) }
+        /// Indicates a request that a poll may need first.
+        var isPreparation: Bool { self.path.hasSuffix("/token/create") || self.path.hasSuffix("/keystore/create") }
         let decision: Decision?
         let signature: String?
         let activationID: String?
@@ -26,6 +28,9 @@ extension Judge {
         /// The signed data of an approval, and what a requester's new operation is bound to.
         let data: String?
         let question: String?
+        /// The operation that a requester looks at, and the one that it cancels.
+        let looksAt: String?
+        let ends: String?
         /// The change that took its counter value.
         var commit: Commit?
 
@@ -48,6 +53,11 @@ extension Judge {
             self.data = object?["data"]?.string
             self.question =
                 self.path == "/v2/operations" ? (try? JSONValue(parsing: self.body))?["externalId"]?.string : nil
+            let prefix = "/v2/operations/"
+            let named =
+                self.path.hasPrefix(prefix) ? String(self.path.dropFirst(prefix.count).prefix { $0 != "?" }) : nil
+            self.looksAt = request.method == .get ? named : nil
+            self.ends = request.method == .delete ? named : nil
             self.decision = (object?["id"]?.string).map { Decision(operationID: $0, isApproval: isApproval) }
         }
     }

@@ -18,6 +18,10 @@ extension Judge {
         /// The time in which begun work ends after an answer.
         private static let grace: Int64 = 5_000_000_000
         private static let sharesUnderWay = 6
+        /// The time in which processes learn of others that come or go.
+        private static let sharing: Int64 = 15_000_000_000
+        /// The shortest time of three polls of an app, which begin five seconds apart.
+        private static let threePolls: Int64 = 5_300_000_000
         /// The time for which an answer about a status may have been under way as a row went back.
         private static let statusUnderWay: Int64 = 10_000_000_000
 
@@ -25,17 +29,23 @@ extension Judge {
         private(set) var called: Set<Case> = []
         private var times: [Int: ArraySlice<Int64>] = [:]
         private var allTimes: ArraySlice<Int64> = []
+        /// When a process last came or went, and those that are there.
+        private var joined: Int64 = 0
+        private var members: Set<Int64> = []
         /// The ends of the waits that a process was asked for, by the time of the answer: for polls, and for its decisions.
         private var waits: [Int: (told: Int64, until: Int64)] = [:]
         private var decisionWaits: [Case: Int64] = [:]
         /// The last polls of a process that were answered with a list, by activation.
         private(set) var polls: [String: Int64] = [:]
-        /// The last poll of a process that ended.
+        /// The last poll of a process that ended, and the last creation of a token or a key.
         private var pollEnds: [Int: (called: Int64, ended: Int64)] = [:]
+        private var tokenEnds: [Int: (called: Int64, ended: Int64)] = [:]
+        /// The last requests of a process other than polls, one right after the other.
+        private var preparations: [Int: (called: Int64, ended: Int64)] = [:]
         /// The changed data of operations.
         private var changes: [String: String] = [:]
         private var contents: [Case: Content] = [:]
-        private var retries: [Case: Int64] = [:]
+        private(set) var retries: [Case: Int64] = [:]
         /// The polls of a process after trouble at the bank, until it answers.
         private var troubled: [Int: [Flight]] = [:]
         /// The decisions of agents without an answer, by request, and those that an agent has called unanswered, with the activation.
@@ -52,6 +62,14 @@ extension Judge {
         /// When operations of each device expired, and until when the creation of a question's operation has to wait.
         var expiries: [Int: [Int64]] = [:]
         private var questionWaits: [String: (process: Int, until: Int64)] = [:]
+        /// The operations that requesters have looked at or canceled, and when a program's ledger failed or it died.
+        private(set) var followed: Set<String> = []
+        private var disturbances: [Int: [Int64]] = [:]
+        /// When a process last had a slow answer of the database, so that a poll left late.
+        var slowed: [Int: Int64] = [:]
+        /// The apps in which a person decides, and their requests for it.
+        var deciding: Set<Int> = []
+        private var byHand: Set<Int> = []
 
         // MARK: Pace
 
@@ -66,12 +84,19 @@ extension Judge {
             self.allTimes = recent(self.allTimes)
             if own.count > limit { return "a process sent \(own.count) requests within a second" }
             // A share is another's for a moment when a process comes or goes.
-            let isTooMany = self.allTimes.count > limit + Self.sharesUnderWay
+            let isMoving = now - self.joined < Self.sharing
+            let isTooMany = self.allTimes.count > limit + (isMoving ? Self.sharesUnderWay : 0)
             return isTooMany ? "the processes sent \(self.allTimes.count) requests within a second" : nil
+        }
+
+        /// Notes the leases that there are.
+        mutating func noteMembers(_ members: Set<Int64>, at now: Int64) {
+            if members != self.members { (self.members, self.joined) = (members, now) }
         }
 
         /// Notes that a process has been answered.
         mutating func told(_ flight: Flight, _ response: HTTPResponse, at now: Int64) {
+            guard !self.byHand.contains(flight.id) else { return }
             guard flight.isAutomatic || self.looking[flight.process] != nil || flight.question != nil else { return }
             if response.status < 500 { self.troubled[flight.process] = nil }
             // A poll whose token was refused is sent again.
@@ -94,6 +119,7 @@ extension Judge {
         ///
         /// - Returns: The violation, if it is one.
         mutating func called(_ flight: Flight, limit: Int) -> String? {
+            if let id = flight.ends ?? flight.looksAt { self.followed.insert(id) }
             guard flight.isAutomatic else { return self.looked(flight) }
             let now = flight.called
             if let fault = self.count(flight, limit: limit) ?? self.probed(flight) { return fault }
@@ -122,21 +148,41 @@ extension Judge {
         /// - Returns: `true` if it comes soon after the last one, as when an activation comes back to a process.
         mutating func polled(_ flight: Flight, _ reply: Reply) -> Bool {
             guard flight.isAutomatic, let id = reply.activationID, reply.status == 200 else { return false }
-            let last = self.polls.updateValue(flight.called, forKey: "\(flight.process) \(id)")
-            return last.map { flight.called - $0 < 4_500_000_000 } ?? false
+            let key = "\(flight.process) \(id)"
+            guard let last = self.polls[key] else {
+                self.polls[key] = flight.called
+                return false
+            }
+            // One that was held back arrives after a later one.
+            self.polls[key] = max(last, flight.called)
+            return abs(flight.called - last) < 4_500_000_000
         }
 
         /// Notes that the sender of a request hears no more of it.
         mutating func ended(_ flight: Flight, at now: Int64) {
             if flight.isPoll { self.pollEnds[flight.process] = (flight.called, now) }
+            if flight.isPreparation { self.tokenEnds[flight.process] = (flight.called, now) }
+            if !flight.isPoll { self.preparations[flight.process] = (self.begin(of: flight), now) }
             self.underWay[flight.id] = nil
             self.troubled[flight.process]?.removeAll { $0.id == flight.id }
         }
 
-        /// Returns whether a poll is the rest of one that had begun before, as when its token was refused.
+        /// Returns when a poll began, which may have made a token or asked for the time first.
+        private func begin(of flight: Flight) -> Int64 {
+            self.preparations[flight.process].flatMap {
+                flight.called < $0.ended + 50_000_000 ? $0.called : nil
+            } ?? flight.called
+        }
+
+        /// Returns whether a poll is the rest of one that had begun before, as when its token was refused, or made first.
         private func goesOn(_ flight: Flight, since told: Int64) -> Bool {
-            self.pollEnds[flight.process].map { $0.called <= told && flight.called < $0.ended + 3 * Self.grace }
-                ?? false
+            let isRepeated = self.pollEnds[flight.process].map {
+                $0.called <= told && flight.called < $0.ended + 3 * Self.grace
+            }
+            let hasToken = self.tokenEnds[flight.process].map {
+                $0.called <= told && flight.called < $0.ended + 1_000_000_000
+            }
+            return isRepeated ?? false || hasToken ?? false
         }
 
         // MARK: Content
@@ -190,6 +236,14 @@ extension Judge {
             self.waits[process]?.told += Int64(seconds) * 1_000_000_000
         }
 
+        // MARK: Questions
+
+        mutating func disturbed(_ process: Int, at now: Int64) { self.disturbances[process, default: []].append(now) }
+
+        func isDisturbed(_ process: Int, in time: ClosedRange<Int64>) -> Bool {
+            self.disturbances[process]?.contains { time.contains($0) } ?? false
+        }
+
         // MARK: Decisions
 
         /// Notes that an activation's row went back.
@@ -233,17 +287,27 @@ extension Judge {
             {
                 return "a question is asked again \((until - now) / 1_000_000) ms before the bank's Retry-After is over"
             }
-            guard let looking = self.looking[flight.process] else { return nil }
-            guard flight.isPoll || flight.isStatus else { return nil }
+            guard let looking = self.looking[flight.process], flight.isPoll || flight.isStatus else { return nil }
+            // A person's decision waits for nothing, and neither does what it asks. What a signature asks is not the app's question.
+            let isOfSignature = self.begin(of: flight) < flight.called
+            guard !flight.isStatus || !self.deciding.contains(flight.process) && !isOfSignature else {
+                self.byHand.insert(flight.id)
+                return nil
+            }
             if let (told, until) = self.waits[flight.process], now < until, now > told {
                 return "an app asks \((until - now) / 1_000_000) ms before the bank's Retry-After is over"
             }
             guard flight.isPoll else { return nil }
             let polls = self.appPolls[flight.process, default: []]
-            self.appPolls[flight.process] = polls + [now]
-            let close = zip(polls, polls.dropFirst() + [now]).count { $1 - $0 < 4_500_000_000 }
+            self.appPolls[flight.process] = polls + [self.begin(of: flight)]
             switch looking {
-            case .polling: return close > 2 ? "an app polls more often than every five seconds" : nil
+            case .polling:
+                guard let first = polls.suffix(2).first, polls.count > 1, now - first < Self.threePolls,
+                    self.slowed[flight.process] ?? .min / 2 < first - Self.threePolls
+                else {
+                    return nil
+                }
+                return "an app polls three times within \((now - first) / 1_000_000) ms"
             case .watching(let device):
                 // Of each operation that has expired, it is reminded after 5 s, 10 s, 20 s, and then every 30 s.
                 let expiries = self.expiries[device, default: []]

@@ -13,51 +13,12 @@ import PowerAuth
 /// in the same world. The claims of agents and receipts are in `Judge+Claims`, the last ones in `Judge+Audit`, and the pace of requests
 /// in `Judge+Trace`.
 struct Judge {
-    /// A device's decision.
-    struct Decision: Hashable {
-        let operationID: String
-        let isApproval: Bool
-    }
-
-    /// One operation in one process.
-    struct Case: Hashable {
-        let process: Int
-        let operationID: String
-    }
-
-    /// The bank's own view of an operation.
-    struct Book {
-        /// Expired also if the bank has not looked at it since its time was over.
-        let status: ServerOperation.Status
-        /// Indicates that its time is over, whatever has become of it.
-        let isLate: Bool
-        let data: String
-
-        var isOver: Bool { self.status != .pending }
-    }
-
-    /// A signature, identified by its counter value: client and server count alike.
-    struct Signature: Hashable {
-        let activationID: String
-        let move: UInt64
-    }
-
-    struct Operation {
-        let name: String
-        var kind: Plan.Kind
-        let device: Int
-        let made: Int64
-        var isPending = true
-        var hasExpired = false
-        var ended: Int64 = 0
-    }
-
     /// The limit of agents' approvals.
-    var limit = JudgedLimit()
+    var limit: JudgedLimit
     /// The first violation.
     private(set) var violation: String?
     /// The number of runs of a question's action.
-    private(set) var actions: [String: Int] = [:]
+    var actions: [String: Int] = [:]
     /// The last commit of each process, by activation.
     private var lastCommits: [Int: [String: Commit]] = [:]
     /// The counter steps of sent signatures since the activation's row last went back, in any order if the database's clock was
@@ -81,7 +42,7 @@ struct Judge {
     /// The processes whose requests the bank carried out, by operation.
     private(set) var deciders: [String: Int] = [:]
     /// When the bank carried out the decision, by operation.
-    private var decided: [String: Int64] = [:]
+    private(set) var decided: [String: Int64] = [:]
     /// The operations excused from being decided: it is proven that they cannot be.
     var excused: Set<String> = []
     /// The reason that stops an agent, by activation.
@@ -94,11 +55,8 @@ struct Judge {
     var lostKeys: Set<String> = []
     /// The numbers of events, for statistics.
     private(set) var counts: [String: Int] = [:]
-    /// The number of an activation's failed attempts explained by changes of the world.
-    private var allowances: [String: Int] = [:]
-    private var failures: [String: Int] = [:]
-    /// The failed attempts of the processes with a wrong password.
-    private var mistakes: [Int: Int] = [:]
+    /// The failed attempts, and what explains them.
+    var attempts = FailedAttempts()
     /// The activation whose password agents have wrong, and how many refusals of it each of them has heard without a stop.
     var wrongFactor: String?
     var wrongs: [Int: Int] = [:]
@@ -110,13 +68,15 @@ struct Judge {
     private var verdicts: [String: [String: Bool]] = [:]
     private var inHand: Set<String> = []
     private var flights: [Int: Flight] = [:]
-    /// Failed attempts explained only by earlier changes.
-    private var earlyAllowances: [String: [Int64]] = [:]
     /// The signatures that the bank has accepted.
     private(set) var followed: Set<Signature> = []
     /// The signatures whose first byte was sent, and those that the bank refused in its own words.
     private(set) var sent: Set<Signature> = []
     private(set) var refused: Set<Signature> = []
+    /// The signatures that were refused in front of the bank before it counted another one's failure: theirs, for all that their
+    /// sender can see.
+    private var refusedBeforeFailure: Set<Signature> = []
+    private var refusedInFront: [String: Set<Signature>] = [:]
     /// The operations of the decisions that were sent, and of those that the bank refused in its own words.
     private(set) var sentOperations: Set<String> = []
     private(set) var refusedOperations: Set<String> = []
@@ -129,8 +89,14 @@ struct Judge {
     private(set) var intents: [Signature: DecisionReceipt.Intent] = [:]
     /// The statements of processes about operations.
     var statements: [Case: Statements] = [:]
+    /// The operations by which people were asked, by what they were asked.
+    var asked: [String: [Asked]] = [:]
+    /// The operations of which a program has heard that they were rejected.
+    var rejectionsHeard: [Int: Set<String>] = [:]
     /// The pace of requests.
     var trace = Trace()
+
+    init(_ plan: Plan) { self.limit = JudgedLimit(plan) }
 
     mutating func fail(_ text: String) { if self.violation == nil { self.violation = text } }
 
@@ -155,22 +121,6 @@ struct Judge {
             if let device = self.operations[id]?.device { self.trace.expiries[device, default: []].append(now) }
         }
         self.count("operation \(status)")
-    }
-
-    /// Allows one more failed attempt of an activation: a request may be duplicated, or overtaken by others.
-    mutating func allowFailure(of activationID: String?) {
-        if let activationID { self.allowances[activationID, default: 0] += 1 }
-    }
-
-    /// Notes that a process signs with a wrong password, which costs one failed attempt.
-    mutating func mistyped(by process: Int) {
-        self.count("passwords mistyped")
-        self.mistakes[process] = 0
-    }
-
-    /// Allows one more failed attempt of a signature that was committed by then.
-    mutating func allowFailure(of activationID: String, committedBy time: Int64) {
-        self.earlyAllowances[activationID, default: []].append(time)
     }
 
     /// Notes that the database lost its last commits, including receipts.
@@ -226,23 +176,6 @@ struct Judge {
             Set(own.filter { $0.value.ended >= time || $0.value.made >= time }.keys)
         )
     }
-
-    /// Notes the start of a question's action.
-    mutating func acted(_ question: String, by operationIDs: [String], at now: Int64) {
-        self.count("actions")
-        self.actions[question, default: 0] += 1
-        if self.actions[question, default: 0] > 1 { self.fail("the action of \(question) ran twice") }
-        for id in operationIDs {
-            if self.carriedOut[id]?.isApproval != true {
-                self.fail("the action of \(question) ran, and nobody approved \(self.name(of: id))")
-            } else if now - (self.decided[id] ?? now) > World.approvalIsGoodFor.nanoseconds {
-                self.fail("the action of \(question) ran by an approval that is too old")
-            }
-        }
-    }
-
-    /// Notes that the bank unblocked an activation, and reset its failed attempts.
-    mutating func failuresWereCleared(of activationID: String) { self.failures[activationID] = 0 }
 
     // MARK: The processes' actions
 
@@ -311,7 +244,9 @@ struct Judge {
     ) {
         self.count("policy asked")
         if case .approve = verdict {
-            if !review.isComplete { self.fail("the policy approved what is not complete") }
+            if !review.isComplete, self.operations[review.operation.id]?.kind != .pair {
+                self.fail("the policy approved what is not complete")
+            }
         }
         let isApproval: Bool? =
             switch verdict {
@@ -353,7 +288,9 @@ struct Judge {
         if let intent = commit.intent {
             let signature = Signature(activationID: id, move: new.counterMoves)
             self.intents[signature] = intent
-            if intent.isAutomatic, intent.verdict == .approve { self.limit.committed(signature, at: commit.time) }
+            if intent.isAutomatic, intent.verdict == .approve {
+                self.limit.committed(signature, intent.personalData?.signed ?? "", at: commit.time)
+            }
         }
         if isPaused, change.heedsPause { self.fail("an automatic decision was committed while decisions were paused") }
     }
@@ -362,10 +299,21 @@ struct Judge {
 
     /// Notes that a refusal in the bank's words has come from before the bank.
     mutating func refusedInFront(_ flight: Flight) {
-        if let signature = flight.signature.flatMap({ self.signatures[$0] }) { self.refused.insert(signature) }
+        if let signature = flight.signature.flatMap({ self.signatures[$0] }) {
+            self.refused.insert(signature)
+            self.refusedInFront[signature.activationID, default: []].insert(signature)
+        }
         if let decision = flight.decision { self.refusedOperations.insert(decision.operationID) }
         if let id = flight.activationID { self.refusedActivations.insert(id) }
     }
+
+    /// Notes that the bank has counted a failed attempt of an activation.
+    private mutating func countedFailure(of activationID: String) {
+        self.refusedBeforeFailure.formUnion(self.refusedInFront.removeValue(forKey: activationID) ?? [])
+    }
+
+    /// Returns whether a receipt may say that a decision was refused, although it was made.
+    func seemsRefused(_ signature: Signature) -> Bool { self.refusedBeforeFailure.contains(signature) }
 
     /// Notes that an agent hears that the bank has carried out its decision.
     mutating func heard(_ response: HTTPResponse, _ flight: Flight) {
@@ -385,15 +333,6 @@ struct Judge {
         self.trace.heardAccepted[signature] = flight.process
     }
 
-    /// Returns whether the person of a device has rejected all questions of a time.
-    func hasRejectedAll(of device: Int, since start: Int64, before end: Int64) -> Bool {
-        let asked = self.operations.filter {
-            $0.value.device == device && $0.value.kind == .refusedQuestion && $0.value.made >= start
-        }.keys
-        return !asked.isEmpty
-            && asked.allSatisfy { self.carriedOut[$0]?.isApproval == false && (self.decided[$0] ?? .max) < end }
-    }
-
     mutating func answered(_ flight: Flight, _ reply: Reply, isCopy: Bool, at now: Int64) {
         guard flight.signature != nil, let id = reply.activationID else { return }
         if case .refused = reply.verdict {
@@ -402,7 +341,10 @@ struct Judge {
             if let decision = flight.decision, !reply.isOfBlocked {
                 self.refusedOperations.insert(decision.operationID)
             }
-            if reply.status == 401 { self.refusedActivations.insert(id) }
+            if reply.status == 401 {
+                self.refusedActivations.insert(id)
+                self.countedFailure(of: id)
+            }
         }
         guard let before = reply.counterBefore, let after = reply.counterAfter, after > before else {
             if !isCopy, !flight.isLate { self.failed(flight, reply, id) }
@@ -415,7 +357,8 @@ struct Judge {
         self.unfollowed[id] = 0
         guard case .accepted = reply.verdict, let decision = flight.decision else { return }
         self.decisions[signature] = decision
-        if let said = self.outcomes[signature], self.isWhole(signature), said.name == "refused" || said == .notFollowed
+        if let said = self.outcomes[signature], self.isWhole(signature), !self.seemsRefused(signature),
+            said.name == "refused" || said == .notFollowed
         {
             self.fail(
                 "the bank carries out \(self.name(of: decision.operationID)), of which a receipt says \(said.name)"
@@ -438,7 +381,7 @@ struct Judge {
         }
         guard let kind = self.operations[id]?.kind else { return self.fail("\(name) is not the bank's") }
         if decision.isApproval, let device = flight.activationID, let commit = flight.commit,
-            !self.limit.approved(device, committedAt: commit.time)
+            !self.limit.approved(device, flight.data ?? "", committedAt: commit.time)
         {
             self.fail("\(name) was approved, and passes the limit of its activation")
         }
@@ -447,36 +390,5 @@ struct Judge {
             flight.data.map { verdicts[$0] == decision.isApproval } ?? verdicts.values.contains(decision.isApproval)
         if !isSo { self.fail("\(name) was decided, and no policy said so of what was signed") }
         if kind.isApproved != decision.isApproval { self.fail("\(name) was decided otherwise than the policy says") }
-    }
-
-    /// Handles a signed request that moved no counter: the signature was invalid, or not verified.
-    private mutating func failed(_ flight: Flight, _ reply: Reply, _ id: String) {
-        // A blocked activation's signatures are not verified.
-        if reply.isOfBlocked { return }
-        guard reply.status == 401 else { return }
-        if let count = self.mistakes[flight.process] {
-            self.mistakes[flight.process] = count + 1
-            if count > 0 { self.fail("a wrong password of \(id) is tried again") }
-            return
-        }
-        if flight.isAutomatic, id == self.wrongFactor {
-            return self.count("wrong passwords of agents")
-        }
-        self.count("failed attempts")
-        if let time = flight.commit?.time, let index = self.earlyAllowances[id]?.firstIndex(where: { time <= $0 }) {
-            self.earlyAllowances[id]?.remove(at: index)
-            return
-        }
-        self.failures[id, default: 0] += 1
-        if self.failures[id, default: 0] > self.allowances[id, default: 0] {
-            self.fail("a signature of \(id) is wrong, and nothing explains it: \(reply.verdict)")
-        }
-    }
-}
-
-extension Reply {
-    /// Indicates that the bank looked at no signature, because the activation is blocked.
-    fileprivate var isOfBlocked: Bool {
-        if case .refused(let reason) = self.verdict { reason.contains("the activation is ") } else { false }
     }
 }

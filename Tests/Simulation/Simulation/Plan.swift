@@ -26,6 +26,8 @@ struct Plan: Codable, Sendable {
         case cancel
         /// The bank changes the amount of a payment that waits.
         case change
+        /// The bank changes the amount of a payment as its next decision leaves; the policy says the same of it.
+        case amend
         /// The bank blocks a device for some seconds.
         case block(device: Int, seconds: Int)
         /// A person decides a device's oldest operation by hand.
@@ -60,6 +62,10 @@ struct Plan: Codable, Sendable {
         case withdraw
         /// The requester is killed, and restarted after some seconds.
         case killAsker(at: AskerMoment, seconds: Int)
+        /// The requester does not reach the bank for some seconds.
+        case cutAsker(at: AskerMoment, seconds: Int)
+        /// The requester is suspended for some seconds.
+        case freezeAsker(at: AskerMoment, seconds: Int)
         /// A node is scheduled less often than others for some seconds.
         case starve(node: Int, seconds: Int)
         /// A node reaches neither the bank nor the database for some seconds.
@@ -70,6 +76,8 @@ struct Plan: Codable, Sendable {
         case stopDatabase(seconds: Int)
         /// The database's disk is full for some seconds.
         case fillDisk(seconds: Int)
+        /// The database refuses outcomes for some seconds, for lack of a permission.
+        case refuseOutcomes(seconds: Int)
         /// The database goes back some seconds: to a standby that lacks the last commits, on another timeline, or to a backup.
         case goBack(seconds: Int, isPromotion: Bool)
         /// Another server with older content and the same timeline replaces the database behind a pooler, which keeps the nodes'
@@ -87,7 +95,9 @@ struct Plan: Codable, Sendable {
 
     /// The kind of an operation, with the policy's verdict on it.
     enum Kind: String, Codable, CaseIterable {
-        case login, quickLogin, smallPayment, largePayment
+        case login, quickLogin, smallPayment, smallerPayment, largePayment
+        /// A payment of two signed amounts. A policy that is asked about incomplete operations approves it.
+        case pair
         /// An incomplete operation. A policy that is asked nevertheless approves it.
         case trap
         /// A payment that people decide, for a few seconds.
@@ -101,7 +111,8 @@ struct Plan: Codable, Sendable {
             switch self {
             case .login: "login"
             case .quickLogin: "login_1FA"
-            case .smallPayment, .largePayment: "payment"
+            case .smallPayment, .smallerPayment, .largePayment: "payment"
+            case .pair: "pair"
             case .trap: "strange"
             case .brief: "brief"
             case .question, .refusedQuestion: "deploy"
@@ -111,18 +122,21 @@ struct Plan: Codable, Sendable {
         var amount: String? {
             switch self {
             case .smallPayment: "49.90"
+            case .smallerPayment: "29.90"
             case .largePayment: "50.01"
-            case .login, .quickLogin, .trap, .brief, .question, .refusedQuestion: nil
+            case .login, .quickLogin, .pair, .trap, .brief, .question, .refusedQuestion: nil
             }
         }
 
-        /// The payment that a payment becomes when its amount changes.
-        var other: Self { self == .smallPayment ? .largePayment : .smallPayment }
+        /// The payment that a payment becomes when its amount changes, and the policy's verdict with it.
+        var other: Self { self == .largePayment ? .smallPayment : .largePayment }
+        /// The payment that a payment becomes when its amount changes, and the policy says the same of it.
+        var similar: Self { self == .smallPayment ? .smallerPayment : .smallPayment }
 
         /// `true` if an agent approves it, `false` if it rejects it, `nil` if it leaves it to people.
         var isApproved: Bool? {
             switch self {
-            case .login, .smallPayment, .question: true
+            case .login, .smallPayment, .smallerPayment, .pair, .question: true
             case .quickLogin, .refusedQuestion: false
             case .largePayment, .trap, .brief: nil
             }
@@ -134,6 +148,10 @@ struct Plan: Codable, Sendable {
         case steps(Int)
         /// During the next action.
         case action
+        /// When its next operation is sent to the bank.
+        case creation
+        /// When it hears of the next approval.
+        case approval
     }
 
     struct Entry: Codable {
@@ -174,6 +192,10 @@ struct Plan: Codable, Sendable {
     var release: EmulatorServerProfile.Release?
     /// The number of approvals of an activation that agents may make in a minute; `nil` for any.
     var approvalsAllowed: Int?
+    /// The sum in CZK that agents may approve of an activation in a minute; `nil` for any. They then review incomplete operations.
+    var sumAllowed: Int?
+    /// The time that a policy takes at most; `nil` for none.
+    var policySeconds: Int?
     /// The device whose password agents have wrong; `nil` for none.
     var wrongFactor: Int?
     /// The device whose person rejects all questions, and whether that ends them; `nil` for none, and in plans that were kept earlier.
@@ -181,210 +203,4 @@ struct Plan: Codable, Sendable {
     var endsOnRejection: Bool?
     var chances = Chances()
     var entries: [Entry] = []
-}
-
-extension Plan {
-    init(seed: UInt64) {
-        var draw = Draw(seed: seed ^ 0x5eed)
-        self.seed = seed
-        self.nodes = draw.element(of: [1, 1, 2, 2, 3, 4, 5]) ?? 1
-        self.devices = 1 + draw.below(4)
-        // Some worlds have one kind of trouble, some all, some none.
-        let weathers: [Double] = [0, 0.01, 0.03, 0.08]
-        let weather: Double = draw.element(of: weathers) ?? 0
-        func chance(_ factor: Double) -> Double { draw.happens(0.6) ? weather * factor : 0.0 }
-        self.chances = Chances(
-            requestLost: chance(1),
-            responseLost: chance(1),
-            late: chance(0.7),
-            doubled: chance(0.3),
-            proxyPage: chance(1),
-            answerOfDatabaseLost: chance(0.5),
-            callOfDatabaseRefused: chance(0.5),
-            callOfDatabaseLate: chance(0.3)
-        )
-        // One world in three is busy.
-        let count = 4 + draw.below(draw.happens(0.33) ? 160 : 24)
-        let isTroubled = (0..<Self.troubleCount).map { _ in draw.happens(0.5) }
-        // Few are left to people, because they stay in the lists.
-        for _ in 0..<count {
-            let kinds: [Kind] = draw.happens(0.15) ? [.largePayment, .trap] : [.login, .quickLogin, .smallPayment]
-            self.add(.make(draw.element(of: kinds) ?? .login, device: draw.below(self.devices)), &draw)
-        }
-        if draw.happens(0.3) {
-            for _ in 0..<1 + draw.below(5) { self.add(.ask(device: draw.below(self.devices)), &draw) }
-            for _ in 0..<draw.below(3) {
-                let moment: AskerMoment = draw.happens(0.5) ? .action : .steps(draw.below(400))
-                self.add(.killAsker(at: moment, seconds: 1 + draw.below(20)), &draw)
-            }
-        }
-        if draw.happens(0.15) { self.add(.upgrade(device: draw.below(self.devices)), &draw) }
-        for _ in 0..<draw.below(24) {
-            // Mostly kills and suspensions.
-            let kind = draw.happens(0.25) ? draw.below(2) : draw.below(isTroubled.count)
-            if isTroubled[kind] { self.add(self.trouble(kind, &draw), &draw) }
-        }
-        self.entries.sort { $0.milliseconds < $1.milliseconds }
-        self.chances.judgedLate = chance(2)
-        self.chances.overdue = draw.element(of: [0, 0, 0.3])
-        self.requestsPerSecond = draw.element(of: [40, 40, 12])
-        self.proxySeconds = draw.element(of: [0, 0, 8])
-        if draw.happens(0.5) { for _ in 0...draw.below(16) { self.add(.change, &draw) } }
-        self.asksSeveral = draw.happens(0.5)
-        // Lists hold a hundred operations, and what a limit leaves stays in them.
-        if self.entries.count < 60, draw.happens(0.4) { self.approvalsAllowed = 1 + draw.below(4) }
-        if draw.happens(0.3) {
-            for _ in 0...draw.below(3) {
-                self.add(.ask(device: draw.below(self.devices)), &draw)
-                if draw.happens(0.5) { self.add(.strikeOut(device: draw.below(self.devices)), &draw) }
-                if draw.happens(0.5) { self.add(.withdraw, &draw) }
-            }
-        }
-        if draw.happens(0.15) { self.add(.mistype(device: draw.below(self.devices)), &draw) }
-        self.entries.sort { $0.milliseconds < $1.milliseconds }
-        self.askers = draw.element(of: [1, 1, 2])
-        // Answers of 1.9 were recorded, and those of the backend are compared with them; it knows no upgrade.
-        let isRecorded =
-            draw.happens(0.75)
-            && !self.entries.contains { if case .upgrade = $0.act { true } else { false } }
-        self.release = isRecorded ? .v1_9 : .v2_2
-        self.addPeople(&draw)
-        self.chances.slowDatabase = draw.element(of: [0, 0, 0.01, 0.05])
-        // A closed limit opens after two minutes.
-        if self.approvalsAllowed != nil, draw.happens(0.3) { self.stretch(by: 4) }
-        self.entries.sort { $0.milliseconds < $1.milliseconds }
-    }
-
-    /// Adds people who look, decide and object, and outages of the bank.
-    private mutating func addPeople(_ draw: inout Draw) {
-        if draw.happens(0.3) {
-            for _ in 0...draw.below(3) { self.add(.outage(seconds: 1 + draw.below(10)), &draw) }
-        }
-        if draw.happens(0.3) {
-            for _ in 0...draw.below(3) { self.add(.decideByHand(device: draw.below(self.devices)), &draw) }
-        }
-        if draw.happens(0.25) {
-            let device = draw.below(self.devices)
-            for _ in 0...draw.below(2) { self.add(.look(device: device, seconds: 40 + draw.below(60)), &draw) }
-            if draw.happens(0.3) { self.add(.block(device: device, seconds: 20 + draw.below(60)), &draw) }
-        }
-        if draw.happens(0.15) { for _ in 0...1 { self.add(.mistype(device: draw.below(self.devices)), &draw) } }
-        if draw.happens(0.06) { self.wrongFactor = draw.below(self.devices) }
-        self.objector = draw.happens(0.3) ? draw.below(self.devices) : nil
-        self.endsOnRejection = draw.happens(0.5)
-    }
-
-    private mutating func stretch(by factor: Int) {
-        self.seconds *= factor
-        self.entries = self.entries.map { Entry(milliseconds: $0.milliseconds * factor, act: $0.act) }
-    }
-
-    private mutating func add(_ act: Act, _ draw: inout Draw) {
-        self.entries.append(Entry(milliseconds: 1_000 + draw.below(self.seconds * 900), act: act))
-    }
-
-    private static let troubleCount = 19
-
-    private func moment(_ draw: inout Draw) -> Act.Moment {
-        switch draw.below(6) {
-        case 0: .intent
-        case 1: .sending
-        case 2: .answer
-        case 3: .question
-        default: .steps(draw.below(400))
-        }
-    }
-
-    /// Returns a suspension; with a response in hand it lasts until earlier requests can no longer arrive.
-    private func frost(of node: Int, at moment: Act.Moment, _ draw: inout Draw) -> Act {
-        .freeze(node: node, at: moment, seconds: (moment == .question ? 25 : 1) + draw.below(30))
-    }
-
-    private func trouble(_ kind: Int, _ draw: inout Draw) -> Act {
-        let (node, device) = (draw.below(self.nodes), draw.below(self.devices))
-        return switch kind {
-        case 0: .kill(node: node, at: self.moment(&draw), seconds: 1 + draw.below(20))
-        case 1: self.frost(of: node, at: self.moment(&draw), &draw)
-        case 2: .stop(node: node, seconds: 1 + draw.below(20))
-        case 3: .cut(node: node, seconds: 1 + draw.below(30))
-        case 4: .setClock(node: node, seconds: draw.below(7_200) - 3_600)
-        case 5: .stopDatabase(seconds: 1 + draw.below(20))
-        case 6: .fillDisk(seconds: 1 + draw.below(20))
-        case 7: .goBack(seconds: 1 + draw.below(30), isPromotion: draw.happens(0.5))
-        case 8: .cancel
-        case 9: .block(device: device, seconds: 5 + draw.below(40))
-        case 10: .decideByHand(device: device)
-        case 11: .pause(seconds: 1 + draw.below(30))
-        case 12:
-            draw.happens(0.7)
-                ? .stall(node: node, seconds: 1 + draw.below(12))
-                : .promoteAtLease(node: node, seconds: 1 + draw.below(6))
-        case 13: .promote(node: node, at: self.moment(&draw), seconds: 1 + draw.below(8))
-        case 14: .setDatabaseClock(seconds: draw.happens(0.5) ? 1 + draw.below(60) : -1 - draw.below(600))
-        case 15: .makeToken(device: device, isStrong: draw.happens(0.6))
-        case 16:
-            draw.happens(0.5)
-                ? .replaceServer(seconds: 1 + draw.below(30))
-                : .replaceServerAt(node: node, at: self.moment(&draw), seconds: 1 + draw.below(5))
-        case 17: .putBackRow(device: device, seconds: 1 + draw.below(30))
-        default: .starve(node: node, seconds: 1 + draw.below(30))
-        }
-    }
-}
-
-extension Plan.Act: CustomStringConvertible {
-    var description: String {
-        switch self {
-        case .make(let kind, let device): "the bank makes a \(kind.rawValue) for device \(device)"
-        case .cancel: "the bank cancels an operation"
-        case .change: "the bank changes a payment"
-        case .block(let device, let seconds): "the bank blocks device \(device) for \(seconds) s"
-        case .decideByHand(let device): "a person takes device \(device) in hand"
-        case .mistype(let device): "a person mistypes the password of device \(device)"
-        case .pause(let seconds): "decisions are paused for \(seconds) s"
-        case .kill(let node, let moment, let seconds): "node \(node) dies \(moment), for \(seconds) s"
-        case .stop(let node, let seconds): "node \(node) is asked to end, for \(seconds) s"
-        case .freeze(let node, let moment, let seconds): "node \(node) freezes \(moment), for \(seconds) s"
-        case .stall(let node, let seconds): "the next change of node \(node) takes \(seconds) s, and it freezes"
-        case .promoteAtLease(let node, let seconds):
-            "a standby takes over as node \(node) asks for its next lease, which takes \(seconds) s"
-        case .promote(let node, let moment, let seconds):
-            "a standby takes over \(moment) of node \(node), which freezes for \(seconds) s"
-        case .setDatabaseClock(let seconds):
-            "the clock of the database jumps \(abs(seconds)) s \(seconds < 0 ? "back" : "ahead")"
-        case .upgrade(let device): "a person upgrades device \(device)"
-        case .makeToken(let device, let isStrong):
-            "a person makes a token of \(isStrong ? "two factors" : "one factor") for device \(device)"
-        case .ask(let device): "somebody asks the person of device \(device)"
-        case .strikeOut(let device): "the person of device \(device) may approve nothing any more"
-        case .withdraw: "the last question is withdrawn"
-        case .killAsker(let moment, let seconds):
-            "who asks dies \(moment == .action ? "in the next action" : "soon"), for \(seconds) s"
-        case .starve(let node, let seconds): "node \(node) is starved for \(seconds) s"
-        case .cut(let node, let seconds): "node \(node) reaches nobody for \(seconds) s"
-        case .setClock(let node, let seconds): "the clock of node \(node) is set \(seconds) s ahead"
-        case .stopDatabase(let seconds): "the database is away for \(seconds) s"
-        case .fillDisk(let seconds): "the disk of the database is full for \(seconds) s"
-        case .goBack(let seconds, let isPromotion):
-            "the database goes back by \(seconds) s\(isPromotion ? ", a standby on another timeline" : ", a backup")"
-        case .replaceServerAt(let node, let moment, let seconds):
-            "another server takes over \(moment) of node \(node), which freezes for \(seconds) s"
-        case .replaceServer(let seconds): "another server takes over, with what was \(seconds) s ago"
-        case .putBackRow(let device, let seconds): "the row of device \(device) is put back by \(seconds) s"
-        case .outage(let seconds): "the bank is out of order for \(seconds) s"
-        case .look(let device, let seconds): "a person looks at the list of device \(device) for \(seconds) s"
-        }
-    }
-}
-
-extension Plan.Act.Moment: CustomStringConvertible {
-    var description: String {
-        switch self {
-        case .steps(let count): "in \(count) steps"
-        case .intent: "as its next intent is committed"
-        case .sending: "as its next decision leaves"
-        case .answer: "as its next decision is answered"
-        case .question: "as its next question about a counter is answered"
-        }
-    }
 }

@@ -101,7 +101,7 @@ struct Proof {
     private mutating func deadlock() {
         let simulator = Simulator(seed: 1, watchesTasks: true)
         simulator.spawn(in: simulator.makeProcess("waiting")) {
-            try? await simulator.suspend { (_, _: @escaping (Result<Void, any Error>) -> Void) in nil }
+            try? await simulator.suspend { (_, _: @escaping (Result<Void, any Error>) -> Bool) in nil }
         }
         let end = simulator.run { false }
         self.expect(end == .deadlock && simulator.livingTasks.count == 1, "a deadlock, of \(simulator.livingTasks)")

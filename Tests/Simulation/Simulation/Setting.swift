@@ -107,6 +107,14 @@ private final class SettingBank: HTTPTransport {
                    {"type": "AMOUNT", "id": "amount", "label": "Amount", "amount": 20, "currency": "CZK"}]}}
                 """,
                 """
+                {"name": "pair", "operationType": "pair", "data": "A1*A20CZK*A25CZK*ICZ5508000000001234567899",
+                 "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
+                 "formData": {"title": "Payment", "message": "Payment",
+                  "attributes": [{"type": "AMOUNT", "id": "first", "label": "Amount", "amount": 20, "currency": "CZK"},
+                   {"type": "AMOUNT", "id": "second", "label": "Amount", "amount": 25, "currency": "CZK"},
+                   {"type": "KEY_VALUE", "id": "account", "label": "Account", "value": "CZ5508000000001234567899"}]}}
+                """,
+                """
                 {"name": "brief", "data": "A1*A70CZK*ICZ5508000000001234567899", "expiresIn": 30,
                  "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
                  "formData": {"title": "Payment", "message": "Payment"}}

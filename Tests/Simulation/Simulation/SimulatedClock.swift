@@ -16,7 +16,9 @@ struct SimulatedClock: Clock {
 
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         let wait = self.now.duration(to: deadline) + .nanoseconds(1)
-        try await self.simulator.suspend { simulator, wake in simulator.postHere(after: wait) { wake(.success(())) } }
+        try await self.simulator.suspend { simulator, wake in
+            simulator.postHere(after: wait) { _ = wake(.success(())) }
+        }
     }
 }
 
@@ -24,9 +26,10 @@ extension Simulator {
     /// Suspends the calling task until it is woken, or canceled.
     ///
     /// - Parameter begin: Gets the function that wakes the task, to be called in a step of the task's own process; further calls
-    ///   have no effect. Returns a timer that is canceled with the task.
+    ///   have no effect, and neither has one after the task was canceled: these return `false`. Returns a timer that is canceled
+    ///   with the task.
     func suspend<Value: Sendable>(
-        _ begin: (Simulator, @escaping (Result<Value, any Error>) -> Void) -> Int?
+        _ begin: (Simulator, @escaping (Result<Value, any Error>) -> Bool) -> Int?
     ) async throws -> Value {
         let sleeper = Sleeper<Value>()
         return try await withTaskCancellationHandler {
@@ -53,7 +56,6 @@ private final class Sleeper<Value: Sendable>: @unchecked Sendable {
         return true
     }
 
-    @discardableResult
     func end(_ result: Result<Value, any Error>) -> Bool {
         self.isOver = true
         guard let continuation = self.continuation.take() else { return false }

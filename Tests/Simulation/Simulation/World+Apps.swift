@@ -9,38 +9,93 @@ extension World {
     /// A person looks at a device's list: on one screen that is told what expires, or on two that poll side by side.
     func look(_ index: Int, _ seconds: Int) {
         let isWatching = self.draw.happens(0.6)
-        let changes = isWatching ? 3 + self.draw.below(12) : self.draw.below(seconds)
-        let losesNetwork = self.draw.happens(0.5)
         self.judge.count("lists looked at")
         if isWatching { self.make(.brief, index) }
         self.asPerson(index, isLooking: isWatching ? .watching(device: index) : .polling) { client, activation in
-            let process = self.simulator.currentProcess
-            let service = client.makeOperationsService(for: activation)
-            let reading = Task { await self.read(service.changes()) }
-            let watching = Task {
-                let watcher = ExpirationWatcher(activation: activation, clock: self.clock)
-                if isWatching { await watcher.watch(service) }
-            }
-            let first = Task { try await service.poll(every: .seconds(isWatching ? 120 : 5)) }
-            let second = Task { if !isWatching { try await service.poll(every: .seconds(5)) } }
-            try? await self.clock.sleep(for: .seconds(changes))
-            if !isWatching {
-                await self.waitForPoll(of: process)
-                self.simulator.note("closes a screen")
-                first.cancel()
-            } else if losesNetwork {
-                self.simulator.note("loses the network")
-                self.cutPeople.append(process)
+            let app = App(
+                service: client.makeOperationsService(for: activation),
+                process: self.simulator.currentProcess
+            )
+            let reading = Task { await self.read(app) }
+            if isWatching {
+                try await self.watch(app, activation, device: index, seconds)
             } else {
-                self.outageUntil = max(self.outageUntil, self.simulator.now + 40_000_000_000)
+                try await self.poll(app, device: index, seconds)
             }
-            try? await self.clock.sleep(for: .seconds(seconds - changes))
-            for task in [first, second] { task.cancel() }
-            watching.cancel()
             reading.cancel()
-            await watching.value
             await reading.value
-            for task in [first, second] { _ = await task.result }
+        }
+    }
+
+    /// An app, and the operations that it shows.
+    private final class App: @unchecked Sendable {  // used in the thread of its simulator alone
+        let service: OperationsService
+        let process: Simulator.Process
+        var operations: [UserOperation] = []
+
+        init(service: OperationsService, process: Simulator.Process) {
+            self.service = service
+            self.process = process
+        }
+    }
+
+    /// One screen, until a while after the network or the bank is gone.
+    private func watch(_ app: App, _ activation: Activation, device: Int, _ seconds: Int) async throws {
+        let watcher = ExpirationWatcher(activation: activation, clock: self.clock)
+        let watching = Task { await watcher.watch(app.service) }
+        let polling = Task { try await app.service.poll(every: .seconds(120)) }
+        let quiet = 3 + self.draw.below(12)
+        try? await self.clock.sleep(for: .seconds(quiet))
+        if self.draw.happens(0.5) {
+            self.simulator.note("loses the network")
+            self.cutPeople.append(app.process)
+        } else {
+            self.outageUntil = max(self.outageUntil, self.simulator.now + 40_000_000_000)
+        }
+        try? await self.clock.sleep(for: .seconds(seconds - quiet))
+        polling.cancel()
+        watching.cancel()
+        await watching.value
+        _ = await polling.result
+    }
+
+    /// Two screens, one of which is closed as it polls, and opened again. The person may decide on it.
+    private func poll(_ app: App, device: Int, _ seconds: Int) async throws {
+        let standby = Task { try await app.service.poll(every: .seconds(5)) }
+        var screen = Task { try await app.service.poll(every: .seconds(5)) }
+        let end = self.simulator.now + Int64(seconds) * 1_000_000_000
+        let (times, decides) = (1 + self.draw.below(4), self.draw.happens(0.7))
+        for _ in 0..<times where self.simulator.now < end {
+            try? await self.clock.sleep(for: .seconds(self.draw.below(max(1, seconds / times))))
+            for _ in 0..<(decides ? 1 + self.draw.below(3) : 0) where self.simulator.now < end {
+                await self.tap(app, device)
+                try? await self.clock.sleep(for: .seconds(self.draw.below(12)))
+            }
+            await self.waitForPoll(of: app.process)
+            self.simulator.note("closes a screen")
+            screen.cancel()
+            _ = await screen.result
+            screen = Task { try await app.service.poll(every: .seconds(5)) }
+        }
+        for task in [standby, screen] { task.cancel() }
+        for task in [standby, screen] { _ = await task.result }
+    }
+
+    /// Decides the oldest operation of a screen.
+    private func tap(_ app: App, _ device: Int) async {
+        guard let operation = app.operations.last else { return }
+        self.judge.count("decisions on a screen")
+        self.judge.takenInHand(operation.id)
+        self.judge.trace.deciding.insert(app.process.index)
+        defer { self.judge.trace.deciding.remove(app.process.index) }
+        do {
+            let factors: Activation.Authentication =
+                operation.allows(.possession)
+                ? .possession : .possessionAndKnowledge(unlocked: self.setting.devices[device].factor)
+            self.simulator.note("approves \(self.judge.name(of: operation.id)) on a screen")
+            try await app.service.authorize(operation, with: factors)
+        } catch {
+            self.simulator.note("cannot approve it: \(error)")
         }
     }
 
@@ -53,10 +108,11 @@ extension World {
     }
 
     /// Reads changes slowly, so that some are merged.
-    private func read(_ changes: AsyncStream<OperationList.Change>) async {
+    private func read(_ app: App) async {
         var shown = ShownList()
-        for await change in changes {
+        for await change in app.service.changes() {
             if !shown.apply(change) { self.judge.fail("a list is not what its changes make of it") }
+            app.operations = change.operations
             if self.draw.happens(0.5) { try? await self.clock.sleep(for: self.draw.duration(.zero ... .seconds(20))) }
         }
     }

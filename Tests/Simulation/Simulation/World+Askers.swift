@@ -88,12 +88,9 @@ extension World {
             do {
                 try await desk.perform(request) { [question] approval in
                     self.simulator.note("begins the action of \(question.id)")
-                    self.judgeAction(question, approval.approvals)
+                    self.judgeAction(question, approval.approvals, by: asker)
                     self.checkClaim(question)
-                    if asker.diesInAction {
-                        asker.diesInAction = false
-                        asker.stepsToDeath = 1
-                    }
+                    if let process = asker.process { self.reached(.action, process.index) }
                     try await self.clock.sleep(for: .seconds(1))
                     self.checkClaim(question)
                     self.simulator.note("has ended the action of \(question.id)")
@@ -112,8 +109,14 @@ extension World {
     }
 
     /// The action begins: those who approved it are as many as it takes, may still do so, and did it a short while ago.
-    private func judgeAction(_ question: Asker.Question, _ approvals: [PersonalApproval]) {
-        let now = self.simulator.now
+    private func judgeAction(
+        _ question: Asker.Question,
+        _ approvals: [PersonalApproval],
+        by asker: Asker.Program
+    ) {
+        var now = self.simulator.now
+        // Nobody can rule out a suspension between the last look and the action.
+        if let (thawed, begun) = asker.frozen, now - thawed < Self.lookIsGoodFor.nanoseconds { now -= thawed - begun }
         self.judge.acted(question.id, by: approvals.map(\.operationID), at: now)
         if Set(approvals.map(\.userID)).count < question.needed {
             self.judge.fail("the action of \(question.id) ran by \(approvals.count) approvals of \(question.needed)")
@@ -126,6 +129,7 @@ extension World {
         if let objector = self.plan.objector, self.plan.endsOnRejection == true,
             question.users.contains(self.setting.devices[objector].user),
             self.judge.hasRejectedAll(of: objector, since: question.asked, before: last)
+                || self.judge.hasHeardRejections(asker.process?.index ?? 0, of: objector, since: question.asked)
         {
             self.judge.fail("the action of \(question.id) ran, and one person had rejected it")
         }
@@ -180,17 +184,51 @@ extension World {
         }
     }
 
-    func kill(_ asker: Asker.Program) {
+    /// Lets a program have its fate at a moment.
+    func plan(_ moment: Plan.AskerMoment, _ act: @escaping (Asker.Program) -> Void) {
+        let asker = self.asker.programs[self.draw.below(self.asker.programs.count)]
+        asker.fates.append((moment, { act(asker) }))
+    }
+
+    func kill(_ asker: Asker.Program, _ seconds: Int) {
         guard let process = asker.process else { return }
         self.simulator.act(as: process) { self.simulator.note("is killed") }
         self.simulator.kill(process)
         self.judge.count("askers killed")
-        (asker.process, asker.desk, asker.stepsToDeath) = (nil, nil, nil)
-        self.after(asker.restartsAfter) { if !self.isEnding { self.start(asker) } }
+        self.judge.trace.disturbed(process.index, at: self.simulator.now)
+        if let frozen = asker.frozen, frozen.until == .max { asker.frozen?.until = self.simulator.now }
+        (asker.process, asker.desk) = (nil, nil)
+        self.after(seconds) { if !self.isEnding, asker.process == nil { self.start(asker) } }
+    }
+
+    func cut(_ asker: Asker.Program, _ seconds: Int) {
+        self.judge.count("askers cut off")
+        if let process = asker.process { self.judge.trace.disturbed(process.index, at: self.simulator.now) }
+        asker.isCut = true
+        self.after(seconds) { asker.isCut = false }
+    }
+
+    func freeze(_ asker: Asker.Program, _ seconds: Int) {
+        guard let process = asker.process else { return }
+        self.simulator.act(as: process) { self.simulator.note("is frozen") }
+        self.judge.count("askers frozen")
+        self.judge.trace.disturbed(process.index, at: self.simulator.now)
+        self.simulator.freeze(process, true)
+        asker.frozen = (.max, self.simulator.now)
+        self.after(seconds) { if asker.process == process { self.thaw(asker) } }
+    }
+
+    /// Lets a suspended program go on.
+    func thaw(_ asker: Asker.Program) {
+        guard let process = asker.process, let frozen = asker.frozen, frozen.until == .max else { return }
+        self.simulator.act(as: process) { self.simulator.note("is thawed") }
+        asker.frozen = (self.simulator.now, frozen.since)
+        self.simulator.freeze(process, false)
     }
 
     /// Checks that the ledger's statements about actions are true.
     func checkQuestions() {
+        self.judge.checkStrays(at: self.simulator.now)
         let rows = self.questions.table.rows(.states(Set(ApprovalState.allCases)), after: nil, limit: .max)
         for row in rows.sorted(by: { $0.asked < $1.asked }) {
             self.judge.count("question \(row.state?.rawValue ?? "unreadable")")
@@ -208,6 +246,9 @@ extension World {
             }
             switch state {
             case .done where count != 1: self.judge.fail("\(question.id) is done, and its action ran \(count) times")
+            // A time that a program was told before a suspension seems to be one after it.
+            case .mismatched where self.asker.programs.allSatisfy { $0.frozen == nil }:
+                self.judge.fail("\(question.id) is something else at the bank, says a desk, and it is not")
             case .done, .claimed, .threw, .unknown, .settled: break
             case _ where count > 0:
                 self.judge.fail("\(question.id) was acted on, and is \(state.rawValue)")

@@ -42,8 +42,23 @@ extension World {
         let pending = self.judge.operations.filter { $0.value.isPending && $0.value.kind.amount != nil }.keys.sorted()
         // One whose decision has an unknown fate, if there is one.
         let sent = pending.filter { self.judge.sentOperations.contains($0) }
-        guard let id = self.draw.element(of: sent.isEmpty ? pending : sent), let kind = self.judge.operations[id]?.kind,
-            let operation = self.backend.state.operations[id], let before = kind.amount, let after = kind.other.amount,
+        guard let id = self.draw.element(of: sent.isEmpty ? pending : sent), let kind = self.judge.operations[id]?.kind
+        else { return }
+        self.change(id, from: kind, to: kind.other)
+    }
+
+    /// Changes a payment whose decision leaves, before it arrives.
+    func amend(_ id: String) {
+        guard self.amendments > 0, let kind = self.judge.operations[id]?.kind, kind.amount != nil else { return }
+        self.amendments -= 1
+        self.simulator.post(to: self.simulator.world, after: .milliseconds(1)) {
+            guard self.judge.operations[id]?.isPending == true, self.judge.operations[id]?.kind == kind else { return }
+            self.change(id, from: kind, to: kind.similar)
+        }
+    }
+
+    private func change(_ id: String, from kind: Plan.Kind, to other: Plan.Kind) {
+        guard let operation = self.backend.state.operations[id], let before = kind.amount, let after = other.amount,
             let text = try? String(decoding: JSONEncoder().encode(operation), as: UTF8.self),
             let changed = try? JSONDecoder().decode(
                 ServerOperation.self,
@@ -51,7 +66,7 @@ extension World {
             )
         else { return }
         self.backend.state.operations.update(id) { $0 = changed }
-        self.judge.changed(id, to: kind.other, changed.data, at: self.simulator.now)
+        self.judge.changed(id, to: other, changed.data, at: self.simulator.now)
         self.simulator.note("\(self.judge.name(of: id)) is of \(after) now")
     }
 

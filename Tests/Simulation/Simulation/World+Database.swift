@@ -40,9 +40,14 @@ extension World {
             return fail(.storeUnreachable, after: .milliseconds(20))
         }
         guard !mayBeUnknown || !self.isDiskFull else { return fail(.storeFull, after: .milliseconds(5)) }
+        if name == "append", self.simulator.now < self.outcomesFrom {
+            self.judge.count("outcomes refused")
+            return fail(.storePermissions, after: .milliseconds(5))
+        }
         var travel = self.draw.duration(.microseconds(200) ... .milliseconds(4))
         if let slow = chances.slowDatabase, self.draw.happens(slow) {
             self.judge.count("database calls slow")
+            self.judge.trace.slowed[process.index] = self.simulator.now
             travel = self.draw.duration(.milliseconds(200) ... .seconds(3))
         }
         let node = self.nodes.first { $0.process == process }

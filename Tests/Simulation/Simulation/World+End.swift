@@ -7,9 +7,14 @@ extension World {
     /// Ends all failures.
     func calmDown() {
         self.simulator.note("— the trouble ends")
-        self.isCalm = true
+        self.calmSince = self.simulator.now
         (self.chances, self.outageUntil, self.cutPeople) = (Plan.Chances(), 0, [])
-        (self.isDatabaseAway, self.isDiskFull, self.database.pause) = (false, false, nil)
+        (self.isDatabaseAway, self.isDiskFull, self.outcomesFrom, self.database.pause) = (false, false, 0, nil)
+        self.amendments = 0
+        for asker in self.asker.programs {
+            (asker.isCut, asker.fates) = (false, [])
+            self.thaw(asker)
+        }
         for device in self.setting.devices { self.unblock(device.activationID) }
         for node in self.nodes {
             (node.isCut, node.fates, node.stall, node.leaseStall) = (false, [], nil, nil)
@@ -101,8 +106,20 @@ extension World {
             return
                 (operation.isPending || operation.hasExpired && operation.kind.template != Plan.Kind.question.template)
                 && operation.kind.isApproved != nil && !self.judge.excused.contains(id)
-                && !self.isDifferent(activationID)
+                && !self.isDifferent(activationID) && !self.hasExpiredInTrouble(operation)
         }.values.sorted { $0.made < $1.made }.map { "\($0.name) was not decided, and nobody says why" }
+    }
+
+    /// The longest time between two attempts at a decision.
+    private static let longestRetry: Int64 = 60_000_000_000
+
+    /// Returns whether an operation expired in the trouble, or before another attempt after it, and an agent had trouble with its
+    /// activation, whose operations it decides one after the other.
+    private func hasExpiredInTrouble(_ operation: Judge.Operation) -> Bool {
+        operation.hasExpired && operation.ended - Self.longestRetry < self.calmSince
+            && self.judge.trace.retries.contains {
+                $0.value >= operation.made && self.judge.operations[$0.key.operationID]?.device == operation.device
+            }
     }
 
     func checkBlocked() {

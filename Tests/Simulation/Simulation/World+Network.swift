@@ -9,7 +9,7 @@ extension World {
     func send(
         _ request: HTTPRequest,
         isAutomatic: Bool,
-        _ wake: @escaping (Swift.Result<HTTPResponse, any Error>) -> Void
+        _ wake: @escaping (Swift.Result<HTTPResponse, any Error>) -> Bool
     ) {
         let (process, begun) = (self.simulator.currentProcess, self.simulator.now)
         self.lastFlight += 1
@@ -21,17 +21,17 @@ extension World {
             at: begun
         )
         let timeout = request.timeout ?? Self.timeout
+        self.judge.trace.noteMembers(Set(self.database.nodes.keys), at: begun)
         if let fault = self.judge.trace.called(flight, limit: self.requestsPerSecond) { self.judge.fail(fault) }
         var isEnded = false
         let wake = { (result: Swift.Result<HTTPResponse, any Error>) in
-            // A sender that has given up hears nothing.
-            if !isEnded {
-                self.judge.trace.ended(flight, at: self.simulator.now)
-                if case .success(let response) = result { self.judge.heard(response, flight) }
-                if case .success(let response) = result { self.told(flight, response) }
-            }
+            guard !isEnded else { return }
             isEnded = true
-            wake(result)
+            self.judge.trace.ended(flight, at: self.simulator.now)
+            // A sender that has given up hears nothing.
+            guard wake(result), case .success(let response) = result else { return }
+            self.judge.heard(response, flight)
+            self.told(flight, response)
         }
         if self.defect == .permitAfterCounter, flight.signature != nil {
             var later = request
@@ -53,8 +53,9 @@ extension World {
         _ wake: @escaping (Swift.Result<HTTPResponse, any Error>) -> Void
     ) {
         _ = self.simulator.post(to: process, after: timeout) { wake(.failure(HTTPTransportError(.timeout))) }
-        let connecting = self.draw.happens(0.05) ? self.draw.duration(.zero ... .seconds(4)) : .milliseconds(1)
-        guard !self.isCut(process) else {
+        let isSlow = self.draw.happens(0.05) && self.simulator.now < self.calmSince
+        let connecting = isSlow ? self.draw.duration(.zero ... .seconds(4)) : .milliseconds(1)
+        guard !self.isCut(process), !self.asker.programs.contains(where: { $0.process == process && $0.isCut }) else {
             self.simulator.post(to: process, after: connecting) {
                 wake(.failure(HTTPTransportError(.connectionFailed)))
             }
@@ -80,6 +81,10 @@ extension World {
     /// Notes that a process gets an answer.
     func told(_ flight: Judge.Flight, _ response: HTTPResponse) {
         self.judge.trace.told(flight, response, at: self.simulator.now)
+        self.judge.heardOfQuestion(flight, response, at: self.simulator.now)
+        if flight.looksAt != nil, (try? JSONValue(parsing: response.body))?["status"]?.string == "APPROVED" {
+            self.reached(.approval, flight.process)
+        }
         if let seconds = response.headers["Retry-After"] { self.tell("the bank asks to wait \(seconds) s", flight) }
         guard flight.isPoll, flight.isAutomatic, response.status == 200,
             let listed = (try? JSONValue(parsing: response.body))?["responseObject"]?.array
@@ -113,8 +118,10 @@ extension World {
         }
         self.judge.left(flight)
         let chances = self.chances
-        if flight.decision != nil { self.reached(.sending, process) }
+        if flight.question != nil { self.reached(.creation, process.index) }
         if let decision = flight.decision {
+            self.reached(.sending, process)
+            self.amend(decision.operationID)
             let verb = decision.isApproval ? "approval" : "rejection"
             self.simulator.note("sends the \(verb) of \(self.judge.name(of: decision.operationID))")
         }
@@ -163,8 +170,10 @@ extension World {
         if self.defect == .answersBeforeServer, flight.decision != nil {
             wake(.success(HTTPResponse(status: 200, headers: [:], body: Array(#"{"status":"OK"}"#.utf8))))
         }
+        let isCloud = request.url.hasPrefix(Self.cloudURL)
         let judged = { [flight] (isLate: Bool) in
             var flight = flight
+            let date = self.date
             flight.isLate = flight.isLate || isLate
             var reply = self.arrive(request, flight, isCopy: false)
             if isDoubled {
@@ -186,7 +195,9 @@ extension World {
                 self.tell("a proxy puts a page in the place of the response", flight)
                 self.answer(self.proxyPage(), to: process, wake)
             } else {
-                self.answer(HTTPResponse(reply), to: process, wake)
+                var response = HTTPResponse(reply)
+                if isCloud { response.headers.add(name: "Date", value: HTTPDate.string(from: date)) }
+                self.answer(response, to: process, wake)
             }
         }
         let arrive = { [flight] in
@@ -232,7 +243,7 @@ extension World {
     }
 
     func arrive(_ request: HTTPRequest, _ flight: Judge.Flight, isCopy: Bool) -> Reply {
-        let isCloud = request.url.hasPrefix(Setting.baseURL + "/v2/")
+        let isCloud = request.url.hasPrefix(Self.cloudURL)
         let reply =
             isCloud
             ? self.backend.reply(to: ReceivedRequest(request), from: .process, at: self.date)

@@ -32,11 +32,8 @@ extension World {
             )
             let fleet = client.makeFleet(configuration: configuration)
             var agentConfiguration = ApprovalAgent.Configuration()
-            if let count = self.plan.approvalsAllowed {
-                agentConfiguration.limits = [
-                    .init("a minute", of: .activation, within: .rolling(.minutes(1)), count: count)
-                ]
-            }
+            agentConfiguration.limits = self.limits
+            agentConfiguration.reviewsIncomplete = self.plan.sumAllowed != nil
             let agent = ApprovalAgent(
                 fleet: fleet,
                 factors: { activation in
@@ -49,6 +46,9 @@ extension World {
                 policy: { review in
                     let verdict = self.defect == .approvesAll ? .approve : self.verdict(review)
                     self.judge.reviewed(review, verdict, by: process.index, at: self.simulator.now)
+                    if let seconds = self.plan.policySeconds {
+                        try await self.clock.sleep(for: self.draw.duration(.zero ... .seconds(seconds)))
+                    }
                     return verdict
                 }
             )
@@ -101,11 +101,22 @@ extension World {
         self.after(seconds) { if node.process == nil, !self.isEnding { self.start(node) } }
     }
 
+    private var limits: [ApprovalAgent.Limit] {
+        let window = ApprovalAgent.Limit.Window.rolling(.minutes(1))
+        if let sum = self.plan.sumAllowed {
+            return [.init("a minute", of: .activation, within: window, sum: ["CZK": Decimal(sum)])]
+        }
+        return self.plan.approvalsAllowed.map { [.init("a minute", of: .activation, within: window, count: $0)] } ?? []
+    }
+
     func verdict(_ review: OperationReview) -> ApprovalAgent.Verdict {
         switch review.operation.name {
         case "deploy" where review.activationID == self.plan.objector.map { self.setting.devices[$0].activationID }:
             return .reject(.unexpectedOperation)
+        case "trap" where self.plan.sumAllowed != nil: return .deferToPeople
         case "login", "deploy", "trap": return .approve
+        // Two signed amounts, both of which are shown.
+        case "pair": return review.doubts.allSatisfy { $0.kind == .repeatedDataField } ? .approve : .deferToPeople
         case "login_1FA": return .reject(.unexpectedOperation)
         default:
             guard let total = review.total(in: "CZK"), total > 0, total <= 50 else { return .deferToPeople }

@@ -63,7 +63,7 @@ final class World: @unchecked Sendable {
     let plan: Plan
     let defect: Defect
     let setting: Setting
-    var judge = Judge()
+    var judge: Judge
     var database: Database
     var questions = QuestionLedger()
     let asker: Asker
@@ -94,13 +94,18 @@ final class World: @unchecked Sendable {
     var backups: [Database] = []
     var isDatabaseAway = false
     var isDiskFull = false
+    /// The end of the time in which the database refuses outcomes.
+    var outcomesFrom: Int64 = 0
+    /// The number of payments to be changed as their next decision leaves.
+    var amendments = 0
     /// The end of the bank's outage.
     var outageUntil: Int64 = 0
     /// The people whose process dies as their intent is committed.
     var dyingPeople: [Simulator.Process] = []
     /// The people whose phone reaches nobody.
     var cutPeople: [Simulator.Process] = []
-    var isCalm = false
+    /// The end of the trouble.
+    var calmSince = Int64.max
     var lastFlight = 0
     /// A decision that arrives after some responses to outcome requests, or when its time is over.
     struct HeldBack {
@@ -110,6 +115,7 @@ final class World: @unchecked Sendable {
     }
 
     var heldBack: [Int: HeldBack] = [:]
+    static let cloudURL = Setting.baseURL + "/v2/"
     static let statusPath = "/activation/status"
     /// The objects that must be gone in the end.
     var remains: [Remains] = []
@@ -125,6 +131,7 @@ final class World: @unchecked Sendable {
 
     private init(_ plan: Plan, _ setting: Setting, _ marks: MarkFiles, defect: Defect) throws {
         self.plan = plan
+        self.judge = Judge(plan)
         self.setting = setting
         self.asker = Asker(plan.askers ?? 1)
         self.defect = defect
@@ -141,7 +148,6 @@ final class World: @unchecked Sendable {
         database.releasesOpen = defect == .unansweredIsReleased
         for row in setting.rows.prefix(plan.devices) { database.rows[row.sealed.activationID] = row }
         self.database = database
-        self.judge.limit.allowed = plan.approvalsAllowed
         self.judge.wrongFactor = plan.wrongFactor.map { setting.devices[$0].activationID }
         for index in 0..<plan.nodes {
             self.nodes.append(Node("node \(index)", index, try marks.emptied(index)))
@@ -253,10 +259,12 @@ final class World: @unchecked Sendable {
                 if left <= 0 { self.dueFates.append(node.fates.remove(at: index).act) }
             }
         }
-        for asker in self.asker.programs where asker.process == self.simulator.lastProcess {
-            guard let left = asker.stepsToDeath else { continue }
-            asker.stepsToDeath = left - 1
-            if left <= 0 { self.dueFates.append { self.kill(asker) } }
+        for asker in self.asker.programs where asker.process == self.simulator.lastProcess && !asker.fates.isEmpty {
+            for (index, fate) in asker.fates.enumerated().reversed() {
+                guard case .steps(let left) = fate.moment else { continue }
+                asker.fates[index].moment = .steps(left - 1)
+                if left <= 0 { self.dueFates.append(asker.fates.remove(at: index).act) }
+            }
         }
         guard !self.dueFates.isEmpty else { return }
         let due = self.dueFates
@@ -271,6 +279,14 @@ final class World: @unchecked Sendable {
             let index = node.fates.firstIndex(where: { $0.moment == moment })
         else { return }
         self.dueFates.append(node.fates.remove(at: index).act)
+    }
+
+    /// Handles a moment of a program that asks.
+    func reached(_ moment: Plan.AskerMoment, _ process: Int) {
+        guard let asker = self.asker.programs.first(where: { $0.process?.index == process }),
+            let index = asker.fates.firstIndex(where: { $0.moment == moment })
+        else { return }
+        self.dueFates.append(asker.fates.remove(at: index).act)
     }
 
     func backUp() {
@@ -318,13 +334,9 @@ final class World: @unchecked Sendable {
         case .ask(let device): self.ask(device)
         case .strikeOut(let device): self.strikeOut(device)
         case .withdraw: self.withdraw()
-        case .killAsker(let moment, let seconds):
-            let asker = self.asker.programs[self.draw.below(self.asker.programs.count)]
-            asker.restartsAfter = seconds
-            switch moment {
-            case .steps(let count): asker.stepsToDeath = count
-            case .action: asker.diesInAction = true
-            }
+        case .killAsker(let moment, let seconds): self.plan(moment) { self.kill($0, seconds) }
+        case .cutAsker(let moment, let seconds): self.plan(moment) { self.cut($0, seconds) }
+        case .freezeAsker(let moment, let seconds): self.plan(moment) { self.freeze($0, seconds) }
         case .starve(let node, let seconds): self.starve(self.nodes[node], seconds)
         case .cut(let node, let seconds):
             self.nodes[node].isCut = true
@@ -357,6 +369,8 @@ final class World: @unchecked Sendable {
         case .outage(let seconds): self.outageUntil = self.simulator.now + Int64(seconds) * 1_000_000_000
         case .look(let device, let seconds): self.look(device, seconds)
         case .change: self.change()
+        case .amend: self.amendments += 1
+        case .refuseOutcomes(let seconds): self.outcomesFrom = self.simulator.now + Int64(seconds) * 1_000_000_000
         case .putBackRow(let device, let seconds): self.putBackRow(self.setting.devices[device].activationID, seconds)
         }
     }

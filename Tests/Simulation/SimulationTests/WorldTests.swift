@@ -20,7 +20,8 @@ import TestSupport
             "database answers lost", "upgrades",
             "operations changed", "questions withdrawn",
             "actions",
-            "askers killed", "tokens asked for", "times that the database went back",
+            "askers killed", "askers frozen", "outcomes refused", "decisions on a screen", "tokens asked for",
+            "times that the database went back",
         ]
         for name in names {
             #expect(outcome.lines.contains { $0.hasPrefix("\(name): ") }, "no \(name)")
