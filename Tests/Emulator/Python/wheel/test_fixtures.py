@@ -96,7 +96,8 @@ def test_a_failure_shows_what_was_refused(tmp_path):
         import pytest
         def test_it(mobile_token_space):
             mobile_token_space.fail("/v2/operation", status=503)
-            mobile_token_space.create_operation("payment", "alice", amuont="20")
+            parameters = {"amuont": "20"}
+            mobile_token_space.ask("POST", "/v2/operations", {"template": "payment", "userId": "alice", "parameters": parameters})
             mobile_token_space.create_operation("paymnt", "alice")
         """,
     )
