@@ -127,10 +127,12 @@ import Testing
         let explained = Self.lines(page).filter { $0.hasPrefix("| `") }
             .flatMap { $0.split(separator: "|").first?.matches(of: /`(\w+)`/).map { String($0.output.1) } ?? [] }
         let declared = try [
-            "PowerAuth/PowerAuth/Errors/ErrorCodes.swift", "PowerAuth/PowerAuth/Store/StoreErrors.swift",
+            "PowerAuth/PowerAuthClient/Errors/ErrorCodes.swift", "PowerAuth/PowerAuthClient/Store/StoreErrors.swift",
+            "PowerAuth/PowerAuth/OIDC/OIDCErrorCodes.swift",
             "MobileToken/MobileToken/Client/ErrorCodes.swift",
         ].flatMap { file in
-            try Self.text("Sources/\(file)").matches(of: /static let (\w+) = Self\("/).map { String($0.output.1) }
+            try Self.text("Sources/\(file)").matches(of: /static let (\w+) = Self\((?:rawValue: )?"/)
+                .map { String($0.output.1) }
         }
         #expect(declared.count > 50)
         #expect(explained.sorted() == declared.sorted())

@@ -40,16 +40,24 @@ actor AccessTokens {
         let shared = self.fetching[client] ?? Coalescer()
         self.fetching[client] = shared
         let result: Result<Token, EmulatorError>
-        do { result = try await shared.run(fetch) } catch {
+        do {
+            result = try await shared.run {
+                let result = await fetch()
+                // Before the run ends: who comes later joins it, or finds the token.
+                await self.keep(result, of: client, at: now)
+                return result
+            }
+        } catch {
             result = .failure(EmulatorError(.refused, "the delivery was canceled"))
         }
-        // Stored once: another delivery may already have seen it refused.
-        if !Task.isCancelled, self.fetching[client] === shared {
-            self.fetching[client] = nil
-            self.known = self.known.filter { now < $0.value.expires }
-            self.known[client] = try? result.get()
-        }
         return try result.get()
+    }
+
+    private func keep(_ result: Result<Token, EmulatorError>, of client: OAuthClient, at now: Milliseconds) {
+        guard !Task.isCancelled else { return }
+        self.fetching[client] = nil
+        self.known = self.known.filter { now < $0.value.expires }
+        self.known[client] = try? result.get()
     }
 
     /// Drops a refused token, unless a newer one is known.
