@@ -142,7 +142,7 @@ extension OperationsService {
         let error = error as? MobileTokenError
         let isOutdated = self.change { $0.endFetch(number, error, at: self.now) }
         if let error { self.publish(.failed(error)) }
-        // Polls wait, too, if it was not one.
+        // A poll tells its schedule by itself; a fetch by hand, or after an expiry, does not.
         if let wait = error?.retryAfter { self.poller.wait(wait) }
         let isFinal = error.flatMap { OperationsFleet.ActivationState.Phase(endingWith: $0) } != nil
         self.endFetch(isOutdated: isOutdated && !isFinal)

@@ -158,7 +158,7 @@ package final class Poller: Sendable {
         self.state.withLock { $0.following.record(outcome, at: now, random: random) }
     }
 
-    /// Notes that the server asked to wait, in response to a status request.
+    /// Notes that the server asked to wait, in response to a fetch or a status request.
     package func wait(_ retryAfter: Duration) {
         let (now, random) = (self.now, self.random())
         self.state.withLock { $0.following.wait(retryAfter, at: now, random: random) }

@@ -150,7 +150,7 @@ package struct PollingState: Sendable {
         }
     }
 
-    /// Notes that the server asked to wait, in response to a status request. Polls wait, too.
+    /// Notes that the server asked to wait, in response to a fetch or a status request. Polls wait, too.
     package mutating func wait(_ retryAfter: Duration, at now: Duration, random: Double) {
         self.schedule?.wait(retryAfter, at: now, random: random)
     }

@@ -22,15 +22,15 @@ extension ActivationDatabase {
 
     /// Appends outcomes to their intents, each in one statement; a trigger updates the intent's row.
     ///
-    /// - Returns: For each, whether it was written; otherwise call ``appendRare(_:)``.
+    /// - Returns: For each, whether it was written; otherwise call ``appendWithIntent(_:)``.
     func append(_ outcomes: [SealedOutcome]) throws -> [Bool] {
         let connection = try self.relaxedConnection()
         guard outcomes.count > 1 else { return try outcomes.map { try self.insert($0, connection) } }
         return try connection.transaction { try outcomes.map { try self.insert($0, connection) } }
     }
 
-    /// Appends an outcome beside one that is known already, or whose intent is missing.
-    func appendRare(_ outcome: SealedOutcome) throws -> AppendAnswer {
+    /// Tells why an outcome was not written. If its intent is missing, writes both.
+    func appendWithIntent(_ outcome: SealedOutcome) throws -> AppendAnswer {
         let connection = try self.relaxedConnection()
         guard try self.keys().first?.number == outcome.key else { return .otherKey }
         guard let intent = outcome.intent, let tag = outcome.tag, try !self.hasIntent(of: outcome, tag) else {

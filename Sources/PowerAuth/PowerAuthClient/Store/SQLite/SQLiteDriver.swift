@@ -194,7 +194,7 @@ actor SQLiteDriver: JournalDriver {
     private func append(_ outcomes: [SealedOutcome]) throws -> [Result<AppendAnswer, any Error>] {
         let isWritten = try self.run { try $0.append(outcomes) }
         return zip(outcomes, isWritten).map { outcome, isWritten in
-            isWritten ? .success(.written) : Result { try self.run { try $0.appendRare(outcome) } }
+            isWritten ? .success(.written) : Result { try self.run { try $0.appendWithIntent(outcome) } }
         }
     }
 
