@@ -19,33 +19,41 @@ package enum ISO8601 {
 
     /// Returns a date as the phone SDKs write it: whole seconds, UTC, `+0000`.
     package static func string(from date: Date) -> String {
-        // Dates outside the years 0000 to 9999 are clamped.
-        let seconds = min(
-            max(Int(saturating: date.timeIntervalSince1970.rounded(.down)), -62_167_219_200),
-            253_402_300_799
+        String(
+            decoding: Self.bytes(of: Int(saturating: date.timeIntervalSince1970.rounded(.down))) + "+0000".utf8,
+            as: UTF8.self
         )
-        let (days, time) = seconds.flooredDivision(by: 86_400)
-        let (year, month, day) = Self.civilDate(daysSince1970: days)
-        return "\(Self.day(year, month, day))T"
-            + "\(Self.padded(time / 3_600, 2)):\(Self.padded(time / 60 % 60, 2)):\(Self.padded(time % 60, 2))+0000"
-    }
-
-    /// Returns a day as `yyyy-MM-dd`.
-    package static func day(_ year: Int, _ month: Int, _ day: Int) -> String {
-        "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))"
-    }
-
-    private static func padded(_ value: Int, _ width: Int) -> String {
-        let digits = String(value)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 
     /// Returns a date with milliseconds in UTC, such as `2018-07-02T14:43:13.250Z`.
     package static func preciseString(from date: Date) -> String {
         let (seconds, milliseconds) = Int(saturating: (date.timeIntervalSince1970 * 1_000).rounded())
             .flooredDivision(by: 1_000)
-        let whole = self.string(from: Date(timeIntervalSince1970: Double(seconds))).dropLast("+0000".count)
-        return "\(whole).\(String(1_000 + milliseconds).dropFirst())Z"
+        var bytes = Self.bytes(of: seconds)
+        bytes.append(UInt8(ascii: "."))
+        bytes.append(milliseconds, width: 3)
+        bytes.append(UInt8(ascii: "Z"))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Returns a day as `yyyy-MM-dd`.
+    package static func day(_ year: Int, _ month: Int, _ day: Int) -> String {
+        var bytes: [UInt8] = []
+        bytes.append(day: (year, month, day))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Returns `yyyy-MM-ddThh:mm:ss`. Dates outside the years 0000 to 9999 are clamped.
+    private static func bytes(of seconds: Int) -> [UInt8] {
+        let (days, time) = min(max(seconds, -62_167_219_200), 253_402_300_799).flooredDivision(by: 86_400)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(32)
+        bytes.append(day: Self.civilDate(daysSince1970: days))
+        for (mark, value) in [("T", time / 3_600), (":", time / 60 % 60), (":", time % 60)] as [(Unicode.Scalar, Int)] {
+            bytes.append(UInt8(ascii: mark))
+            bytes.append(value, width: 2)
+        }
+        return bytes
     }
 
     /// Returns the days from 1970-01-01 to a Gregorian date; `nil` for a nonexistent day.
@@ -121,6 +129,26 @@ extension ISO8601 {
             guard let minutes = self.digits(2), hours < 24, minutes < 60 else { return nil }
             return sign * (hours * 3_600 + minutes * 60)
         }
+    }
+}
+
+extension [UInt8] {
+    /// Appends a number from 0, with leading zeros. Several times as fast as by strings, which each decision made a dozen times.
+    fileprivate mutating func append(_ value: Int, width: Int) {
+        var divisor = 1
+        for _ in 1..<width { divisor *= 10 }
+        while divisor > 0 {
+            self.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: value / divisor % 10))
+            divisor /= 10
+        }
+    }
+
+    fileprivate mutating func append(day: (year: Int, month: Int, day: Int)) {
+        self.append(day.year, width: 4)
+        self.append(UInt8(ascii: "-"))
+        self.append(day.month, width: 2)
+        self.append(UInt8(ascii: "-"))
+        self.append(day.day, width: 2)
     }
 }
 

@@ -4,8 +4,9 @@ package enum NamedKind {
 
     /// Creates the kind that a name's end tells, as that of `operation.amount` and `creditorAccount` does; `nil` for other names.
     package init?(_ name: String) {
-        let reversed = name.utf8.map { $0 | 0x20 }.reversed()
-        let ends = { (word: String) in reversed.starts(with: word.utf8.reversed()) }
+        let ends = { (word: String) in
+            name.utf8.suffix(word.utf8.count).elementsEqual(word.utf8) { $0 | 0x20 == $1 }
+        }
         if ends("amount") {
             self = .amount
         } else if ends("account") || ends("iban") {

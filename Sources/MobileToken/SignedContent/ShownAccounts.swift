@@ -8,27 +8,15 @@ struct ShownAccounts {
     let numbers: [AccountNumber]
 
     init(in text: VisibleText) {
-        let scalars = text.typed
-        guard Self.mayContainAccounts(scalars) else {
+        guard text.signs.mayHaveAccount else {
             self.numbers = []
             return
         }
+        let scalars = text.typed
         let words = Word.words(in: scalars)
         // A person reads the letter O as a zero where digits belong.
         let typed = Self.ibans(in: words.map(\.withDigitsForLetters)).filter(\.isIBAN)
         self.numbers = Self.ibans(in: words) + typed + Self.domesticAccounts(in: scalars)
-    }
-
-    /// Returns `false` if there can be no account: most texts have neither the slash of a domestic account nor two digits in a row.
-    private static func mayContainAccounts(_ text: [Unicode.Scalar]) -> Bool {
-        var isAfterDigit = false
-        for scalar in text {
-            guard scalar != "/" else { return true }
-            let isDigit = scalar.readAsDigit.isASCIIDigit
-            guard !isDigit || !isAfterDigit else { return true }
-            isAfterDigit = isDigit
-        }
-        return false
     }
 
     /// The maximum length of an International Bank Account Number.
@@ -131,17 +119,6 @@ private struct Word {
         text.split { !$0.isASCIIDigit && !$0.isLetter }.map { scalars in
             let word = Self(scalars: scalars.map { $0.isASCII ? Unicode.Scalar(UInt8($0.value).asciiUppercased) : $0 })
             return word.scalars.starts(with: "IBAN".unicodeScalars) ? word.dropping(4) : word
-        }
-    }
-}
-
-extension Unicode.Scalar {
-    /// The digit that a person reads for this letter where digits belong; itself if there is none.
-    fileprivate var readAsDigit: Self {
-        switch self {
-        case "O", "o": "0"
-        case "I", "i": "1"
-        default: self
         }
     }
 }

@@ -28,8 +28,8 @@ struct ShownMoney {
     }
 
     init(in text: VisibleText) {
-        let scalars = text.scalars
         var mentions: [Mention] = []
+        let scalars = text.signs.hasDigit ? text.scalars : []
         var position = 0
         while let start = scalars[position...].firstIndex(where: \.isDigit) {
             let end = Self.endOfNumber(in: scalars, from: start)
@@ -174,8 +174,6 @@ private struct Neighbor {
 }
 
 extension Unicode.Scalar {
-    fileprivate var isDigit: Bool { self.isASCIIDigit || self.isOddDigit }
-
     fileprivate var isWordPart: Bool {
         self.isLetter || self.isCurrencySign
     }

@@ -5,25 +5,47 @@ import Foundation
 ///
 /// All searches for accounts and amounts use it, so that they see through the same disguises.
 package struct VisibleText {
-    /// The scalars, decomposed, without combining marks. A numeric character that is no decimal digit, or is of another script
-    /// than its neighbor, becomes a ``Unicode/Scalar/isOddDigit``.
-    let scalars: [Unicode.Scalar]
+    private enum Content {
+        /// Most texts are printable ASCII, and need no look at Unicode's tables.
+        case ascii(String)
+        case unicode([Unicode.Scalar])
+    }
+
+    private let content: Content
     /// Indicates whether the string has characters that only change the display order of others.
     package let hasDirectionControls: Bool
+    /// What a text without amounts or accounts lacks, so that most texts are read only once.
+    let signs: NumberSigns
 
     package init(_ text: String) {
-        let plain = Markup.undone(in: text)
-        // Most texts are printable ASCII, and need no look at Unicode's tables.
-        guard !plain.utf8.allSatisfy({ 0x20..<0x7F ~= $0 && $0 != UInt8(ascii: "\\") }) else {
-            (self.hasDirectionControls, self.scalars) = (false, plain.utf8.map { Unicode.Scalar($0) })
+        var text = text
+        if let signs = text.withUTF8({ NumberSigns(ofPlain: $0) }) {
+            (self.content, self.hasDirectionControls, self.signs) = (.ascii(text), false, signs)
             return
         }
+        let plain = Markup.undone(in: text)
+        let scalars = Self.visible(plain)
+        self.content = .unicode(scalars)
         self.hasDirectionControls = plain.unicodeScalars.contains { $0.properties.isBidiControl }
-        self.scalars = Self.visible(plain)
+        self.signs = NumberSigns(of: scalars)
+    }
+
+    /// The scalars, decomposed, without combining marks. A numeric character that is no decimal digit, or is of another script
+    /// than its neighbor, becomes a ``Unicode/Scalar/isOddDigit``.
+    var scalars: [Unicode.Scalar] {
+        switch self.content {
+        case .ascii(let text): text.utf8.map { Unicode.Scalar($0) }
+        case .unicode(let scalars): scalars
+        }
     }
 
     /// The scalars as a person would type them, with digits instead of lookalikes.
-    var typed: [Unicode.Scalar] { self.scalars.map(\.typed) }
+    var typed: [Unicode.Scalar] {
+        switch self.content {
+        case .ascii: self.scalars
+        case .unicode(let scalars): scalars.map(\.typed)
+        }
+    }
 
     private static func visible(_ text: String) -> [Unicode.Scalar] {
         // Decomposition makes plain digits of raised ones, which is another number.
@@ -45,6 +67,36 @@ package struct VisibleText {
     }
 }
 
+/// The signs without which a text has no amount or no account.
+struct NumberSigns {
+    private(set) var hasDigit = false
+    /// Indicates whether there is the slash of a domestic account, or there are two digits in a row.
+    private(set) var mayHaveAccount = false
+    private var isAfterDigit = false
+
+    /// Creates the signs of printable ASCII; `nil` for other text, and for what may be markup or a slash's lookalike.
+    fileprivate init?(ofPlain bytes: UnsafeBufferPointer<UInt8>) {
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "<"), UInt8(ascii: "&"), UInt8(ascii: "\\"): return nil
+            case 0x20..<0x7F: self.note(Unicode.Scalar(byte))
+            default: return nil
+            }
+        }
+    }
+
+    fileprivate init(of scalars: [Unicode.Scalar]) {
+        for scalar in scalars { self.note(scalar) }
+    }
+
+    private mutating func note(_ scalar: Unicode.Scalar) {
+        if scalar.isDigit { self.hasDigit = true }
+        let isDigit = scalar.typed.readAsDigit.isASCIIDigit
+        if scalar == "/" || isDigit && self.isAfterDigit { self.mayHaveAccount = true }
+        self.isAfterDigit = isDigit
+    }
+}
+
 extension String {
     /// Creates a string, several times as fast as by a view of scalars.
     init(scalars: some Sequence<Unicode.Scalar>) {
@@ -62,6 +114,16 @@ extension String {
 
 extension Unicode.Scalar {
     var isASCIIDigit: Bool { "0"..."9" ~= self }
+    /// Indicates whether this is a digit, or stands for a number.
+    var isDigit: Bool { self.isASCIIDigit || self.isOddDigit }
+    /// The digit that a person reads for this letter where digits belong; itself if there is none.
+    var readAsDigit: Self {
+        switch self {
+        case "O", "o": "0"
+        case "I", "i": "1"
+        default: self
+        }
+    }
     /// Indicates whether this is a letter of any alphabet, or counts as one.
     var isLetter: Bool {
         self.isASCII ? "a"..."z" ~= self || "A"..."Z" ~= self : self.properties.isAlphabetic
@@ -71,7 +133,7 @@ extension Unicode.Scalar {
         self.isASCII ? self == "$" : self.properties.generalCategory == .currencySymbol
     }
     /// Indicates whether this stands for a number that is not simply the digits shown.
-    var isOddDigit: Bool { Self.oddDigits.contains(self.value) }
+    var isOddDigit: Bool { !self.isASCII && Self.oddDigits.contains(self.value) }
     var isSpace: Bool { self.isASCII ? self == " " || "\t"..."\r" ~= self : self.properties.isWhitespace }
     var isDashPunctuation: Bool {
         self.isASCII ? self == "-" : self.properties.generalCategory == .dashPunctuation

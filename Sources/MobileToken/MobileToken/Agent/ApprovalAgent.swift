@@ -130,10 +130,10 @@ public actor ApprovalAgent {
         (health.isRunning, health.isDecidingPaused) = (standing.isRunning, standing.isHeld)
         (health.decisionPause, health.areLimitsClosed) = (standing.storePause, standing.areLimitsClosed)
         self.supervision.withLock { supervision in
-            health.fleet.decisionsInFlight = supervision.decisionsInFlight
+            let counts = supervision.counts
+            health.fleet.decisionsInFlight = counts.deciding
             health.fleet.decisionsUnknown = supervision.unknownCount
-            health.openOperationCount = supervision.openCount
-            health.leftOperationCount = supervision.leftCount
+            (health.openOperationCount, health.leftOperationCount) = (counts.open, counts.left)
             let reasons = supervision.stopReasons
             health.stoppedActivationCount = reasons.count
             health.stopReasons = Dictionary(reasons.values.map { ($0.code, 1) }, uniquingKeysWith: +)

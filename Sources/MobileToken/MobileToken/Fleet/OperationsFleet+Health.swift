@@ -17,11 +17,11 @@ extension OperationsFleet {
                 health.elsewhereCount += 1
                 continue
             }
-            health.counts[member.state.phase, default: 0] += 1
-            health.unreadable += member.service?.poller.condition.unreadableCount ?? 0
-            guard member.state.phase == .active, let success = member.service?.poller.condition.lastSuccess else {
-                continue
-            }
+            let phase = member.state.phase
+            health.counts[phase, default: 0] += 1
+            guard let condition = member.service?.poller.condition else { continue }
+            health.unreadable += condition.unreadableCount
+            guard phase == .active, let success = condition.lastSuccess else { continue }
             health.oldestSuccessfulPoll = max(health.oldestSuccessfulPoll ?? .zero, now - success)
         }
         for (client, limiter) in zip(self.clients, self.limiterIndices) {

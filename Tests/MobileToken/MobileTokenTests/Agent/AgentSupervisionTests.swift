@@ -216,7 +216,7 @@ import WireFacts
     @Test func thereIsNeverMoreWaitingThanIsListed() {
         var desk = Desk { $0.maximumConcurrency = 1 }
         for round in 0..<100 { desk.list(self.operation("\(round)"), self.operation("x")) }
-        #expect(desk.supervision.openCount == 2)  // the newest, and the one that stayed and is worked on
+        #expect(desk.supervision.counts.open == 2)  // the newest, and the one that stayed and is worked on
         #expect(desk.work.count == 1)
     }
 
@@ -227,7 +227,7 @@ import WireFacts
         desk.returned(.deferToPeople, from: "review 1")
         desk.list(self.operation("1"))
         #expect(desk.work == [])
-        #expect(desk.supervision.leftCount == 1)
+        #expect(desk.supervision.counts.left == 1)
         desk.list(self.operation("1", name: "other"))
         #expect(desk.work == ["review 1"])
     }
@@ -301,14 +301,14 @@ import WireFacts
         #expect(desk.canceled == ["1"])
         desk.returned(.approve, from: "review 1")
         #expect(desk.work == [])
-        #expect(desk.supervision.openCount == 0)
+        #expect(desk.supervision.counts.open == 0)
     }
 
     @Test func aPolicyThatThrowsLeaves() {
         var desk = self.listed("1")
         desk.threw("review 1")
         #expect(desk.takeEvents() == ["1 left: the policy threw Broken"])
-        #expect(desk.supervision.leftCount == 1)
+        #expect(desk.supervision.counts.left == 1)
     }
 
     @Test func whatIsNotCompleteIsLeftWithoutAskingUnlessToldOtherwise() {
@@ -627,7 +627,7 @@ import WireFacts
         desk.list(self.operation("1"))
         desk.resolved(.ours, by: "resolve 0 7")
         #expect(desk.takeEvents().last == "0 decided: approve, inferred")
-        #expect(desk.supervision.openCount == 1)
+        #expect(desk.supervision.counts.open == 1)
     }
 
     /// The first look shows that the operation is pending. The others of the activation go on.
@@ -1026,12 +1026,12 @@ import WireFacts
         desk.returned(.approve, from: "review 1")
         desk.shutDown()
         #expect(desk.canceled == ["2"])
-        #expect(desk.supervision.decisionsInFlight == 1)
+        #expect(desk.supervision.counts.deciding == 1)
         desk.returned(.approve, from: "review 2")
         desk.list(self.operation("3"), of: "c")
         desk.sent(.accepted, by: "approve 1 1")
         #expect(desk.work == [])
-        #expect(desk.supervision.decisionsInFlight == 0)
+        #expect(desk.supervision.counts.deciding == 0)
     }
 }
 

@@ -76,7 +76,7 @@ extension ReviewRules {
     /// Returns the strings short enough to be read.
     private mutating func readable(_ texts: [ShownText]) -> [(text: ShownText, visible: VisibleText)] {
         texts.filter { !$0.string.isEmpty }.compactMap { text in
-            guard text.string.unicodeScalars.dropFirst(Self.readableLength).isEmpty else {
+            guard text.string.hasAtMost(Self.readableLength) else {
                 self.note(.longText, text.name)
                 return nil
             }
@@ -147,10 +147,12 @@ extension ReviewRules {
         var unshown = signed
         for attribute in operation.formData.attributes {
             guard case .keyValue(let value) = attribute.content else { continue }
+            let isNamedAccount = NamedKind(attribute.id ?? "") == .account
+            guard isNamedAccount || !unshown.isEmpty else { continue }
             let shown = AccountNumber(value)
             unshown.removeAll { $0.isShown(as: shown) }
-            guard NamedKind(attribute.id ?? "") == .account else { continue }
-            if !signed.contains(where: { $0.isShown(as: shown) }) { self.note(.accountNotSigned, attribute.name) }
+            guard isNamedAccount, !signed.contains(where: { $0.isShown(as: shown) }) else { continue }
+            self.note(.accountNotSigned, attribute.name)
         }
         for account in unshown { self.note(.accountNotShown, account.text) }
     }
@@ -164,5 +166,12 @@ extension ReviewRules {
             if !data.content.signAccounts(in: visible) { self.note(.accountNotSigned, text.name) }
             if !data.content.signAmounts(in: visible) { self.note(.amountNotSigned, text.name) }
         }
+    }
+}
+
+extension String {
+    /// Returns whether the string has at most this number of characters. Their bytes, which are no fewer, are counted already.
+    fileprivate func hasAtMost(_ count: Int) -> Bool {
+        self.utf8.count <= count || self.unicodeScalars.dropFirst(count).isEmpty
     }
 }

@@ -182,9 +182,6 @@ extension AgentSupervision {
         }
     }
 
-    /// The number of decisions signed or in flight.
-    package var decisionsInFlight: Int { self.activations.values.count(where: \.isDeciding) }
-
     /// The jobs of decisions that are signed, in flight or being resolved.
     var decisionsUnderWay: [Job] {
         self.activations.values.compactMap { activation in
@@ -192,15 +189,21 @@ extension AgentSupervision {
         }
     }
 
-    /// The number of listed operations that are neither left nor settled.
-    package var openCount: Int { self.activations.values.reduce(0) { $0 + $1.openCount } }
+    package struct Counts: Sendable {
+        /// Listed operations that are neither left nor settled.
+        package internal(set) var open = 0
+        /// Operations left to people.
+        package internal(set) var left = 0
+        /// Decisions that are signed, in flight or being resolved.
+        package internal(set) var deciding = 0
+    }
+
+    /// The numbers of operations, from one look at each.
+    package var counts: Counts { self.activations.values.reduce(into: Counts()) { $1.add(to: &$0) } }
 
     /// The numbers of known activations and of alarms, for tests.
     package var activationCount: Int { self.activations.count }
     package var alarmCount: Int { self.alarms.count }
-
-    /// The number of operations left to people.
-    package var leftCount: Int { self.activations.values.reduce(0) { $0 + $1.leftCount } }
 }
 
 // MARK: - Time

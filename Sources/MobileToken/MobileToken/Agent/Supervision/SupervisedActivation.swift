@@ -55,13 +55,14 @@ struct SupervisedActivation: Sendable {
     /// Indicates whether it holds no state worth keeping.
     var isEmpty: Bool { self.operations.isEmpty && !self.isHeld && self.stop == nil }
 
-    /// The number of operations that have something to do, now or later.
-    var openCount: Int { self.operations.indices.count { self.operations[$0].isOpen } }
-    var leftCount: Int { self.operations.indices.count { self.operations[$0].isLeft } }
-
-    /// Indicates whether a decision is signed, in flight or being resolved.
-    var isDeciding: Bool {
-        self.work.flatMap { self.places[$0] }.map { self.operations[$0].isDeciding } ?? false
+    func add(to counts: inout AgentSupervision.Counts) {
+        for place in self.operations.indices {
+            if self.operations[place].isOpen { counts.open += 1 }
+            if self.operations[place].isLeft { counts.left += 1 }
+        }
+        if let place = self.work.flatMap({ self.places[$0] }), self.operations[place].isDeciding {
+            counts.deciding += 1
+        }
     }
 
     /// The next operation to work on; `nil` if there is none, or one is in progress.
