@@ -6,6 +6,14 @@ let package = Package(
     name: "swift-mobile-token",
     products: [
         .library(name: "MobileToken", targets: ["MobileToken"]),
+        // What a server tells besides the list: the inbox, push messages, and callbacks.
+        .library(name: "MobileTokenNotifications", targets: ["MobileTokenNotifications"]),
+        // Operations in QR codes, without a network.
+        .library(name: "MobileTokenOffline", targets: ["MobileTokenOffline"]),
+        // What an app needs that shows operations to a person: codes of presence, the path through screens, what has expired.
+        .library(name: "MobileTokenScreens", targets: ["MobileTokenScreens"]),
+        // Receipts compared with the bank's history.
+        .library(name: "MobileTokenReconciliation", targets: ["MobileTokenReconciliation"]),
         // What belongs to the protocol: device keys, endpoints of one's own, the vault, tokens, other ways to activate.
         .library(name: "PowerAuth", targets: ["PowerAuth"]),
         // Receipts in files: exported, signed, verified and erased. An auditor needs nothing else.
@@ -106,8 +114,35 @@ let package = Package(
         .target(
             name: "MobileToken",
             dependencies: [
-                "MobileTokenReceipts", "SignedContent", "PowerAuth", "DecisionReceipts", "PowerAuthClient",
-                "PowerAuthProtocol", "PowerAuthCrypto", "Coordination", "Basics", "ExactJSON",
+                "SignedContent", "PowerAuth", "DecisionReceipts", "PowerAuthClient", "PowerAuthProtocol",
+                "PowerAuthCrypto", "Coordination", "Basics", "ExactJSON",
+            ]
+        ),
+        .target(
+            name: "MobileTokenNotifications",
+            dependencies: [
+                "MobileToken", "PowerAuth", "PowerAuthClient", "PowerAuthProtocol", "Coordination", "Basics",
+                "ExactJSON",
+            ]
+        ),
+        .target(
+            name: "MobileTokenOffline",
+            dependencies: [
+                "MobileToken", "SignedContent", "PowerAuth", "PowerAuthClient", "PowerAuthProtocol", "PowerAuthCrypto",
+                "Basics",
+            ]
+        ),
+        .target(
+            name: "MobileTokenScreens",
+            dependencies: [
+                "MobileToken", "PowerAuthClient", "PowerAuthProtocol", "PowerAuthCrypto", "Coordination", "Basics",
+                "ExactJSON",
+            ]
+        ),
+        .target(
+            name: "MobileTokenReconciliation",
+            dependencies: [
+                "MobileToken", "MobileTokenReceipts", "PowerAuth", "DecisionReceipts", "PowerAuthClient", "Basics",
             ]
         ),
 
@@ -157,9 +192,9 @@ let package = Package(
         .target(
             name: "MobileTokenEmulator",
             dependencies: [
-                "APIDescriptions", "CloudCalls", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
-                "MobileToken", "MobileTokenCloud", "PowerAuth", "DecisionReceipts", "PowerAuthClient",
-                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "CQREncode", "CZlib",
+                "APIDescriptions", "CloudCalls", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "MobileToken",
+                "MobileTokenCloud", "MobileTokenNotifications", "MobileTokenOffline", "PowerAuth", "DecisionReceipts",
+                "PowerAuthClient", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "CQREncode", "CZlib",
                 "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ],
             resources: [.embedInCode("Console/Page")]
@@ -177,8 +212,8 @@ let package = Package(
         .target(
             name: "CommandLineSupport",
             dependencies: [
-                "MobileToken", "MobileTokenReceipts", "SignedContent", "PowerAuthClient", "PowerAuthCrypto",
-                "HTTPClientTransport", "Coordination", "Basics", "ExactJSON",
+                "MobileToken", "MobileTokenNotifications", "MobileTokenOffline", "MobileTokenReceipts", "SignedContent",
+                "PowerAuthClient", "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics", "ExactJSON",
             ]
         ),
         // The commands of who asks. A program gives them the ledgers that it can open.
@@ -192,7 +227,8 @@ let package = Package(
         .executableTarget(
             name: "mobile-token",
             dependencies: [
-                "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenReceipts", "PowerAuth",
+                "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenNotifications", "MobileTokenOffline",
+                "MobileTokenReceipts", "MobileTokenReconciliation", "MobileTokenScreens", "PowerAuth",
                 "DecisionReceipts", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Basics",
                 "ExactJSON",
             ]
@@ -200,8 +236,8 @@ let package = Package(
         .executableTarget(
             name: "mobile-token-emulator",
             dependencies: [
-                "APIDescriptions", "CommandLineSupport", "MobileToken", "MobileTokenEmulator", "EmulatorHTTP",
-                "HTTPClientTransport", "ExactJSON", "Basics", "PowerAuthClient",
+                "APIDescriptions", "CommandLineSupport", "MobileToken", "MobileTokenEmulator", "MobileTokenOffline",
+                "MobileTokenScreens", "EmulatorHTTP", "HTTPClientTransport", "ExactJSON", "Basics", "PowerAuthClient",
             ]
         ),
         .executableTarget(
@@ -231,12 +267,11 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "MobileToken", "MobileTokenReceipts", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
-                "HTTPClientTransport",
-                "MobileTokenApprovals", "MobileTokenCloud",
+                "MobileToken", "MobileTokenReceipts", "MobileTokenScreens", "PowerAuth", "PowerAuthProtocol",
+                "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenApprovals", "MobileTokenCloud",
                 "MobileTokenEmulator", "EmulatorBackend", "MobileTokenPostgres", "PostgresDatabase",
-                "PostgresTestServer", "HeadlessBrowser",
-                "COpenSSL", "CCurl", "CAllocations", "Basics", "SQLiteDatabase", "ExactJSON",
+                "PostgresTestServer", "HeadlessBrowser", "COpenSSL", "CCurl", "CAllocations", "Basics",
+                "SQLiteDatabase", "ExactJSON",
             ],
             path: "Benchmarks",
             exclude: ["CAllocations", "README.md"]
@@ -263,10 +298,9 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "CRuntimeHooks", "MobileToken", "MobileTokenApprovals", "MobileTokenPostgres",
-                "PowerAuth",
-                "PowerAuthCrypto", "HTTPClientTransport", "CloudCalls",
-                "EmulatorBackend", "EmulatorMessages", "MobileTokenTesting", "Coordination", "Basics", "ExactJSON",
+                "CRuntimeHooks", "MobileToken", "MobileTokenApprovals", "MobileTokenPostgres", "MobileTokenScreens",
+                "PowerAuth", "PowerAuthCrypto", "HTTPClientTransport", "CloudCalls", "EmulatorBackend",
+                "EmulatorMessages", "MobileTokenTesting", "Coordination", "Basics", "ExactJSON",
             ],
             exclude: ["README.md"]
         ),
@@ -292,7 +326,10 @@ let package = Package(
         // Tests. `VectorTests` holds every case of the reference implementation.
         .testTarget(
             name: "VectorTests",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileToken", "EmulatorBackend", "ExactJSON"],
+            dependencies: [
+                "PowerAuthProtocol", "PowerAuthCrypto", "MobileToken", "MobileTokenOffline", "EmulatorBackend",
+                "ExactJSON",
+            ],
             resources: [.copy("Vectors"), .copy("Vectors4")]
         ),
         .testTarget(
@@ -343,10 +380,10 @@ let package = Package(
         .testTarget(
             name: "MobileTokenTests",
             dependencies: [
-                "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
+                "MobileToken", "MobileTokenNotifications", "MobileTokenOffline", "MobileTokenReconciliation",
+                "MobileTokenScreens", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
                 "EmulatorMessages", "SignedContent", "HTTPClientTransport", "TestSupport", "Coordination", "Basics",
-                "WireFacts",
-                "ExactJSON",
+                "WireFacts", "ExactJSON",
             ],
             resources: [.copy("Recordings")]
         ),
@@ -362,29 +399,28 @@ let package = Package(
         .testTarget(
             name: "MobileTokenEmulatorTests",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "APIDescriptions", "CloudCalls", "EmulatorBackend",
-                "EmulatorHTTP",
-                "EmulatorMessages", "Basics",
-                "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "HeadlessBrowser",
-                "TestSupport", "Coordination", "ExactJSON", "WireFacts", "SQLiteDatabase",
+                "MobileToken", "MobileTokenEmulator", "MobileTokenNotifications", "APIDescriptions", "CloudCalls",
+                "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "Basics", "MobileTokenTesting",
+                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "HeadlessBrowser", "TestSupport",
+                "Coordination", "ExactJSON", "WireFacts", "SQLiteDatabase",
             ]
         ),
         .testTarget(
             name: "MobileTokenCloudTests",
             dependencies: [
-                "MobileTokenCloud", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport",
-                "TestSupport", "WireFacts", "ExactJSON",
+                "MobileTokenCloud", "MobileToken", "MobileTokenEmulator", "MobileTokenOffline", "MobileTokenTesting",
+                "HTTPClientTransport", "TestSupport", "WireFacts", "ExactJSON",
             ]
         ),
         // The SDK against the emulator, over real sockets.
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenApprovals", "MobileTokenReceipts",
-                "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "MobileTokenTesting",
+                "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenApprovals", "MobileTokenNotifications",
+                "MobileTokenOffline", "MobileTokenReceipts", "MobileTokenEmulator", "MobileTokenReconciliation",
+                "MobileTokenScreens", "EmulatorBackend", "EmulatorMessages", "MobileTokenTesting",
                 "HTTPClientTransport", "PowerAuth", "DecisionReceipts", "PowerAuthClient", "PowerAuthProtocol",
-                "PowerAuthCrypto", "TestSupport", "StoreTesting", "StoreExerciser", "ExactJSON", "Basics",
-                "WireFacts",
+                "PowerAuthCrypto", "TestSupport", "StoreTesting", "StoreExerciser", "ExactJSON", "Basics", "WireFacts",
             ]
         ),
         .testTarget(
@@ -472,7 +508,10 @@ let rooms = [
     "Sources/Foundations":
         "Basics Coordination ExactJSON HTTPClientTransport PostgresDatabase SQLiteDatabase TestClock",
     "Sources/PowerAuth": "DecisionReceipts PowerAuth PowerAuthClient PowerAuthCrypto PowerAuthProtocol",
-    "Sources/MobileToken": "MobileToken MobileTokenPostgres MobileTokenReceipts MobileTokenTesting SignedContent",
+    "Sources/MobileToken": """
+    MobileToken MobileTokenNotifications MobileTokenOffline MobileTokenPostgres MobileTokenReceipts \
+    MobileTokenReconciliation MobileTokenScreens MobileTokenTesting SignedContent
+    """,
     "Sources/Asking": "APIDescriptions CloudCalls MobileTokenApprovals MobileTokenCloud",
     "Sources/Emulator": "EmulatorBackend EmulatorHTTP EmulatorMessages MobileTokenEmulator",
     "Sources/Programs": "AskCommands CommandLineSupport mobile-token mobile-token-emulator mobile-token-postgres",

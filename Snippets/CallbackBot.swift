@@ -1,6 +1,7 @@
 // Looks at the list when a callback says that something has changed, and decides by the list alone.
 import Foundation
 import MobileToken
+import MobileTokenNotifications
 
 /// A bot that its own web server wakes, and that polls only now and then, for the callbacks that were lost.
 struct CallbackBot: Sendable {

@@ -1,5 +1,6 @@
 // Approves the operation of a QR code without a network.
 import MobileToken
+import MobileTokenOffline
 
 // snippet.hide
 let (activationID, password, text) = (CommandLine.arguments[1], CommandLine.arguments[2], CommandLine.arguments[3])

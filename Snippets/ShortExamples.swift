@@ -3,6 +3,7 @@ import Foundation
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenReceipts
+import MobileTokenReconciliation
 
 // snippet.hide
 func store(url: String, text: String) throws {

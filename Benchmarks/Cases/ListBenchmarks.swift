@@ -1,5 +1,6 @@
 import Foundation
 import MobileToken
+import MobileTokenScreens
 
 /// Lists of operations: reading them, comparing them, and watching their deadlines.
 let listBenchmarks: [Benchmark] = [

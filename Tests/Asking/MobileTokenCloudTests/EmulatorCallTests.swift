@@ -3,6 +3,7 @@ import HTTPClientTransport
 import MobileToken
 import MobileTokenCloud
 import MobileTokenEmulator
+import MobileTokenOffline
 import MobileTokenTesting
 import TestSupport
 import Testing

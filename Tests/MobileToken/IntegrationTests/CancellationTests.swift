@@ -1,6 +1,7 @@
 import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenNotifications
 import MobileTokenTesting
 import PowerAuth
 import Testing

@@ -3,6 +3,8 @@ import StoreTesting
 import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenNotifications
+import MobileTokenOffline
 import MobileTokenTesting
 import PowerAuth
 import PowerAuthCrypto

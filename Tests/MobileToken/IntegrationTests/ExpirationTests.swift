@@ -2,6 +2,7 @@ import Foundation
 import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenScreens
 import MobileTokenTesting
 import PowerAuth
 import Testing

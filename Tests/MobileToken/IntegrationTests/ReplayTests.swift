@@ -3,6 +3,7 @@ import Foundation
 import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenNotifications
 import MobileTokenTesting
 import PowerAuth
 import Testing

@@ -5,6 +5,9 @@ import HTTPClientTransport
 import MobileToken
 import MobileTokenApprovals
 import MobileTokenEmulator
+import MobileTokenNotifications
+import MobileTokenOffline
+import MobileTokenScreens
 import MobileTokenTesting
 import Synchronization
 import TestSupport
@@ -111,7 +114,7 @@ import Testing
         )
         Self.expectHidden(code, request, custom, push, password, authentication, recovery, check, callback)
         let local = LocalOperation(id: "1", data: "A1", proximityCheck: check)
-        let data = try OfflineOperation.SignedData(parsing: "A1*A1CZK")
+        let data = try #require(UserOperation.SignedData(parsing: "A1*A1CZK"))
         let offline = OfflineOperation(
             id: "1",
             title: "t",

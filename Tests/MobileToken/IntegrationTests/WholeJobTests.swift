@@ -2,6 +2,8 @@ import ExactJSON
 import Foundation
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenNotifications
+import MobileTokenOffline
 import MobileTokenTesting
 import PowerAuth
 import TestSupport

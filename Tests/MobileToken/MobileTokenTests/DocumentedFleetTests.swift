@@ -1,6 +1,7 @@
 import Foundation
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenNotifications
 import MobileTokenTesting
 import Testing
 

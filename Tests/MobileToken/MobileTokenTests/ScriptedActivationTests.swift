@@ -1,6 +1,8 @@
 import ExactJSON
 import Foundation
 import MobileToken
+import MobileTokenNotifications
+import MobileTokenOffline
 import PowerAuth
 import Testing
 
@@ -87,13 +89,13 @@ import Testing
             id: "1",
             title: "T",
             message: "M",
-            operationData: try OfflineOperation.SignedData(parsing: "A1*A100CZK"),
+            operationData: try #require(UserOperation.SignedData(parsing: "A1*A100CZK")),
             flags: .init(text: "B"),
             nonce: "AAAAAAAAAAAAAAAAAAAAAA=="
         )
         #expect(operation.flags.isBiometryAllowed)
         #expect(operation.operationData.fields == [.amount(100, currency: "CZK", digits: "100")])
-        #expect(throws: OfflineOperation.ParsingError.self) { try OfflineOperation.SignedData(parsing: "A1*\n") }
+        #expect(UserOperation.SignedData(parsing: "A1*\n") == nil)
     }
 
     /// Of TestingABot.

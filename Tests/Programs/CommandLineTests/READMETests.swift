@@ -24,7 +24,7 @@ import Testing
         ("Sources/MobileToken/MobileToken/MobileToken.docc/RunningADaemon.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/MovingFromPhoneSDKs.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/ManyActivations.md", "Snippets", 2),
-        ("Sources/MobileToken/MobileToken/MobileToken.docc/MobileToken.md", "Snippets", 1),
+        ("Sources/MobileToken/MobileTokenOffline/MobileTokenOffline.docc/MobileTokenOffline.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/DecidingByPolicy.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/Limits.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken/MobileToken.docc/Receipts.md", "Snippets", 3),

@@ -2,6 +2,9 @@ import Basics
 import ExactJSON
 import Foundation
 import MobileToken
+import MobileTokenNotifications
+import MobileTokenOffline
+import MobileTokenScreens
 import PowerAuthProtocol
 
 let operationTargets = [

@@ -27,6 +27,26 @@ let package = Package(
             name: "UsesMobileTokenPostgres",
             dependencies: ["OtherTypes", product("MobileToken"), product("MobileTokenPostgres")]
         ),
+        .target(
+            name: "UsesMobileTokenNotifications",
+            dependencies: [product("MobileToken"), product("MobileTokenNotifications")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "UsesMobileTokenOffline",
+            dependencies: [product("MobileToken"), product("MobileTokenOffline")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "UsesMobileTokenScreens",
+            dependencies: [product("MobileToken"), product("MobileTokenScreens")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "UsesMobileTokenReconciliation",
+            dependencies: [product("MobileToken"), product("MobileTokenReconciliation")],
+            swiftSettings: strict
+        ),
         .target(name: "UsesMobileTokenReceipts", dependencies: ["OtherTypes", product("MobileTokenReceipts")]),
         // The names of a user's model, in a module of its own and in the target itself.
         .target(name: "UsesModel", dependencies: ["OtherTypes"] + frontDoors, swiftSettings: strict),

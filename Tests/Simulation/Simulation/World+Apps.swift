@@ -2,6 +2,7 @@ import Basics
 import EmulatorBackend
 import Foundation
 import MobileToken
+import MobileTokenScreens
 import PowerAuth
 
 // People's apps, which show a list.

@@ -2,6 +2,7 @@ package import APIDescriptions
 import Basics
 public import Foundation
 import MobileToken
+import MobileTokenNotifications
 
 // Actions of a device besides its decisions.
 extension Emulator {

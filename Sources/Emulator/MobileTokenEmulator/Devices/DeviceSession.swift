@@ -1,5 +1,7 @@
 import EmulatorBackend
 import MobileToken
+import MobileTokenNotifications
+import MobileTokenOffline
 import PowerAuth
 import PowerAuthCrypto
 import Synchronization

@@ -1,5 +1,5 @@
 import Basics
-import PowerAuth
+package import PowerAuth
 
 /// A decision with a lost or doubtful response, and the requests that determine its outcome. ``DecisionFate`` concludes.
 struct DecisionTrace: Sendable {
@@ -110,7 +110,7 @@ struct DecisionTrace: Sendable {
 
 extension DecisionFate.Operation {
     /// Converts an operation's status; `nil` for one unknown to this version.
-    init?(_ status: UserOperation.Status, of verdict: DecisionIntent.Verdict) {
+    package init?(_ status: UserOperation.Status, of verdict: DecisionIntent.Verdict) {
         switch (status, verdict) {
         case (.pending, _): self = .pending
         case (.approved, .approve), (.rejected, .reject): self = .asDecided

@@ -29,8 +29,6 @@ extension MobileTokenError.Code {
     public static let notAuthorizable = Self("notAuthorizable")
     /// The server does not accept these factors for the call. Nothing was signed.
     public static let factorsNotAllowed = Self("factorsNotAllowed")
-    /// The server did not sign the offline operation, so it is neither shown nor authorized. Nothing was signed.
-    public static let offlineFailed = Self("offlineFailed")
 
     /// Another process polls the activation, or none does, so this process does not decide. Nothing was signed.
     public static let notPolledHere = Self("notPolledHere")
@@ -38,16 +36,10 @@ extension MobileTokenError.Code {
     /// The factor source of an ``ApprovalAgent`` failed. Nothing was signed; the agent tries again.
     public static let factorsUnavailable = Self("factorsUnavailable")
 
-    // MARK: The activation, push, and what the caller asked for
+    // MARK: The activation
 
     /// The server rejects the activation for this call: it is blocked, removed or belongs to another application.
     public static let invalidActivation = Self("invalidActivation")
     /// The server no longer knows the application.
     public static let invalidApplication = Self("invalidApplication")
-    /// The inbox has no such message, or is unreadable.
-    public static let inboxFailed = Self("inboxFailed")
-    /// The server could not register the device for push messages.
-    public static let pushRegistrationFailed = Self("pushRegistrationFailed")
-    /// A registration for push messages with another token is in progress.
-    public static let pushAlreadyRegistering = Self("pushAlreadyRegistering")
 }

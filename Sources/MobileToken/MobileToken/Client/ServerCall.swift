@@ -1,8 +1,8 @@
 import Basics
-import PowerAuth
+package import PowerAuth
 
 /// The kinds of Mobile Token API calls, which determine the meaning of the server's error codes.
-enum ServerCall {
+package enum ServerCall {
     case authorize, reject, claim, detail, other
 
     /// Makes the call, and maps the server's error code to this call's own.
@@ -10,7 +10,7 @@ enum ServerCall {
     /// - Parameters:
     ///   - language: The value of `Accept-Language`.
     ///   - decision: The decision that the call makes, if any.
-    func post(
+    package func post(
         _ path: String,
         body: [UInt8],
         on channel: any AuthenticatedChannel,
@@ -50,8 +50,9 @@ enum ServerCall {
         "INVALID_OPERATION": .invalidOperation,
         "INVALID_APPLICATION": .invalidApplication,
         "INVALID_ACTIVATION": .invalidActivation,
-        "INBOX_FAILED": .inboxFailed,
-        "PUSH_REGISTRATION_FAILED": .pushRegistrationFailed,
+        // Their constants are those of `MobileTokenNotifications`.
+        "INBOX_FAILED": .init(rawValue: "inboxFailed"),
+        "PUSH_REGISTRATION_FAILED": .init(rawValue: "pushRegistrationFailed"),
     ]
 
     private var expired: MobileTokenError.Code? {

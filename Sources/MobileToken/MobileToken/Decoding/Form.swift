@@ -1,20 +1,20 @@
 import Basics
-import ExactJSON
-import Foundation
+package import ExactJSON
+package import Foundation
 import PowerAuthProtocol
 import SignedContent
 
 /// The required form of a JSON value, and the Swift value read from it.
-struct Form<Value> {
+package struct Form<Value> {
     /// The name of the form, to complete "not …".
-    let name: String
-    let read: (JSONView) -> Value?
+    package let name: String
+    package let read: (JSONView) -> Value?
 }
 
 extension Form where Value == String {
-    static var string: Self { Self(name: "a string") { $0.string } }
+    package static var string: Self { Self(name: "a string") { $0.string } }
     /// An identifier, which is not empty.
-    static var identifier: Self { Self(name: "an identifier") { $0.string.flatMap { $0.isEmpty ? nil : $0 } } }
+    package static var identifier: Self { Self(name: "an identifier") { $0.string.flatMap { $0.isEmpty ? nil : $0 } } }
 }
 
 extension Form where Value == String {
@@ -31,7 +31,7 @@ extension Form where Value == String {
 }
 
 extension Form where Value == Bool {
-    static var flag: Self { Self(name: "a Boolean") { $0.bool } }
+    package static var flag: Self { Self(name: "a Boolean") { $0.bool } }
 }
 
 extension Form where Value == Date {
@@ -41,13 +41,13 @@ extension Form where Value == Date {
 extension Form where Value == Int {
     static var integer: Self { Self(name: "a whole number") { $0.number?.int64.flatMap { Int(exactly: $0) } } }
     /// A nonnegative whole number.
-    static var count: Self {
+    package static var count: Self {
         Self(name: Self.integer.name) { Self.integer.read($0).flatMap { $0 < 0 ? nil : $0 } }
     }
 }
 
 extension Form where Value == JSONView {
-    static var object: Self { Self(name: "an object") { $0.isObject ? $0 : nil } }
+    package static var object: Self { Self(name: "an object") { $0.isObject ? $0 : nil } }
     static var array: Self { Self(name: "a list") { $0.isArray ? $0 : nil } }
 }
 
@@ -76,7 +76,7 @@ struct ExactAmount {
 
 extension Form where Value: RawRepresentable, Value.RawValue == String {
     /// A raw value of an enumeration, compared byte by byte: `==` takes the Kelvin sign for a K.
-    static var known: Self {
+    package static var known: Self {
         Self(name: "a known value") { view in
             guard let text = view.string, let value = Value(rawValue: text) else { return nil }
             return value.rawValue.isExactly(text) ? value : nil
@@ -88,7 +88,7 @@ extension Form where Value: RawRepresentable, Value.RawValue == String {
 
 extension JSONView {
     /// Returns a member that must occur once and have this form.
-    func required<Value>(_ name: String, _ form: Form<Value>, _ log: IssueLog) throws(DecodingIssue) -> Value {
+    package func required<Value>(_ name: String, _ form: Form<Value>, _ log: IssueLog) throws(DecodingIssue) -> Value {
         switch self.member(name) {
         case .absent: throw log.issue(.missing, member: name)
         case .repeated: throw log.issue(.repeated, member: name, at: self)
@@ -96,6 +96,11 @@ extension JSONView {
             if let value = form.read(view) { return value }
             throw log.issue(view.isNull ? .null : .unreadable(expected: form.name), member: name, at: view)
         }
+    }
+
+    /// Returns a date that must occur once.
+    package func requiredDate(_ name: String, _ log: IssueLog) throws(DecodingIssue) -> Date {
+        try self.required(name, .date, log)
     }
 
     /// Returns a member that must be present but is only shown: nil with an issue if it cannot be read.
@@ -109,7 +114,8 @@ extension JSONView {
     }
 
     /// Returns a member that may be absent or `null`, but has no other form.
-    func ifPresent<Value>(_ name: String, _ form: Form<Value>, _ log: IssueLog) throws(DecodingIssue) -> Value? {
+    package func ifPresent<Value>(_ name: String, _ form: Form<Value>, _ log: IssueLog) throws(DecodingIssue) -> Value?
+    {
         switch self.member(name) {
         case .absent: return nil
         case .one(let view) where view.isNull: return nil
@@ -118,7 +124,7 @@ extension JSONView {
     }
 
     /// Returns a member that is only shown: nil if absent, nil with an issue if unreadable.
-    func optional<Value>(_ name: String, _ form: Form<Value>, _ log: inout IssueLog) -> Value? {
+    package func optional<Value>(_ name: String, _ form: Form<Value>, _ log: inout IssueLog) -> Value? {
         do throws(DecodingIssue) {
             return try self.ifPresent(name, form, log)
         } catch {

@@ -1,23 +1,25 @@
 import Basics
-import ExactJSON
+package import ExactJSON
 import PowerAuthProtocol
 
 /// Tracks a decoder's position and the parts it could not read.
 ///
 /// It keeps the first issues and counts the rest, so a server that sends garbage costs no memory.
-struct IssueLog {
+package struct IssueLog {
     /// The number of issues that a list keeps.
     static let capacity = 100
     /// The maximum length of a list inside an operation. A longer list is reported as a whole.
-    static let innerListLimit = 1_000
+    package static let innerListLimit = 1_000
     /// The number of bytes kept of an issue's JSON.
     private static let jsonCapacity = 16 << 10
 
-    private(set) var issues: [DecodingIssue] = []
+    package private(set) var issues: [DecodingIssue] = []
     /// The number of issues counted but not kept.
-    private(set) var omittedCount = 0
+    package private(set) var omittedCount = 0
     private var capacity = Self.capacity
     private var path: [Step] = []
+
+    package init() {}
 
     private enum Step {
         case member(String)
@@ -42,7 +44,7 @@ struct IssueLog {
     }
 
     /// Reads a member, with its name on the log's path.
-    mutating func inside<Result, Failure: Error>(
+    package mutating func inside<Result, Failure: Error>(
         _ member: String,
         _ body: (inout Self) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -54,7 +56,7 @@ struct IssueLog {
     /// Reads the readable elements of an array. `read` returns nil for an element that it reported and skipped.
     ///
     /// - Parameter limit: A longer array is not read, and is reported as a whole.
-    mutating func elements<Element>(
+    package mutating func elements<Element>(
         of array: JSONView,
         limit: Int = Self.innerListLimit,
         _ read: (JSONView, inout Self) throws(DecodingIssue) -> Element?
@@ -93,7 +95,8 @@ struct IssueLog {
     }
 
     /// Returns an issue at the current path, or at a member of it.
-    func issue(_ reason: DecodingIssue.Reason, member: String? = nil, at view: JSONView? = nil) -> DecodingIssue {
+    package func issue(_ reason: DecodingIssue.Reason, member: String? = nil, at view: JSONView? = nil) -> DecodingIssue
+    {
         var text = ""
         for step in self.path + (member.map { [.member($0)] } ?? []) {
             switch step {
@@ -108,7 +111,7 @@ struct IssueLog {
 
 extension JSONElements {
     /// Returns whether there are at most `limit` elements, without counting further.
-    func isCount(atMost limit: Int) -> Bool {
+    package func isCount(atMost limit: Int) -> Bool {
         var count = 0
         for _ in self {
             count += 1

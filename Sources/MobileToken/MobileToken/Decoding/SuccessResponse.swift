@@ -1,13 +1,13 @@
 import Basics
-import ExactJSON
-import PowerAuthClient
+package import ExactJSON
+package import PowerAuthClient
 import PowerAuthProtocol
 
 /// The envelope of a successful response: `{"status":"OK","responseObject":…}`. Errors are handled before.
-struct SuccessResponse {
+package struct SuccessResponse {
     let root: JSONView
 
-    init(parsing bytes: [UInt8]) throws(MobileTokenError) {
+    package init(parsing bytes: [UInt8]) throws(MobileTokenError) {
         do {
             self.root = try JSONDocument(parsing: bytes, limits: Self.limits).root
         } catch {
@@ -21,10 +21,10 @@ struct SuccessResponse {
     /// An 8 MB list of real operations has about 700 000 values; `0,0,…` would have four million.
     private static let limits = JSONLimits(maximumValueCount: 1 << 20)
 
-    var responseObject: JSONView? { self.root["responseObject"] }
+    package var responseObject: JSONView? { self.root["responseObject"] }
 
     /// Reads the response's required object.
-    func read<Value>(
+    package func read<Value>(
         _ what: String,
         _ body: (JSONView, inout IssueLog) throws(DecodingIssue) -> Value
     ) throws(MobileTokenError) -> Value {
@@ -39,7 +39,7 @@ struct SuccessResponse {
 }
 
 extension MobileTokenError {
-    static func unreadableResponse(_ message: String, underlying: (any Error)? = nil) -> Self {
+    package static func unreadableResponse(_ message: String, underlying: (any Error)? = nil) -> Self {
         Self(.invalidResponse, message, underlying: underlying)
     }
 }

@@ -15,15 +15,10 @@ extension OperationUI.PostApprovalScreen: Opaque {}
 extension OperationUI.PostApprovalScreen.Content: Opaque {}
 extension UserOperation: Opaque {}
 extension UserOperation.ProximityCheck: Opaque {}
-extension OfflineOperation: Opaque {}
-extension OfflineOperation.Unverified: Opaque {}
-extension ProximityCode: Opaque {}
-extension PushService.Registration: Opaque {}
 extension LocalOperation: Opaque {}
-extension InboxMessage: Opaque {}
 
 /// A type whose content is for a person: `dump` and mirrors of its values, and of what holds them, are empty.
-protocol Opaque: CustomReflectable {}
+package protocol Opaque: CustomReflectable {}
 
 extension Opaque {
     /// Empty.

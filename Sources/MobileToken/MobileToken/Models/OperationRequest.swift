@@ -1,4 +1,4 @@
-import ExactJSON
+package import ExactJSON
 package import Foundation
 package import PowerAuthClient
 import PowerAuthProtocol
@@ -41,29 +41,11 @@ package enum OperationRequest {
         try self.envelope([:], ["id": .string(id)])
     }
 
-    package static func inboxPage(_ page: Int, size: Int, onlyUnread: Bool) -> [UInt8] {
-        self.envelope([
-            "page": .number(JSONNumber(page)), "size": .number(JSONNumber(size)), "onlyUnread": .bool(onlyUnread),
-        ])
-    }
-
-    /// Registers a push token at a server of a release; `nil` where it does not say.
-    package static func pushRegistration(
-        _ registration: PushService.Registration,
-        at release: ServerRelease?
-    ) throws(MobileTokenError) -> [UInt8] {
-        var request: JSONObject = [
-            "platform": .string(registration.platform.name(at: release)), "token": .string(registration.token),
-        ]
-        request["environment"] = registration.environment.map { .string($0.description) }
-        return try self.envelope([:], request)
-    }
-
     /// - Parameters:
     ///   - received: Members as the server sent them.
     ///   - given: Members that the application gives.
     /// - Throws: `invalidRequest` when one of these holds the character NUL, which servers cannot keep.
-    private static func envelope(
+    package static func envelope(
         _ received: JSONObject,
         _ given: JSONObject
     ) throws(MobileTokenError) -> [UInt8] {
@@ -71,7 +53,7 @@ package enum OperationRequest {
         return self.envelope(JSONObject(received.members + given.members))
     }
 
-    private static func envelope(_ object: JSONObject) -> [UInt8] {
+    package static func envelope(_ object: JSONObject) -> [UInt8] {
         JSONValue.object(["requestObject": .object(object)]).serialized()
     }
 }

@@ -1,4 +1,4 @@
-import PowerAuth
+package import PowerAuth
 
 extension OperationsService {
     /// Traces manual decisions with lost responses, and records their outcomes in the receipts. The next signature would hide
@@ -23,7 +23,7 @@ extension OperationsService {
     ///
     /// - Parameter isFencing: `true` to invalidate, with a signature, a decision that may still be carried out.
     @discardableResult
-    func look(at decision: OpenDecision, fencing isFencing: Bool = false) async throws -> DecisionFate {
+    package func look(at decision: OpenDecision, fencing isFencing: Bool = false) async throws -> DecisionFate {
         var trace = try DecisionTrace(decision, self)
         try await trace.ask()
         if isFencing, trace.fate.needsFence { try await trace.fence() }

@@ -80,26 +80,8 @@ extension OperationsService {
     /// runner; ``refresh()`` fetches at once.
     public nonisolated func pollNow() { self.poller.pollSoon() }
 
-    /// Treats a push message about an operation or this activation as a hint to fetch the list.
-    ///
-    /// With a runner, polls early like ``pollNow()``; otherwise fetches the list at once like ``refresh()``. If a fetch is in
-    /// progress, another one follows.
-    public nonisolated func handle(_ push: PushPayload) {
-        switch push {
-        case .operationCreated, .operationFinished: break
-        case .activationStatusChanged(let id) where id == self.channel.activationID: break
-        case .activationStatusChanged, .inboxMessageReceived: return
-        }
-        self.fetchSoon()
-    }
-
-    /// Treats a server's callback as a hint to fetch the list, whatever operation it names: anyone may have sent it.
-    ///
-    /// With a runner, polls early like ``pollNow()``; otherwise fetches the list at once like ``refresh()``. So with a runner
-    /// even a flood of callbacks causes at most one poll every 5 s.
-    public nonisolated func handle(_ callback: OperationCallback) { self.fetchSoon() }
-
-    private nonisolated func fetchSoon() {
+    /// Fetches the list because of an event: early like ``pollNow()`` with a runner, otherwise at once like ``refresh()``.
+    package nonisolated func fetchSoon() {
         guard !self.poller.pollSoon(), !self.isFetchingSoon.exchange(true, ordering: .relaxed) else { return }
         // One short task per flood of events, only to reach the actor; the service owns what it starts there.
         Task { [weak self] in await self?.refreshAfterEvent() }

@@ -65,7 +65,7 @@ public actor OperationsService {
 
     // MARK: State
 
-    nonisolated let channel: any AuthenticatedChannel
+    package nonisolated let channel: any AuthenticatedChannel
     nonisolated let poller: Poller
     /// Indicates that an event requested the list, and its task has not reached the actor yet.
     nonisolated let isFetchingSoon = Atomic(false)

@@ -2,6 +2,7 @@ import Basics
 package import Foundation
 package import MobileToken
 package import ExactJSON
+import MobileTokenNotifications
 
 // The SDK's values in the form of `--json`: flat names, dates in ISO 8601, no secrets.
 

@@ -1,6 +1,7 @@
 import Basics
 package import ExactJSON
 package import MobileToken
+import MobileTokenOffline
 import SignedContent
 
 // An operation for the deciding person: the shown form, the signed data, and the contradictions.
@@ -55,7 +56,7 @@ extension [OperationReview.Doubt] {
 
 /// The data that a signature covers, for people.
 private enum SignedText {
-    static func page(_ text: String, _ data: OfflineOperation.SignedData?) -> String {
+    static func page(_ text: String, _ data: UserOperation.SignedData?) -> String {
         var table = TextTable(header: "signed", DisplayText.escaped(text, limit: .max))
         for field in data?.fields ?? [] {
             switch field {

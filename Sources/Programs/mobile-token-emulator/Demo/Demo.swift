@@ -4,6 +4,8 @@ import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
 import ExactJSON
+import MobileTokenOffline
+import MobileTokenScreens
 
 /// A demonstration of the SDK from activation to removal, against its own development server, over real sockets.
 ///

@@ -1,6 +1,7 @@
 import CommandLineSupport
 import ExactJSON
 import MobileToken
+import MobileTokenNotifications
 import PowerAuthProtocol
 
 /// Commands for the inbox and push messages.

@@ -3,6 +3,8 @@ import DecisionReceipts
 import ExactJSON
 import Foundation
 import MobileToken
+import MobileTokenOffline
+import MobileTokenScreens
 import PowerAuthProtocol
 
 enum OperationCommands {

@@ -4,6 +4,7 @@ import ExactJSON
 import Foundation
 import MobileToken
 import MobileTokenReceipts
+import MobileTokenReconciliation
 
 enum ReceiptCommands {
     static let all = [show, reconcile, export, verify, erase]

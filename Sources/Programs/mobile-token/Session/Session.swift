@@ -4,6 +4,7 @@ import ExactJSON
 import Foundation
 import HTTPClientTransport
 import MobileToken
+import MobileTokenNotifications
 import PowerAuthProtocol
 import Synchronization
 

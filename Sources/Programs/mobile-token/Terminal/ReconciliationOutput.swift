@@ -3,6 +3,7 @@ import DecisionReceipts
 import ExactJSON
 import Foundation
 import MobileToken
+import MobileTokenReconciliation
 
 extension ReceiptReconciliation {
     var document: JSONValue {

@@ -6,6 +6,7 @@ import WireFacts
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
+import MobileTokenNotifications
 
 /// Callbacks as the bank sets them up, and what they tell.
 @Suite struct CallbackEndpointTests {

@@ -4,6 +4,7 @@ import Glibc
 import HeadlessBrowser
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenNotifications
 import MobileTokenTesting
 import Testing
 

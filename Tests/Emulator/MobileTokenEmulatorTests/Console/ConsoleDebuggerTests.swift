@@ -5,6 +5,7 @@ import Foundation
 import HeadlessBrowser
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenNotifications
 import MobileTokenTesting
 import TestSupport
 import Testing

@@ -10,6 +10,7 @@ import WireFacts
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
+import MobileTokenNotifications
 
 /// The server's description of itself. Its truth is tested wherever a request is answered; see ``DescribedRoute``.
 @Suite(.timeLimit(.minutes(5))) struct DescriptionTests {

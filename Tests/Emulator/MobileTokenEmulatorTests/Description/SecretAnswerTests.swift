@@ -3,6 +3,7 @@ import EmulatorMessages
 import ExactJSON
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenNotifications
 import MobileTokenTesting
 import Testing
 

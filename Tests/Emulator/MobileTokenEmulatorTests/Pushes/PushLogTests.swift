@@ -5,6 +5,7 @@ import ExactJSON
 import Foundation
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenNotifications
 import MobileTokenTesting
 import TestSupport
 import Testing

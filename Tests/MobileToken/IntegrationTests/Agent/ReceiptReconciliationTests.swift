@@ -6,6 +6,7 @@ import MobileTokenTesting
 import TestSupport
 import Testing
 import MobileTokenReceipts
+import MobileTokenReconciliation
 
 /// Receipts compared with the history of a bank behind a proxy that loses answers.
 @Suite(.timeLimit(.minutes(5))) struct ReceiptReconciliationTests {

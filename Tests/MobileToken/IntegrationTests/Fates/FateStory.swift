@@ -2,6 +2,7 @@ import Foundation
 import MobileToken
 import MobileTokenApprovals
 import MobileTokenEmulator
+import MobileTokenReconciliation
 import MobileTokenTesting
 import PowerAuth
 import PowerAuthCrypto

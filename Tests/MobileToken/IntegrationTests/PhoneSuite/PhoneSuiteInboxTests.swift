@@ -1,5 +1,6 @@
 import Foundation
 import MobileToken
+import MobileTokenNotifications
 import Testing
 
 /// The demands of the phone SDKs' suites on the inbox and on push registration.

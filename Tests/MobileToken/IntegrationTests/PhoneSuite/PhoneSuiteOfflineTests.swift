@@ -1,4 +1,5 @@
 import MobileToken
+import MobileTokenOffline
 import Testing
 
 /// The demands of the phone SDKs' suites on approvals without a network.

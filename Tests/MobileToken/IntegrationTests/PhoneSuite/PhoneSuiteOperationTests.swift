@@ -2,6 +2,7 @@ import ExactJSON
 import Foundation
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenScreens
 import MobileTokenTesting
 import Testing
 

@@ -1,4 +1,5 @@
 import MobileToken
+import MobileTokenNotifications
 import PowerAuth
 import PowerAuthCrypto
 import PowerAuthProtocol

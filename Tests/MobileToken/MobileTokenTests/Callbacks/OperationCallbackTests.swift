@@ -1,4 +1,5 @@
 import MobileToken
+import MobileTokenNotifications
 import Testing
 import WireFacts
 

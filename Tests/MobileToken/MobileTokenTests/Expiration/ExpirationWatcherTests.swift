@@ -1,5 +1,6 @@
 import Foundation
 import MobileToken
+import MobileTokenScreens
 import MobileTokenTesting
 import Testing
 import TestSupport

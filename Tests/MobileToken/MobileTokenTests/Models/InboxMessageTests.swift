@@ -1,6 +1,7 @@
 import ExactJSON
 import Foundation
 import MobileToken
+import MobileTokenNotifications
 import PowerAuth
 import PowerAuthProtocol
 import Testing

@@ -1,6 +1,7 @@
 import ExactJSON
 import Foundation
 import MobileToken
+import MobileTokenScreens
 import TestSupport
 import Testing
 

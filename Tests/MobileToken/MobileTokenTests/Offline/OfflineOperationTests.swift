@@ -1,5 +1,6 @@
 import Foundation
 import MobileToken
+import MobileTokenOffline
 import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
@@ -46,7 +47,7 @@ import Testing
             operation.operationData.fields == [
                 .amount(100, currency: "CZK", digits: "100"),
                 .account(iban: "CZ2730300000001165254011", bic: nil),
-                .date(try #require(OfflineOperation.SignedData.Day(year: 2018, month: 4, day: 25))),
+                .date(try #require(UserOperation.SignedData.Day(year: 2018, month: 4, day: 25))),
                 .text("hello world"),
             ]
         )
@@ -318,8 +319,8 @@ import Testing
             return
         }
         #expect("\(day)" == "2024-02-29")
-        #expect(try day < #require(OfflineOperation.SignedData.Day(year: 2024, month: 3, day: 1)))
-        #expect(OfflineOperation.SignedData.Day(year: 2023, month: 2, day: 29) == nil)
+        #expect(try day < #require(UserOperation.SignedData.Day(year: 2024, month: 3, day: 1)))
+        #expect(UserOperation.SignedData.Day(year: 2023, month: 2, day: 29) == nil)
     }
 
     @Test func theOtherFieldsAreTexts() throws {

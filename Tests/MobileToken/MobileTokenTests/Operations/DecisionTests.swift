@@ -1,6 +1,8 @@
 import ExactJSON
 import Foundation
 import MobileToken
+import MobileTokenNotifications
+import MobileTokenOffline
 import PowerAuth
 import PowerAuthProtocol
 import Testing

@@ -1,5 +1,6 @@
 import Basics
 import MobileToken
+import MobileTokenNotifications
 import MobileTokenTesting
 import PowerAuth
 import Synchronization

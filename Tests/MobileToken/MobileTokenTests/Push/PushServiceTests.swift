@@ -1,5 +1,6 @@
 import ExactJSON
 import MobileToken
+import MobileTokenNotifications
 import MobileTokenTesting
 import PowerAuth
 import PowerAuthProtocol

@@ -1,5 +1,8 @@
 import Foundation
 import MobileToken
+import MobileTokenNotifications
+import MobileTokenOffline
+import MobileTokenScreens
 import PowerAuthProtocol
 import TestSupport
 import Testing
@@ -40,7 +43,7 @@ import Testing
         }
     }
 
-    private static func field(_ field: String) throws -> OfflineOperation.SignedData.Field? {
+    private static func field(_ field: String) throws -> UserOperation.SignedData.Field? {
         try Self.read(Self.text(data: "A1*\(field)")).operationData.fields.first
     }
 
@@ -119,7 +122,7 @@ import Testing
         },
         Statement("date: eight digits that are a day; else refused") {
             try Self.field("D20240229")
-                == OfflineOperation.SignedData.Day(year: 2024, month: 2, day: 29).map { .date($0) }
+                == UserOperation.SignedData.Day(year: 2024, month: 2, day: 29).map { .date($0) }
                 && ["D20230229", "D2024022", "D202402290", "D+2024022"].allSatisfy {
                     Self.refusal(Self.text(data: "A1*\($0)")) == .invalidDate
                 }

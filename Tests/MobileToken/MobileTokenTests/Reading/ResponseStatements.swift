@@ -1,6 +1,7 @@
 import Foundation
 import HTTPClientTransport
 import MobileToken
+import MobileTokenNotifications
 import PowerAuth
 import PowerAuthProtocol
 import TestSupport

@@ -4,6 +4,7 @@ import PowerAuthProtocol
 import Testing
 
 @testable import MobileToken
+@testable import MobileTokenReconciliation
 
 /// The statements of a bank's history about receipts.
 struct ReceiptReconciliationTests {

@@ -25,7 +25,7 @@ final class LimitRules: Sendable {
         init(_ operation: some AuthorizableOperation, of activationID: String) {
             self.activationID = activationID
             self.template = (operation as? UserOperation)?.name
-            let content = (try? OfflineOperation.SignedData(parsing: operation.data))?.content
+            let content = UserOperation.SignedData(parsing: operation.data)?.content
             self.content = content.flatMap { $0.fields.allSatisfy(\.isKnown) ? $0 : nil }
         }
     }

@@ -19,7 +19,7 @@ public struct OperationReview: Sendable, Hashable {
     /// The activation that would decide it.
     public let activationID: String
     /// The parsed data to sign; `nil` if they lack the documented form, such as `A1*A100CZK*ICZ…`.
-    public let signedData: OfflineOperation.SignedData?
+    public let signedData: UserOperation.SignedData?
     /// The reasons why the operation is incomplete, in the order of its attributes; empty if it is complete.
     public let doubts: [Doubt]
 
@@ -31,7 +31,7 @@ public struct OperationReview: Sendable, Hashable {
     public init(of operation: UserOperation, activationID: String = "") {
         self.operation = operation
         self.activationID = activationID
-        self.signedData = try? OfflineOperation.SignedData(parsing: operation.data)
+        self.signedData = UserOperation.SignedData(parsing: operation.data)
         var rules = ReviewRules()
         rules.apply(to: operation, self.signedData)
         self.doubts = rules.doubts
@@ -79,6 +79,21 @@ public struct OperationReview: Sendable, Hashable {
     private var signedAccounts: [SignedAccount] {
         guard !self.doubts.contains(where: \.kind.concernsTheAccounts) else { return [] }
         return self.signedData?.content.accounts ?? []
+    }
+}
+
+extension OperationReview {
+    /// Returns the doubts about a QR code, which has no attributes, only title and message beside the signed data.
+    package static func doubts(
+        title: String,
+        message: String,
+        data: UserOperation.SignedData,
+        isNewerFormat: Bool,
+        warnsOfFraud: Bool
+    ) -> [Doubt] {
+        var rules = ReviewRules()
+        rules.apply(toCode: title, message, data, isNewerFormat: isNewerFormat, warnsOfFraud: warnsOfFraud)
+        return rules.doubts
     }
 }
 

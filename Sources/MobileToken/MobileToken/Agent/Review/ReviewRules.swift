@@ -6,7 +6,7 @@ import SignedContent
 struct ReviewRules {
     private(set) var doubts: [OperationReview.Doubt] = []
 
-    mutating func apply(to operation: UserOperation, _ data: OfflineOperation.SignedData?) {
+    mutating func apply(to operation: UserOperation, _ data: UserOperation.SignedData?) {
         for issue in operation.issues { self.note(.unreadable, issue.description) }
         for attribute in operation.formData.attributes { self.look(at: attribute) }
         self.compareCurrencies(of: operation)
@@ -20,16 +20,22 @@ struct ReviewRules {
     }
 
     /// Applies the rules for QR codes, which have no attributes, only title and message beside the signed data.
-    mutating func apply(to operation: OfflineOperation) {
-        if operation.isNewerFormat { self.note(.unreadable, "lines of a newer format") }
-        if operation.flags.fraudWarning { self.note(.notice, "a warning of fraud") }
-        let texts = self.readable([ShownText("title", operation.title), ShownText("message", operation.message)])
-        guard operation.operationData.version == "A" else { return self.note(.undocumentedData) }
-        self.look(at: operation.operationData)
-        for case .amount(let amount, let currency, _) in operation.operationData.fields where amount < 0 {
+    mutating func apply(
+        toCode title: String,
+        _ message: String,
+        _ data: UserOperation.SignedData,
+        isNewerFormat: Bool,
+        warnsOfFraud: Bool
+    ) {
+        if isNewerFormat { self.note(.unreadable, "lines of a newer format") }
+        if warnsOfFraud { self.note(.notice, "a warning of fraud") }
+        let texts = self.readable([ShownText("title", title), ShownText("message", message)])
+        guard data.version == "A" else { return self.note(.undocumentedData) }
+        self.look(at: data)
+        for case .amount(let amount, let currency, _) in data.fields where amount < 0 {
             self.note(.negativeAmount, "\(amount) \(currency)")
         }
-        self.compare(texts, operation.operationData)
+        self.compare(texts, data)
     }
 
     private mutating func note(_ kind: OperationReview.Doubt.Kind, _ subject: String? = nil) {
@@ -90,7 +96,7 @@ extension ReviewRules {
 // MARK: - What is signed
 
 extension ReviewRules {
-    private mutating func look(at data: OfflineOperation.SignedData) {
+    private mutating func look(at data: UserOperation.SignedData) {
         for case .unknown(let letter, _) in data.fields { self.note(.unknownDataField, String(letter)) }
         // A reader of the data may take the first or the last.
         for kind in DataFieldKind.allCases where data.fields.count(where: { kind.matches($0) }) > 1 {
@@ -101,7 +107,7 @@ extension ReviewRules {
     private enum DataFieldKind: String, CaseIterable {
         case amount, account, date
 
-        func matches(_ field: OfflineOperation.SignedData.Field) -> Bool {
+        func matches(_ field: UserOperation.SignedData.Field) -> Bool {
             switch field {
             case .amount: self == .amount
             case .account, .anyAccount: self == .account
@@ -115,7 +121,7 @@ extension ReviewRules {
 // MARK: - Whether both agree
 
 extension ReviewRules {
-    private mutating func compareAmounts(of operation: UserOperation, _ data: OfflineOperation.SignedData) {
+    private mutating func compareAmounts(of operation: UserOperation, _ data: UserOperation.SignedData) {
         let signed = data.content.amounts
         var unshown = signed
         for attribute in operation.formData.attributes {
@@ -142,7 +148,7 @@ extension ReviewRules {
         }
     }
 
-    private mutating func compareAccounts(of operation: UserOperation, _ data: OfflineOperation.SignedData) {
+    private mutating func compareAccounts(of operation: UserOperation, _ data: UserOperation.SignedData) {
         let signed = data.content.accounts
         var unshown = signed
         for attribute in operation.formData.attributes {
@@ -160,7 +166,7 @@ extension ReviewRules {
     /// Compares the amounts and accounts that the strings name.
     private mutating func compare(
         _ texts: [(text: ShownText, visible: VisibleText)],
-        _ data: OfflineOperation.SignedData
+        _ data: UserOperation.SignedData
     ) {
         for (text, visible) in texts {
             if !data.content.signAccounts(in: visible) { self.note(.accountNotSigned, text.name) }

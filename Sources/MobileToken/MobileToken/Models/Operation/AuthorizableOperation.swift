@@ -34,8 +34,8 @@ extension AuthorizableOperation {
 
 /// An operation with identifier and data from another source than the list.
 ///
-/// If it has an expiry, it is not signed after that, and an ``ExpirationWatcher`` can report it.
-public struct LocalOperation: AuthorizableOperation, Expirable, Hashable, Codable {
+/// If it has an expiry, it is not signed after that.
+public struct LocalOperation: AuthorizableOperation, Identifiable, Hashable, Codable {
     /// The operation's identifier.
     public var id: String
     /// The data to sign, exactly as the server sent them.

@@ -34,8 +34,7 @@ let storeTypes: [Any.Type] = [
 
 let receiptTypes: [Any.Type] = [
     ActivationStore.ReceiptFigures.self, DecisionPause.self, ActivationStore.Receipts.self,
-    ActivationStore.Receipts.Iterator.self, ReceiptReconciliation.self, ReceiptReconciliation.Difference.self,
-    ReceiptReconciliation.Difference.Kind.self, ReceiptReconciliation.Incomparability.self,
+    ActivationStore.Receipts.Iterator.self,
 ]
 
 let operationTypes: [Any.Type] = [
@@ -51,8 +50,8 @@ let operationTypes: [Any.Type] = [
     UserOperation.Attribute.PartyInfo.self, UserOperation.Attribute.Alert.self, UserOperation.Attribute.Alert.Kind.self,
     UserOperation.RejectionReason.self, UserOperation.ProximityCheck.self, UserOperation.ProximityCheck.Source.self,
     UserOperation.ProximityCheck.Clock.self,
-    ProximityCode.self, DecodingIssue.self,
-    DecodingIssue.Reason.self, ExpirationWatcher.self,
+    DecodingIssue.self, DecodingIssue.Reason.self, UserOperation.SignedData.self, UserOperation.SignedData.Field.self,
+    UserOperation.SignedData.Day.self,
 ]
 
 let agentTypes: [Any.Type] = [
@@ -73,8 +72,6 @@ let fleetTypes: [Any.Type] = [
     OperationsFleet.Buckets.self,
 ]
 
-func expiry(of item: some Expirable) {}
-
 let presentationTypes: [Any.Type] = [
     OperationUI.self, OperationUI.PreApprovalScreen.self, OperationUI.PreApprovalScreen.Kind.self,
     OperationUI.PreApprovalControls.self,
@@ -86,17 +83,4 @@ let presentationTypes: [Any.Type] = [
     OperationUI.PostApprovalScreen.self,
     OperationUI.PostApprovalScreen.Content.self,
     OperationUI.PostApprovalScreen.Redirect.self,
-]
-
-let otherServiceTypes: [Any.Type] = [
-    InboxService.self, InboxMessage.self, InboxMessage.ContentType.self, InboxService.Messages.self,
-    MobileTokenData.PreApprovalRecorder.self, MobileTokenData.PreApprovalRecorder.Action.self,
-    MobileTokenData.PreApprovalRecorder.Visit.self, MobileTokenData.self,
-    (any MobileTokenData.Record).self, InboxService.Messages.Iterator.self, InboxService.Page.self, PushService.self,
-    PushService.Platform.self, PushService.Environment.self,
-    PushService.Registration.self, OperationCallback.self, PushPayload.self, PushPayload.Content.self,
-    PushPayload.OperationResult.self,
-    OfflineOperation.Unverified.self, OfflineOperation.self, OfflineOperation.SigningKey.self,
-    OfflineOperation.Flags.self, OfflineOperation.SignedData.self, OfflineOperation.SignedData.Field.self,
-    OfflineOperation.SignedData.Day.self, OfflineOperation.ParsingError.self, OfflineOperation.ParsingError.Code.self,
 ]
