@@ -12,6 +12,8 @@ let package = Package(
         .library(name: "MobileTokenOffline", targets: ["MobileTokenOffline"]),
         // What an app needs that shows operations to a person: codes of presence, the path through screens, what has expired.
         .library(name: "MobileTokenScreens", targets: ["MobileTokenScreens"]),
+        // Observers of one's own: what they are told. Logs and metrics of the traits need nothing of it.
+        .library(name: "MobileTokenObserving", targets: ["MobileTokenObserving"]),
         // Receipts compared with the bank's history.
         .library(name: "MobileTokenReconciliation", targets: ["MobileTokenReconciliation"]),
         // What belongs to the protocol: device keys, endpoints of one's own, the vault, tokens, other ways to activate.
@@ -81,19 +83,22 @@ let package = Package(
             name: "DecisionReceipts",
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "Basics", "ExactJSON"]
         ),
+        // What is thrown, and what an observer is told.
+        .target(name: "MobileTokenErrors", dependencies: ["DecisionReceipts", "Basics"]),
+        .target(name: "MobileTokenObserving", dependencies: ["MobileTokenErrors", "DecisionReceipts"]),
         // One activation, its signatures and its store: what `MobileToken` shows of the protocol.
         .target(
             name: "PowerAuthClient",
             dependencies: [
-                "DecisionReceipts", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "SQLiteDatabase",
-                "Coordination",
-                "Basics", "ExactJSON",
+                "MobileTokenObserving", "MobileTokenErrors", "DecisionReceipts", "PowerAuthProtocol", "PowerAuthCrypto",
+                "HTTPClientTransport", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ]
         ),
         .target(
             name: "PowerAuth",
             dependencies: [
-                "DecisionReceipts", "PowerAuthClient", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
+                "MobileTokenObserving", "MobileTokenErrors", "DecisionReceipts", "PowerAuthClient", "PowerAuthProtocol",
+                "PowerAuthCrypto", "HTTPClientTransport",
                 "Basics",
                 "ExactJSON",
             ]
@@ -111,18 +116,21 @@ let package = Package(
             dependencies: ["Basics", "ExactJSON"],
             resources: [.embedInCode("CurrencyNames.txt")]
         ),
+        // The screens of a person who approves, as a server describes them.
+        .target(name: "OperationScreens", dependencies: ["Basics", "ExactJSON"]),
         .target(
             name: "MobileToken",
             dependencies: [
-                "SignedContent", "PowerAuth", "DecisionReceipts", "PowerAuthClient", "PowerAuthProtocol",
+                "MobileTokenObserving", "MobileTokenErrors", "SignedContent", "PowerAuth", "DecisionReceipts",
+                "PowerAuthClient", "PowerAuthProtocol", "OperationScreens",
                 "PowerAuthCrypto", "Coordination", "Basics", "ExactJSON",
             ]
         ),
         .target(
             name: "MobileTokenNotifications",
             dependencies: [
-                "MobileToken", "PowerAuth", "PowerAuthClient", "PowerAuthProtocol", "Coordination", "Basics",
-                "ExactJSON",
+                "MobileToken", "MobileTokenErrors", "PowerAuth", "PowerAuthClient", "PowerAuthProtocol", "Coordination",
+                "Basics", "ExactJSON",
             ]
         ),
         .target(
@@ -135,8 +143,8 @@ let package = Package(
         .target(
             name: "MobileTokenScreens",
             dependencies: [
-                "MobileToken", "PowerAuthClient", "PowerAuthProtocol", "PowerAuthCrypto", "Coordination", "Basics",
-                "ExactJSON",
+                "MobileToken", "OperationScreens", "PowerAuthClient", "PowerAuthProtocol", "PowerAuthCrypto",
+                "Coordination", "Basics", "ExactJSON",
             ]
         ),
         .target(
@@ -202,9 +210,9 @@ let package = Package(
         .target(
             name: "MobileTokenTesting",
             dependencies: [
-                "MobileToken", "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenEmulator", "EmulatorBackend",
-                "EmulatorHTTP", "EmulatorMessages", "HTTPClientTransport", "TestClock", "Coordination", "ExactJSON",
-                "DecisionReceipts", "PowerAuthClient",
+                "MobileToken", "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenEmulator", "MobileTokenErrors",
+                "MobileTokenObserving", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "HTTPClientTransport",
+                "TestClock", "Coordination", "ExactJSON", "DecisionReceipts", "PowerAuthClient",
             ]
         ),
 
@@ -212,8 +220,9 @@ let package = Package(
         .target(
             name: "CommandLineSupport",
             dependencies: [
-                "MobileToken", "MobileTokenNotifications", "MobileTokenOffline", "MobileTokenReceipts", "SignedContent",
-                "PowerAuthClient", "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics", "ExactJSON",
+                "MobileToken", "MobileTokenNotifications", "MobileTokenOffline", "MobileTokenReceipts",
+                "OperationScreens", "SignedContent", "PowerAuthClient", "PowerAuthCrypto", "HTTPClientTransport",
+                "Coordination", "Basics", "ExactJSON",
             ]
         ),
         // The commands of who asks. A program gives them the ledgers that it can open.
@@ -227,10 +236,10 @@ let package = Package(
         .executableTarget(
             name: "mobile-token",
             dependencies: [
-                "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenNotifications", "MobileTokenOffline",
-                "MobileTokenReceipts", "MobileTokenReconciliation", "MobileTokenScreens", "PowerAuth",
-                "DecisionReceipts", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Basics",
-                "ExactJSON",
+                "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenNotifications", "MobileTokenObserving",
+                "MobileTokenOffline", "MobileTokenReceipts", "MobileTokenReconciliation", "MobileTokenScreens",
+                "PowerAuth", "DecisionReceipts", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
+                "Basics", "ExactJSON",
             ]
         ),
         .executableTarget(
@@ -244,7 +253,7 @@ let package = Package(
             name: "mobile-token-postgres",
             dependencies: [
                 "AskCommands", "CommandLineSupport", "MobileTokenPostgres", "MobileToken", "MobileTokenReceipts",
-                "ExactJSON", "DecisionReceipts",
+                "PowerAuth", "ExactJSON", "DecisionReceipts",
             ]
         ),
         // What the tests of several targets share.
@@ -267,9 +276,9 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "MobileToken", "MobileTokenReceipts", "MobileTokenScreens", "PowerAuth", "PowerAuthProtocol",
-                "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenApprovals", "MobileTokenCloud",
-                "MobileTokenEmulator", "EmulatorBackend", "MobileTokenPostgres", "PostgresDatabase",
+                "MobileToken", "MobileTokenObserving", "MobileTokenReceipts", "MobileTokenScreens", "PowerAuth",
+                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenApprovals",
+                "MobileTokenCloud", "MobileTokenEmulator", "EmulatorBackend", "MobileTokenPostgres", "PostgresDatabase",
                 "PostgresTestServer", "HeadlessBrowser", "COpenSSL", "CCurl", "CAllocations", "Basics",
                 "SQLiteDatabase", "ExactJSON",
             ],
@@ -381,9 +390,9 @@ let package = Package(
             name: "MobileTokenTests",
             dependencies: [
                 "MobileToken", "MobileTokenNotifications", "MobileTokenOffline", "MobileTokenReconciliation",
-                "MobileTokenScreens", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
-                "EmulatorMessages", "SignedContent", "HTTPClientTransport", "TestSupport", "Coordination", "Basics",
-                "WireFacts", "ExactJSON",
+                "MobileTokenScreens", "OperationScreens", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting",
+                "MobileTokenEmulator", "EmulatorMessages", "SignedContent", "HTTPClientTransport", "TestSupport",
+                "Coordination", "Basics", "WireFacts", "ExactJSON",
             ],
             resources: [.copy("Recordings")]
         ),
@@ -417,10 +426,11 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenApprovals", "MobileTokenNotifications",
-                "MobileTokenOffline", "MobileTokenReceipts", "MobileTokenEmulator", "MobileTokenReconciliation",
-                "MobileTokenScreens", "EmulatorBackend", "EmulatorMessages", "MobileTokenTesting",
-                "HTTPClientTransport", "PowerAuth", "DecisionReceipts", "PowerAuthClient", "PowerAuthProtocol",
-                "PowerAuthCrypto", "TestSupport", "StoreTesting", "StoreExerciser", "ExactJSON", "Basics", "WireFacts",
+                "MobileTokenObserving", "MobileTokenOffline", "MobileTokenReceipts", "MobileTokenEmulator",
+                "MobileTokenReconciliation", "MobileTokenScreens", "EmulatorBackend", "EmulatorMessages",
+                "MobileTokenTesting", "HTTPClientTransport", "PowerAuth", "DecisionReceipts", "PowerAuthClient",
+                "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "StoreTesting", "StoreExerciser", "ExactJSON",
+                "Basics", "WireFacts",
             ]
         ),
         .testTarget(
@@ -507,10 +517,12 @@ let rooms = [
     "Sources/CLibraries": "CCurl CLinux CMicroHTTPD COpenSSL COpenSSLLifetime CPostgreSQL CQREncode CSQLite CZlib",
     "Sources/Foundations":
         "Basics Coordination ExactJSON HTTPClientTransport PostgresDatabase SQLiteDatabase TestClock",
-    "Sources/PowerAuth": "DecisionReceipts PowerAuth PowerAuthClient PowerAuthCrypto PowerAuthProtocol",
+    "Sources/PowerAuth": """
+    DecisionReceipts MobileTokenErrors MobileTokenObserving PowerAuth PowerAuthClient PowerAuthCrypto PowerAuthProtocol
+    """,
     "Sources/MobileToken": """
     MobileToken MobileTokenNotifications MobileTokenOffline MobileTokenPostgres MobileTokenReceipts \
-    MobileTokenReconciliation MobileTokenScreens MobileTokenTesting SignedContent
+    MobileTokenReconciliation MobileTokenScreens MobileTokenTesting OperationScreens SignedContent
     """,
     "Sources/Asking": "APIDescriptions CloudCalls MobileTokenApprovals MobileTokenCloud",
     "Sources/Emulator": "EmulatorBackend EmulatorHTTP EmulatorMessages MobileTokenEmulator",

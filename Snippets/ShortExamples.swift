@@ -4,6 +4,7 @@ import MobileToken
 import MobileTokenEmulator
 import MobileTokenReceipts
 import MobileTokenReconciliation
+import PowerAuth
 
 // snippet.hide
 func store(url: String, text: String) throws {

@@ -1,4 +1,5 @@
 import MobileToken
+import MobileTokenObserving
 import Synchronization
 
 /// Records the delays of polls, as services tell their observer.

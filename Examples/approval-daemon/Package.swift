@@ -29,7 +29,8 @@ let package = Package(
         .target(
             name: "ApprovalDaemon",
             dependencies: [
-                "CStatusHTTP", product("MobileToken"), product("MobileTokenReceipts"), product("ExactJSON"),
+                "CStatusHTTP", product("MobileToken"), product("MobileTokenObserving"), product("MobileTokenReceipts"),
+                product("ExactJSON"),
                 product("HTTPClientTransport"), library("Logging", of: "swift-log"),
                 library("Metrics", of: "swift-metrics"),
             ]

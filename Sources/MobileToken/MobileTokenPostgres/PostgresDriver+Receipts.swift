@@ -96,7 +96,7 @@ extension PostgresDriver {
         try await self.withConnection { _ = try $0.run([StoredReceipts.noting(export)]) }
     }
 
-    func receiptFigures() async throws -> ActivationStore.ReceiptFigures {
+    func receiptFigures() async throws -> ReceiptFigures {
         try await self.withConnection(isCancelable: true) { connection in
             guard let row = try connection.run([StoredReceipts.figures], .none).first?.first else {
                 throw PostgresError(.unexpectedResult)

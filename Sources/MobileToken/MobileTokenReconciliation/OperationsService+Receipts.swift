@@ -99,7 +99,7 @@ extension ReceiptReconciliation {
 }
 
 extension [DecisionReceipt] {
-    fileprivate init(_ receipts: ActivationStore.Receipts) async throws {
+    fileprivate init(_ receipts: StoredReceipts) async throws {
         self.init()
         for try await receipt in receipts { self.append(receipt) }
     }

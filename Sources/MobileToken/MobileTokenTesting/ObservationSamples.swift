@@ -1,5 +1,7 @@
 public import DecisionReceipts
-public import PowerAuthClient
+public import MobileTokenErrors
+public import MobileTokenObserving
+import PowerAuthClient
 
 extension MobileTokenObservation.Request {
     /// Returns a request for tests of an observer.

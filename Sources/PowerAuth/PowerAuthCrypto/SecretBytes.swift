@@ -78,11 +78,9 @@ public struct SecretBytes: Sendable, Equatable {
     }
 }
 
-extension SecretBytes: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension SecretBytes: CustomStringConvertible, CustomReflectable {
     /// The length only.
     public var description: String { "<\(self.count) secret bytes>" }
-    /// The length only.
-    public var debugDescription: String { self.description }
     /// Empty, so that `dump` reveals nothing.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

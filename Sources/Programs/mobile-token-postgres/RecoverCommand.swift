@@ -4,6 +4,7 @@ import ExactJSON
 import Foundation
 import MobileToken
 import MobileTokenPostgres
+import PowerAuth
 
 extension StoreCommands {
     static let recover = Command(

@@ -47,7 +47,7 @@ extension StoreCommands {
     }
 }
 
-extension ActivationStore.ReceiptFigures {
+extension ReceiptFigures {
     fileprivate var document: JSONValue {
         [
             "unexported": .number(JSONNumber(self.unexportedCount)),

@@ -10,7 +10,7 @@ import TestSupport
 @Suite(.timeLimit(.minutes(5))) struct CounterTests {
     /// The results for a client that asks for the status first, and then signs.
     private struct Expectation: Equatable {
-        var result: ActivationStatus.CounterComparison.Result
+        var result: CounterComparison.Result
         /// The distance that the status tells; positive when the client is ahead.
         var distance: Int
         /// Signed requests of the status itself: accepted or not.

@@ -3,6 +3,7 @@ import Foundation
 import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenObserving
 import MobileTokenTesting
 import Testing
 import TestSupport

@@ -311,7 +311,7 @@ private final class CuriousObserver: MobileTokenObserver {
         self.signed.update { $0.append(signature) }
     }
 
-    func counterCompared(_ comparison: ActivationStatus.CounterComparison, of activationID: String) {
+    func counterCompared(_ comparison: CounterComparison, of activationID: String) {
         self.tell(comparison, activationID)
     }
 

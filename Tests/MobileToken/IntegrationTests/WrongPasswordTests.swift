@@ -1,5 +1,6 @@
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenObserving
 import MobileTokenTesting
 import Testing
 

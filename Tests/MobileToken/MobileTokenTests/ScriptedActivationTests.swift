@@ -73,7 +73,7 @@ import Testing
         #expect(try await service.operations() == [operation])
         try await service.authorize(operation, with: .possessionAndKnowledge(password: "1234"))
         #expect(service.list.operations.isEmpty)
-        try await service.reject(Transfer())
+        try await service.rejectOperation(Transfer(), reason: .unknown)
         try await InboxService(activation: ScriptedActivation()).markAllRead()
         let push = PushService(activation: ScriptedActivation())
         try await push.register(token: "t", for: .init("web"))

@@ -28,7 +28,7 @@ struct ScriptedEvidence: DecisionEvidenceSource {
             state: state,
             failedAttempts: 0,
             maximumFailedAttempts: 5,
-            counter: ActivationStatus.CounterComparison(result: .inSync, distance: 0, window: 20)
+            counter: CounterComparison(result: .inSync, distance: 0, window: 20)
         )
     }
 

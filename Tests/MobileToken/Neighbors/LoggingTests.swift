@@ -3,6 +3,7 @@
     import Logging
     import MobileToken
     import MobileTokenEmulator
+    import MobileTokenObserving
     import MobileTokenTesting
     import Testing
 

@@ -3,6 +3,7 @@
     import MetricsTestKit
     import MobileToken
     import MobileTokenEmulator
+    import MobileTokenObserving
     import MobileTokenTesting
     import Testing
 

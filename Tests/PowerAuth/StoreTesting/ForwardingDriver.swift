@@ -97,7 +97,7 @@ extension ForwardingDriver {
         try await self.passing { try await self.base.note(export) }
     }
 
-    package func receiptFigures() async throws -> ActivationStore.ReceiptFigures {
+    package func receiptFigures() async throws -> ReceiptFigures {
         try await self.passing { try await self.base.receiptFigures() }
     }
 

@@ -47,6 +47,11 @@ let package = Package(
             dependencies: [product("MobileToken"), product("MobileTokenReconciliation")],
             swiftSettings: strict
         ),
+        .target(
+            name: "UsesMobileTokenObserving",
+            dependencies: [product("MobileToken"), product("MobileTokenObserving")],
+            swiftSettings: strict
+        ),
         .target(name: "UsesMobileTokenReceipts", dependencies: ["OtherTypes", product("MobileTokenReceipts")]),
         // The names of a user's model, in a module of its own and in the target itself.
         .target(name: "UsesModel", dependencies: ["OtherTypes"] + frontDoors, swiftSettings: strict),

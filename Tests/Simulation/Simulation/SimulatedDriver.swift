@@ -163,8 +163,8 @@ final class SimulatedDriver: JournalDriver {
     func overwriteDeleted() async throws {}
     func note(_ export: ExportNote) async throws {}
 
-    func receiptFigures() async throws -> ActivationStore.ReceiptFigures {
-        ActivationStore.ReceiptFigures(unexportedCount: 0, lastExport: nil, byteCount: 0)
+    func receiptFigures() async throws -> ReceiptFigures {
+        ReceiptFigures(unexportedCount: 0, lastExport: nil, byteCount: 0)
     }
 
     // MARK: Limits

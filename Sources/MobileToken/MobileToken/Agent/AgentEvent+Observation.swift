@@ -1,3 +1,4 @@
+import MobileTokenObserving
 import PowerAuthClient
 
 extension MobileTokenObservation.Agent {

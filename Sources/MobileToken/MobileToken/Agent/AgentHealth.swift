@@ -26,7 +26,7 @@ extension ApprovalAgent {
         public var isRunning = false
 
         /// Creates the health of an agent that does not run, for tests.
-        public init() {}
+        package init() {}
 
         /// Indicates whether all is well: the agent runs, decides within open limits, reads every operation, knows every
         /// decision's outcome, and its clocks agree.

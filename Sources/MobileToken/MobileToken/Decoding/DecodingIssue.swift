@@ -7,7 +7,7 @@ import PowerAuthProtocol
 /// shown are left out, so another may cost a single string.
 public struct DecodingIssue: Error, Sendable, Hashable, CustomStringConvertible {
     /// The reason a part could not be read.
-    public enum Reason: Sendable, Hashable, CustomStringConvertible {
+    package enum Reason: Sendable, Hashable, CustomStringConvertible {
         /// A required member is missing.
         case missing
         /// A required member is `null`.
@@ -18,7 +18,7 @@ public struct DecodingIssue: Error, Sendable, Hashable, CustomStringConvertible 
         case unreadable(expected: String)
 
         /// The reason in words.
-        public var description: String {
+        package var description: String {
             switch self {
             case .missing: "missing"
             case .null: "null"
@@ -31,7 +31,7 @@ public struct DecodingIssue: Error, Sendable, Hashable, CustomStringConvertible 
     /// The place in the response, such as `responseObject[3].formData.attributes[0].label`.
     public let path: String
     /// The reason it could not be read.
-    public let reason: Reason
+    package let reason: Reason
     /// The JSON found there, unchanged, at most its first 16 KiB; empty if there was none.
     public let json: [UInt8]
 

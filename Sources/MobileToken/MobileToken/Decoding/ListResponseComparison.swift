@@ -1,6 +1,7 @@
 import ExactJSON
 package import Foundation
-package import PowerAuthClient
+package import MobileTokenErrors
+import PowerAuthClient
 import PowerAuthProtocol
 
 /// Recognizes, without decoding, a response that differs from the last only in the server's time.

@@ -1,5 +1,6 @@
 import Basics
 import ExactJSON
+import OperationScreens
 import PowerAuthProtocol
 
 extension OperationUI.PreApprovalScreen {
@@ -74,21 +75,31 @@ extension OperationUI.PreApprovalScreen.Kind {
 extension OperationUI.PreApprovalElement {
     init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         guard view.isObject else { throw log.issue(.unreadable(expected: "an element"), at: view) }
+        let content = try Content(view, &log)
+        self.init(
+            id: view.optional("id", .string, &log),
+            icon: view.optional("icon", .string, &log),
+            content: content
+        )
+    }
+}
+
+extension OperationUI.PreApprovalElement.Content {
+    fileprivate init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
+        typealias Style = OperationUI.PreApprovalElement.Style
         let type = try view.required("type", .string, log)
         switch ExactString(type) {
         case "LISTITEM", "LIST_ITEM":
             let text = try view.required("text", .string, log)
-            self.content = .listItem(text: text, style: view.optional("style", .string, &log).map(Style.init))
+            self = .listItem(text: text, style: view.optional("style", .string, &log).map(Style.init))
         case "ALERT":
             let text = try view.required("text", .string, log)
-            self.content = .alert(text: text, style: view.optional("style", .string, &log).map(Style.init))
+            self = .alert(text: text, style: view.optional("style", .string, &log).map(Style.init))
         case "BUTTON":
-            self.content = .button(try Button(view, &log))
+            self = .button(try OperationUI.PreApprovalElement.Button(view, &log))
         default:
-            self.content = .unknown(type: type, json: .object(log.members(of: view)))
+            self = .unknown(type: type, json: .object(log.members(of: view)))
         }
-        self.id = view.optional("id", .string, &log)
-        self.icon = view.optional("icon", .string, &log)
     }
 }
 
@@ -96,35 +107,39 @@ extension OperationUI.PreApprovalElement.Button {
     private static let knownMembers: Set<ExactString> = ["id", "type", "icon", "text", "action", "href"]
 
     fileprivate init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
-        self.text = try view.required("text", .string, log)
-        self.action = view.optional("action", .string, &log).map(Action.init)
-        self.href = view.optional("href", .string, &log)
-        self.otherMembers = log.members(of: view, besides: Self.knownMembers)
+        self.init(
+            text: try view.required("text", .string, log),
+            action: view.optional("action", .string, &log).map(Action.init),
+            href: view.optional("href", .string, &log),
+            otherMembers: log.members(of: view, besides: Self.knownMembers)
+        )
     }
 }
 
 /// An unknown or incomplete control is left out; the others stay.
 extension OperationUI.PreApprovalControls {
     init(_ view: JSONView, _ log: inout IssueLog) {
-        self.flip = view.optional("flip", .flag, &log)
-        self.axis = view.optional("axis", .known, &log)
-        self.decline = view.optional("decline", .object, &log).flatMap { part in
-            log.inside("decline") { log in
-                part.reported("type", .known, &log).map { kind in
-                    Decline(kind: kind, text: part.optional("text", .string, &log))
+        self.init(
+            flip: view.optional("flip", .flag, &log),
+            axis: view.optional("axis", .known, &log),
+            decline: view.optional("decline", .object, &log).flatMap { part in
+                log.inside("decline") { log in
+                    part.reported("type", .known, &log).map { kind in
+                        Decline(kind: kind, text: part.optional("text", .string, &log))
+                    }
+                }
+            },
+            approve: view.optional("approve", .object, &log).flatMap { part in
+                log.inside("approve") { log in
+                    part.reported("type", .known, &log).map { kind in
+                        Approve(
+                            kind: kind,
+                            text: part.optional("text", .string, &log),
+                            counter: part.optional("counter", .count, &log)
+                        )
+                    }
                 }
             }
-        }
-        self.approve = view.optional("approve", .object, &log).flatMap { part in
-            log.inside("approve") { log in
-                part.reported("type", .known, &log).map { kind in
-                    Approve(
-                        kind: kind,
-                        text: part.optional("text", .string, &log),
-                        counter: part.optional("counter", .count, &log)
-                    )
-                }
-            }
-        }
+        )
     }
 }

@@ -1,6 +1,7 @@
 import Basics
 package import ExactJSON
-package import PowerAuthClient
+package import MobileTokenErrors
+import PowerAuthClient
 import PowerAuthProtocol
 
 /// The envelope of a successful response: `{"status":"OK","responseObject":…}`. Errors are handled before.

@@ -48,7 +48,7 @@ extension OperationsFleet {
         public var isRunning = false
 
         /// Creates the health of a fleet that does not run, for tests.
-        public init() {}
+        package init() {}
 
         /// The greatest skew of ``clockSkews``, in either direction.
         public var clockSkew: Duration { self.clockSkews.values.map { $0 < .zero ? .zero - $0 : $0 }.max() ?? .zero }

@@ -1,3 +1,4 @@
+import MobileTokenObserving
 public import PowerAuthClient
 
 extension OperationsFleet {

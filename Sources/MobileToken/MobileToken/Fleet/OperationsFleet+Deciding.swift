@@ -32,7 +32,7 @@ extension OperationsFleet {
         _ body: @Sendable (OperationsService) async throws -> Result
     ) async throws -> Result {
         let id = ExactString(activationID)
-        let membership = self.configuration.membership
+        let membership = self.configuration.division
         let bucket = OperationsFleet.Buckets.bucket(of: activationID, count: membership.bucketCount)
         guard let member = self.members[id], member.isOurs, membership.holds(bucket), let service = member.service
         else {

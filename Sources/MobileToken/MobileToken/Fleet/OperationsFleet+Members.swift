@@ -48,7 +48,7 @@ extension OperationsFleet {
     }
 
     private nonisolated func bucket(of id: ExactString) -> Int {
-        OperationsFleet.Buckets.bucket(of: id.string, count: self.configuration.membership.bucketCount)
+        OperationsFleet.Buckets.bucket(of: id.string, count: self.configuration.division.bucketCount)
     }
 
     /// Applies an assignment: takes gained activations and releases lost ones.

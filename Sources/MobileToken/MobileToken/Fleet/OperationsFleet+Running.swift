@@ -62,7 +62,7 @@ extension OperationsFleet {
     }
 
     private func runUntilCanceled() async throws {
-        let membership = self.configuration.membership
+        let membership = self.configuration.division
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.takePart(in: membership) }
             group.addTask { await self.pump() }

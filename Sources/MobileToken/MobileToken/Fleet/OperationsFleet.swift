@@ -24,7 +24,7 @@ import Synchronization
 /// (``OperationsFleet/ActivationState``): a damaged, blocked or foreign activation does not affect the others. After the first few activations, polls are spread over the interval. Requests to one server obey its ``OperationsFleet/ServerLimits``: a rate limit, one circuit breaker, `Retry-After`,
 /// and a limit on renewing refused tokens.
 ///
-/// Several processes may share a store; see ``FleetMembership``. Then a fleet's states and lists
+/// Processes may share a PostgreSQL store, by `PostgresFleetMembership` of `MobileTokenPostgres`. Then a fleet's states and lists
 /// cover what its process polls.
 ///
 /// Nothing happens before ``run()``. An activation takes a few kilobytes, and no task or thread.
@@ -38,7 +38,7 @@ public actor OperationsFleet {
         /// The interval at which the stores are searched for added and removed activations: 10 s by default.
         public var storeInterval: Duration = .seconds(10)
         /// The division of activations among processes. By default this process polls all of them.
-        public var membership: any FleetMembership = SingleProcessMembership()
+        package var division: any FleetMembership = SingleProcessMembership()
         /// The clock difference above which ``OperationsFleet/Health/isClockSkewed`` is `true`. Default: 30 s.
         public var clockSkewThreshold: Duration = .seconds(30)
         /// Random numbers in 0..<1 that spread polls.

@@ -1,3 +1,5 @@
+import OperationScreens
+
 // Operations and messages are for the person who decides, not for logs: descriptions and mirrors show only the type.
 
 extension OperationForm: Opaque {}

@@ -1,6 +1,7 @@
 package import ExactJSON
 package import Foundation
-package import PowerAuthClient
+package import MobileTokenErrors
+import PowerAuthClient
 import PowerAuthProtocol
 
 /// The request bodies of the Mobile Token API.

@@ -17,7 +17,7 @@ extension OperationsService {
     /// ``LocalOperation`` is checked if it has an expiry.
     ///
     /// - Parameters:
-    ///   - operation: An operation of the list, or one built by hand.
+    ///   - operation: An operation of the list.
     ///   - authentication: The factors to sign with.
     /// - Returns: `accepted`, or `inferred` if the response was lost and the operation ended as decided.
     /// - Throws: `MobileTokenError`. Before signing: `notAuthorizable`, `factorsNotAllowed`, `authorizeExpired`, `limitReached`.
@@ -25,6 +25,23 @@ extension OperationsService {
     ///   have been carried out.
     @discardableResult
     public func authorize(
+        _ operation: UserOperation,
+        with authentication: Activation.Authentication
+    ) async throws -> DecisionOutcome.Result {
+        try await self.authorizeOperation(operation, with: authentication)
+    }
+
+    /// Authorizes an operation that was built by hand, as one of the list.
+    @discardableResult
+    public func authorize(
+        _ operation: LocalOperation,
+        with authentication: Activation.Authentication
+    ) async throws -> DecisionOutcome.Result {
+        try await self.authorizeOperation(operation, with: authentication)
+    }
+
+    @discardableResult
+    package func authorizeOperation(
         _ operation: some AuthorizableOperation,
         with authentication: Activation.Authentication
     ) async throws -> DecisionOutcome.Result {
@@ -81,8 +98,25 @@ extension OperationsService {
     ///   carried out.
     @discardableResult
     public func reject(
-        _ operation: some AuthorizableOperation,
+        _ operation: UserOperation,
         reason: UserOperation.RejectionReason = .unknown
+    ) async throws -> DecisionOutcome.Result {
+        try await self.rejectOperation(operation, reason: reason)
+    }
+
+    /// Rejects an operation that was built by hand, as one of the list.
+    @discardableResult
+    public func reject(
+        _ operation: LocalOperation,
+        reason: UserOperation.RejectionReason = .unknown
+    ) async throws -> DecisionOutcome.Result {
+        try await self.rejectOperation(operation, reason: reason)
+    }
+
+    @discardableResult
+    package func rejectOperation(
+        _ operation: some AuthorizableOperation,
+        reason: UserOperation.RejectionReason
     ) async throws -> DecisionOutcome.Result {
         let id = self.channel.activationID
         let decision = DecisionIntent(.reject, on: operation, reason: reason, with: .possession, of: id)

@@ -1,5 +1,6 @@
 package import Coordination
-package import PowerAuthClient
+package import MobileTokenErrors
+import PowerAuthClient
 import Synchronization
 
 /// Executes the steps of a ``PollingState``: reads the clock, sleeps, sends.

@@ -1,4 +1,5 @@
-package import PowerAuthClient
+package import MobileTokenErrors
+import PowerAuthClient
 
 /// The polling state of one activation, alone or in a fleet: condition, schedule and runners. One runner polls; the others stand
 /// by.

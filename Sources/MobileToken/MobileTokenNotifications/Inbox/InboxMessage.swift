@@ -2,7 +2,8 @@ import Basics
 import ExactJSON
 public import Foundation
 public import MobileToken
-package import PowerAuthClient
+package import MobileTokenErrors
+import PowerAuthClient
 import PowerAuthProtocol
 
 /// A message in the inbox.

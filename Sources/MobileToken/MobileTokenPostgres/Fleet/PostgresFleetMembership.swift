@@ -21,7 +21,7 @@ import Synchronization
 /// decides nothing after its lifetime.
 public final class PostgresFleetMembership: FailureReportingMembership {
     /// The number of buckets, 64, which limits the number of polling processes.
-    public let bucketCount = OperationsFleet.Buckets.count
+    package let bucketCount = OperationsFleet.Buckets.count
 
     private static let interval = Duration.seconds(1)
 
@@ -68,7 +68,7 @@ public final class PostgresFleetMembership: FailureReportingMembership {
     }
 
     /// Returns whether this node owns the bucket under a reliable lease.
-    public func holds(_ bucket: Int) -> Bool {
+    package func holds(_ bucket: Int) -> Bool {
         guard let lease = self.node.reliableLease else { return false }
         return self.held.withLock { $0.lease == lease.number && $0.buckets.contains(bucket) }
     }
@@ -79,7 +79,7 @@ public final class PostgresFleetMembership: FailureReportingMembership {
     /// node at once.
     ///
     /// - Throws: `MobileTokenError` if the database is unusable at the start, or the store was closed.
-    public func run(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void) async throws {
+    package func run(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void) async throws {
         try await self.run(assign: assign) { _ in }
     }
 
@@ -170,5 +170,13 @@ public final class PostgresFleetMembership: FailureReportingMembership {
 extension Error {
     fileprivate var endsMembership: Bool {
         self is CancellationError || (self as? MobileTokenError)?.code == .storeClosed
+    }
+}
+
+extension OperationsFleet.Configuration {
+    /// The membership that divides the activations among nodes; `nil` if this process polls all of them.
+    public var membership: PostgresFleetMembership? {
+        get { self.division as? PostgresFleetMembership }
+        set { self.division = newValue ?? SingleProcessMembership() }
     }
 }

@@ -70,12 +70,12 @@ extension StoredReceipts {
         """
     )
 
-    static func readFigures(_ row: PostgresRow) throws -> ActivationStore.ReceiptFigures {
+    static func readFigures(_ row: PostgresRow) throws -> ReceiptFigures {
         let last = UInt64(clamping: try row.integer(0))
         let note = row.isNull(3) ? nil : ExportNote(stored: try row.bytes(3))
         let numbered = Int(clamping: last - min(note?.number ?? 0, last))
         let (count, isTooMuch) = numbered.addingReportingOverflow(Int(clamping: try row.integer(1)))
-        return ActivationStore.ReceiptFigures(
+        return ReceiptFigures(
             unexportedCount: isTooMuch ? .max : count,
             lastExport: note?.date,
             byteCount: Int(clamping: try row.integer(2))

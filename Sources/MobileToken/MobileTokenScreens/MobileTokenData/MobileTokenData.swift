@@ -12,7 +12,7 @@ public import PowerAuthClient
 ///
 /// The server defines the names that it understands. Setting a name again replaces its value.
 public struct MobileTokenData: Sendable, Hashable {
-    /// The members, for `AuthorizableOperation.mobileTokenData`.
+    /// The members, for `UserOperation.mobileTokenData`.
     public private(set) var members: JSONObject
 
     /// Creates data with any members.

@@ -1,5 +1,6 @@
 public import DecisionReceipts
 public import Foundation
+import MobileTokenObserving
 public import PowerAuthClient
 
 /// The part of an activation that services need: authenticated requests and the server's time.

@@ -1,4 +1,5 @@
 package import DecisionReceipts
+import MobileTokenObserving
 public import PowerAuthClient
 import PowerAuthProtocol
 
@@ -65,8 +66,8 @@ package protocol DecisionEvidenceSource: Sendable {
 
 extension DecisionEvidenceSource {
     /// The receipts of all activations of the store; `nil` if it keeps none.
-    package var receipts: ActivationStore.Receipts? {
-        self.store.map { ActivationStore.Receipts(store: $0, activationID: nil) }
+    package var receipts: StoredReceipts? {
+        self.store.map { StoredReceipts(in: $0, of: nil) }
     }
 
     /// Returns whether the server would accept a signature: the activation is active, the counters can be synchronized, and no

@@ -1,4 +1,5 @@
 import Coordination
+import MobileTokenObserving
 import PowerAuthProtocol
 import Synchronization
 
@@ -7,7 +8,7 @@ extension Activation {
     ///
     /// If the client is more than half the window ahead, a signature is made so that the server catches up. The result still
     /// reports the state before it. A difference that cannot be repaired is reported here and thrown by signatures; see
-    /// ``ActivationStatus/CounterComparison``.
+    /// `CounterComparison`.
     public func status() async throws -> ActivationStatus {
         try self.checkNotRemoved()
         var status = try await self.fetchStatus().status
@@ -102,7 +103,7 @@ extension Activation {
     /// that the store was restored: what was signed between the report and the restore is in neither.
     private nonisolated func comparedReport(
         in dialect: any ActivationDialect
-    ) async throws -> (StatusReport, ActivationStatus.CounterComparison, CounterLedger) {
+    ) async throws -> (StatusReport, CounterComparison, CounterLedger) {
         var knowsRestore = false
         while true {
             let moves = self.seenMoves.load(ordering: .relaxed)
@@ -133,7 +134,7 @@ extension Activation {
         with server: ReportedCounter,
         in dialect: any ActivationDialect,
         knowsRestore: Bool
-    ) async throws -> (comparison: ActivationStatus.CounterComparison, ledger: CounterLedger) {
+    ) async throws -> (comparison: CounterComparison, ledger: CounterLedger) {
         @Sendable func check(_ record: ActivationRecord) throws {
             // The counters of different protocol versions are not comparable.
             guard record.version == dialect.version else { throw OutdatedDialect() }

@@ -2,6 +2,7 @@ import Basics
 import Coordination
 public import Foundation
 import HTTPClientTransport
+public import MobileTokenObserving
 public import PowerAuthProtocol
 import Synchronization
 

@@ -1,5 +1,6 @@
 package import ExactJSON
 public import Foundation
+public import MobileTokenObserving
 public import PowerAuthProtocol
 
 /// The activation's state at the server, with the comparison of both counters.
@@ -11,13 +12,13 @@ public struct ActivationStatus: Sendable {
     /// The number of refused signatures that blocks the activation.
     public let maximumFailedAttempts: Int
     /// The result of the counter comparison, including repairs.
-    public let counter: ActivationStatus.CounterComparison
+    public let counter: CounterComparison
     /// The server's custom data about the activation.
     package let customData: JSONValue?
-    /// Indicates whether the server offers an upgrade to version 4; see ``Activation/upgrade(password:biometryKey:suite:)``.
+    /// Indicates whether the server offers an upgrade to version 4; see `Activation.upgrade` of `PowerAuth`.
     public var isUpgradeOffered = false
     /// Further facts about the activation; empty before version 4.
-    public var flags: Flags = []
+    package var flags: Flags = []
     /// When a temporary block ends.
     public var blockedUntil: Date?
     /// The number of consecutive signatures that the server neither accepted nor counted as failures. From ten on, signatures
@@ -28,7 +29,7 @@ public struct ActivationStatus: Sendable {
         state: ActivationState,
         failedAttempts: Int,
         maximumFailedAttempts: Int,
-        counter: ActivationStatus.CounterComparison,
+        counter: CounterComparison,
         customObject: JSONValue? = nil
     ) {
         self.state = state
@@ -44,28 +45,25 @@ public struct ActivationStatus: Sendable {
 
 extension ActivationStatus {
     /// Further facts about a version 4 activation.
-    public struct Flags: OptionSet, Sendable, Hashable {
+    package struct Flags: OptionSet, Sendable, Hashable {
         /// The bits as sent by the server.
-        public let rawValue: UInt8
+        package let rawValue: UInt8
 
         /// Creates flags from their bits.
-        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// The activation awaits confirmation.
-        public static let awaitsConfirmation = Self(rawValue: 1 << 0)
+        package static let awaitsConfirmation = Self(rawValue: 1 << 0)
         /// An upgrade awaits confirmation.
-        public static let upgradeAwaitsConfirmation = Self(rawValue: 1 << 1)
+        package static let upgradeAwaitsConfirmation = Self(rawValue: 1 << 1)
         /// The server no longer supports the activation's suite.
-        public static let suiteUnsupported = Self(rawValue: 1 << 2)
+        package static let suiteUnsupported = Self(rawValue: 1 << 2)
         /// The biometry factor is set up.
-        public static let biometryIsOn = Self(rawValue: 1 << 3)
+        package static let biometryIsOn = Self(rawValue: 1 << 3)
     }
 }
 
-extension ActivationStatus.Flags: CustomStringConvertible {
-    /// The flag names, such as `awaitsConfirmation, biometryIsOn`.
-    public var description: String { self.names.joined(separator: ", ") }
-
+extension ActivationStatus.Flags {
     /// The names of the flags.
     package var names: [String] {
         let names: [(Self, String)] = [

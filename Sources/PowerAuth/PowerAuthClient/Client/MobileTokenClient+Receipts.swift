@@ -10,8 +10,8 @@ extension MobileTokenClient {
     /// ```
     ///
     /// - Parameter activationID: The activation; `nil` for all.
-    public func receipts(of activationID: String? = nil) -> ActivationStore.Receipts {
-        ActivationStore.Receipts(store: self.store, activationID: activationID)
+    public func receipts(of activationID: String? = nil) -> StoredReceipts {
+        StoredReceipts(in: self.store, of: activationID)
     }
 
     /// Erases the personal data of receipts: operation, data, displayed text and rejection reason. The rest stays, and exports

@@ -1,5 +1,6 @@
 public import Foundation
 public import HTTPClientTransport
+public import MobileTokenObserving
 public import PowerAuthProtocol
 
 #if Logging

@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import HTTPClientTransport
+import MobileTokenObserving
 import PowerAuthProtocol
 import Synchronization
 

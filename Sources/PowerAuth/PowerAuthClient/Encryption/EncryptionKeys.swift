@@ -1,6 +1,7 @@
 import Coordination
 import Foundation
 import HTTPClientTransport
+import MobileTokenObserving
 import PowerAuthProtocol
 import Synchronization
 

@@ -1,3 +1,4 @@
+import MobileTokenObserving
 public import PowerAuthCrypto
 import PowerAuthProtocol
 
@@ -52,10 +53,8 @@ extension Activation {
         }
     }
 
-    /// Changes the password locally. In protocol version 4 this throws ``MobileTokenError/Code/notSupported``.
-    ///
-    /// A wrong `old` is not detected, and destroys the knowledge factor for good. Prefer ``changePassword(from:to:)``.
-    public func changePasswordUnchecked(from old: SecretBytes, to new: SecretBytes) async throws {
+    /// Changes the password locally.
+    package func setPasswordUnchecked(from old: SecretBytes, to new: SecretBytes) async throws {
         try Password.validate(old)
         try Password.validate(new)
         try await self.withStoredDialect { dialect in
@@ -67,15 +66,15 @@ extension Activation {
     }
 
     /// Returns whether the biometry factor is set up.
-    public func hasBiometryFactor() async throws -> Bool {
+    package func isBiometryOn() async throws -> Bool {
         try self.checkNotRemoved()
         let record = try await self.storedRecord()
         try self.adopt(record)
         return record.keys.hasBiometryFactor
     }
 
-    /// Sets up the biometry factor, or replaces its key: 16 external bytes, from a file, KMS or HSM.
-    public func addBiometryFactor(key: SecretBytes, password: SecretBytes) async throws {
+    /// Sets up the biometry factor, or replaces its key.
+    package func setBiometryFactor(key: SecretBytes, password: SecretBytes) async throws {
         try BiometryUnlockKey.validate(key)
         try await self.withStoredDialect { dialect in
             switch dialect.factorChange {
@@ -85,8 +84,8 @@ extension Activation {
         }
     }
 
-    /// Removes the biometry factor, in protocol version 4 also at the server.
-    public func removeBiometryFactor() async throws {
+    /// Removes the biometry factor.
+    package func endBiometryFactor() async throws {
         try await self.withStoredDialect { dialect in
             switch dialect.factorChange {
             case .local(let dialect): try await self.removeBiometryFactor(dialect)

@@ -3,6 +3,7 @@ import DecisionReceipts
 #if Logging
     import Basics
     public import Logging
+    public import MobileTokenObserving
 
     /// Writes the SDK's events to a logger.
     ///
@@ -73,7 +74,7 @@ import DecisionReceipts
         }
 
         /// Logs the distance of the counters: at `error` if nothing can be signed any more.
-        public func counterCompared(_ comparison: ActivationStatus.CounterComparison, of activationID: String) {
+        public func counterCompared(_ comparison: CounterComparison, of activationID: String) {
             self.log(
                 comparison.canSign ? .debug : .error,
                 "counters compared",

@@ -2,6 +2,7 @@ import DecisionReceipts
 
 #if Metrics
     public import Metrics
+    public import MobileTokenObserving
     import Synchronization
 
     /// Measures the SDK's events with a metrics factory.

@@ -1,3 +1,4 @@
+import MobileTokenObserving
 import PowerAuthProtocol
 
 extension Activation {

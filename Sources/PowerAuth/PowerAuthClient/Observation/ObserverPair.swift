@@ -1,4 +1,6 @@
 #if Logging || Metrics
+    public import MobileTokenObserving
+
     extension MobileTokenObserver {
         /// Returns an observer that tells this one and then another one of each event.
         public func and(_ other: any MobileTokenObserver) -> any MobileTokenObserver {
@@ -25,7 +27,7 @@
         func requestRetried(_ retry: MobileTokenObservation.Retry) { self.each { $0.requestRetried(retry) } }
         func signatureMade(_ signature: MobileTokenObservation.Signature) { self.each { $0.signatureMade(signature) } }
         func signingWaits(_ wait: MobileTokenObservation.Wait) { self.each { $0.signingWaits(wait) } }
-        func counterCompared(_ comparison: ActivationStatus.CounterComparison, of activationID: String) {
+        func counterCompared(_ comparison: CounterComparison, of activationID: String) {
             self.each { $0.counterCompared(comparison, of: activationID) }
         }
         func decisionEnded(_ decision: MobileTokenObservation.Decision) { self.each { $0.decisionEnded(decision) } }

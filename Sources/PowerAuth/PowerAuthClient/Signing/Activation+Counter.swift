@@ -1,5 +1,6 @@
 import Coordination
 import Foundation
+import MobileTokenObserving
 import PowerAuthProtocol
 
 /// Keeps the counter synchronized with the server's. ``CounterLedger`` and ``CounterKnowledge`` make the decisions. A counter

@@ -2,6 +2,7 @@ import Basics
 import Coordination
 package import DecisionReceipts
 import Foundation
+import MobileTokenObserving
 import PowerAuthProtocol
 
 extension Activation {

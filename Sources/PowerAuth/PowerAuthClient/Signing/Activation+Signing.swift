@@ -2,6 +2,7 @@ import Coordination
 import DecisionReceipts
 import Foundation
 import HTTPClientTransport
+import MobileTokenObserving
 import PowerAuthProtocol
 import Synchronization
 

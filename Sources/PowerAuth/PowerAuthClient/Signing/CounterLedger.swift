@@ -1,4 +1,5 @@
 import DecisionReceipts
+import MobileTokenObserving
 import PowerAuthCrypto
 import PowerAuthProtocol
 
@@ -159,7 +160,7 @@ extension CounterLedger {
     ///   that move.
     private mutating func passOverUsedValues(
         after rule: CounterSynchronization<SigningCounter>,
-        _ result: ActivationStatus.CounterComparison.Result
+        _ result: CounterComparison.Result
     ) -> Int {
         guard self.wasPutBack, result != .deadlock, result != .rolledBack else { return 0 }
         let count = max(0, min(Self.putBackAllowance, rule.window - 1) - max(0, rule.distance))
@@ -175,9 +176,9 @@ extension CounterLedger {
 extension CounterLedger {
     /// Compares the counter with the server's, and applies repairs that need no signature. An irreparable result leaves the
     /// ledger unsettled, so that every signature compares again instead of being made in vain.
-    mutating func compare(with server: ReportedCounter) throws(CryptoError) -> ActivationStatus.CounterComparison {
+    mutating func compare(with server: ReportedCounter) throws(CryptoError) -> CounterComparison {
         let rule = try server.synchronization(of: self.counter)
-        let result: ActivationStatus.CounterComparison.Result
+        let result: CounterComparison.Result
         switch rule.outcome {
         case .inSync:
             result = .inSync
@@ -195,7 +196,7 @@ extension CounterLedger {
             self.counter = counter
             self.confirm()
         }
-        return ActivationStatus.CounterComparison(
+        return CounterComparison(
             result: result,
             distance: rule.distance + self.passOverUsedValues(after: rule, result),
             window: rule.window
@@ -293,7 +294,7 @@ struct CounterKnowledge: Sendable, Equatable {
     ///
     /// - Parameter counter: The counter after the comparison.
     /// - Throws: `deadlock` or `stateRolledBack` if no signature can be accepted.
-    mutating func apply(_ comparison: ActivationStatus.CounterComparison, counter: SigningCounter)
+    mutating func apply(_ comparison: CounterComparison, counter: SigningCounter)
         throws(MobileTokenError) -> NextStep
     {
         switch comparison.result {
@@ -319,7 +320,7 @@ struct CounterKnowledge: Sendable, Equatable {
     ///   - clearsFailedAttempts: `true` if an accepted signature of this type clears the failed attempts.
     ///   - failedAttempts: The failed attempts after the refusal.
     func explainsRefusal(
-        _ comparison: ActivationStatus.CounterComparison,
+        _ comparison: CounterComparison,
         counter: SigningCounter,
         clearsFailedAttempts: Bool,
         failedAttempts: Int

@@ -1,5 +1,6 @@
 import Basics
 package import DecisionReceipts
+import MobileTokenObserving
 import PowerAuthProtocol
 
 /// The evidence about one signed decision, and the conclusions from it. A request may wait at the server for a lock, a thread or

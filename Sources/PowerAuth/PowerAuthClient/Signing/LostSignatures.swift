@@ -1,4 +1,5 @@
 import Coordination
+import MobileTokenObserving
 import PowerAuthProtocol
 
 /// Limits for signatures that the server neither follows nor counts, for example because a proxy removes the header. Each one
@@ -41,15 +42,9 @@ enum LostSignatures {
 }
 
 extension Activation {
-    /// Makes a possession signature to find out whether signatures reach the server again. An accepted one repairs the counter.
-    ///
-    /// After ten lost signatures, further ones throw ``MobileTokenError/Code/signaturesAreLost``. Call this once the connection
-    /// is repaired.
-    ///
-    /// - Returns: The status afterwards; with zero ``ActivationStatus/lostSignatures`` the signature was accepted.
-    /// - Throws: `deadlock` if no signature can be accepted any more; nothing was signed then.
+    /// Makes a possession signature to find out whether signatures reach the server.
     @discardableResult
-    public func tryCounter() async throws -> ActivationStatus {
+    package func trySignature() async throws -> ActivationStatus {
         try await self.tryCounter { _ in true }
     }
 

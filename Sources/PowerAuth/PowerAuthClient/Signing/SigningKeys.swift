@@ -1,3 +1,4 @@
+import MobileTokenObserving
 import PowerAuthCrypto
 package import PowerAuthProtocol
 import Synchronization

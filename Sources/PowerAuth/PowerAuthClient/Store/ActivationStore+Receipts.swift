@@ -127,7 +127,7 @@ extension ActivationStore {
     ///   - activationID: The activation, which may have been removed; `nil` for all.
     ///   - number: The page begins after this `DecisionReceipt.number`; 0 is the beginning.
     ///   - limit: The maximum number of receipts to return.
-    public func receipts(
+    package func receipts(
         of activationID: String?,
         after number: UInt64,
         limit: Int
@@ -153,7 +153,7 @@ extension ActivationStore {
     /// - Parameters:
     ///   - number: The page begins after this number; 0 is the beginning.
     ///   - limit: The maximum number of entries to return.
-    public func receiptEntries(after number: UInt64, limit: Int) async throws -> [DecisionReceipt.Entry] {
+    package func receiptEntries(after number: UInt64, limit: Int) async throws -> [DecisionReceipt.Entry] {
         try await self.read(.entries(after: number, limit: limit)).rows.asyncMap { row in
             let content: DecisionReceipt.Entry.Content? = try await self.ifReadable {
                 guard let intent = row.intent else { return .intent(try await self.intent(row)) }
@@ -199,7 +199,7 @@ extension ActivationStore {
     ///
     /// - Returns: The number of receipts that contained personal data.
     @discardableResult
-    public func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
+    package func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
         let unknown = DecisionOutcome(.unknown, localDate: Date(), serverDate: nil)
         var last: UInt64? = 0
         while let number = last {
@@ -249,7 +249,7 @@ extension ActivationStore {
     }
 
     /// Returns figures for operators.
-    public func receiptFigures() async throws -> ActivationStore.ReceiptFigures {
+    public func receiptFigures() async throws -> ReceiptFigures {
         _ = try await self.opened()
         return try await self.driver.receiptFigures()
     }
@@ -257,7 +257,7 @@ extension ActivationStore {
     // MARK: Pausing
 
     /// Returns the pause of automatic decisions; `nil` if there is none.
-    public func decisionPause() async throws -> DecisionPause? {
+    package func decisionPause() async throws -> DecisionPause? {
         _ = try await self.opened()
         await self.writeKeptOutcomes()
         return try await self.driver.decisionPause()
@@ -266,7 +266,7 @@ extension ActivationStore {
     /// Pauses automatic decisions for all activations of the store, in every process, or resumes them with `nil`.
     ///
     /// Durable when it returns. A pause replaces an earlier one. Manual decisions and everything else continue.
-    public func setDecisionPause(_ pause: DecisionPause?) async throws {
+    package func setDecisionPause(_ pause: DecisionPause?) async throws {
         _ = try await self.opened()
         try await self.repeatingUntilKnown { try await self.driver.setDecisionPause(pause) }
     }

@@ -1,6 +1,7 @@
 import Basics
 import Coordination
 import HTTPClientTransport
+import MobileTokenObserving
 import PowerAuthProtocol
 import Synchronization
 

@@ -3,6 +3,7 @@ package import Foundation
 package import MobileToken
 package import ExactJSON
 import MobileTokenNotifications
+import OperationScreens
 
 // The SDK's values in the form of `--json`: flat names, dates in ISO 8601, no secrets.
 
@@ -26,7 +27,7 @@ extension UserOperation {
             "expires": .date(self.expires),
             "factors": .array(self.allowedSignatureType.acceptedVariants.map { .string($0.rawValue) }),
             "attributes": .array(self.formData.attributes.map(\.document)),
-            "ui": self.ui?.document ?? .null,
+            "ui": self.ui?.document(review: self.reviewAttributes) ?? .null,
             "resultTexts": self.formData.resultTexts?.document ?? .null,
         ]
     }

@@ -1,15 +1,16 @@
 import ExactJSON
 import MobileToken
+import OperationScreens
 
 // The server's presentation hints in the form of `--json`, with the protocol's names and values.
 
 extension OperationUI {
-    var document: JSONValue {
+    func document(review: [UserOperation.Attribute]) -> JSONValue {
         [
             "flipButtons": .optional(self.flipButtons),
             "blockApprovalOnCall": .optional(self.blockApprovalOnCall),
             "preApprovalScreens": .array(self.preApprovalScreens.map(\.document)),
-            "postApprovalScreen": self.postApprovalScreen?.document ?? .null,
+            "postApprovalScreen": self.postApprovalScreen?.document(review: review) ?? .null,
             "templates": self.templates ?? .null,
         ]
     }
@@ -33,10 +34,10 @@ extension OperationUI.PreApprovalScreen {
 }
 
 extension OperationUI.PostApprovalScreen {
-    fileprivate var document: JSONValue {
+    fileprivate func document(review: [UserOperation.Attribute]) -> JSONValue {
         let (type, payload): (String, JSONValue?) =
             switch self.content {
-            case .review(let attributes): ("REVIEW", ["attributes": .array(attributes.map(\.document))])
+            case .review: ("REVIEW", ["attributes": .array(review.map(\.document))])
             case .redirect(let redirect):
                 (
                     "MERCHANT_REDIRECT",

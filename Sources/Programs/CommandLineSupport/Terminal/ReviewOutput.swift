@@ -2,6 +2,7 @@ import Basics
 package import ExactJSON
 package import MobileToken
 import MobileTokenOffline
+import OperationScreens
 import SignedContent
 
 // An operation for the deciding person: the shown form, the signed data, and the contradictions.

@@ -2,6 +2,7 @@ import Basics
 import CommandLineSupport
 import ExactJSON
 import MobileToken
+import MobileTokenObserving
 import Synchronization
 
 /// Reports once on standard error that a signature waits.

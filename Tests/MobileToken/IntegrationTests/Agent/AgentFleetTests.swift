@@ -203,7 +203,7 @@ import TestSupport
             _ = try await emulator.makeActivation(user: "alice", password: password, client: clients[1])
             let login = try await emulator.cloud.createOperation("login", userID: "mallory")
             var configuration = OperationsFleet.Configuration()
-            configuration.membership = membership
+            configuration.division = membership
             try await self.run(OperationsFleet(clients: clients, configuration: configuration)) {
                 agent,
                 _ async throws in

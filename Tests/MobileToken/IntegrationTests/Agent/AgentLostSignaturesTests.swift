@@ -3,6 +3,7 @@ import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
+import PowerAuth
 import Testing
 import TestSupport
 

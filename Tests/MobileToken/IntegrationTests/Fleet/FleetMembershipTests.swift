@@ -23,7 +23,7 @@ import TestSupport
                 }
             }
             var configuration = FleetStage.configuration
-            configuration.membership = self.membership
+            configuration.division = self.membership
             configuration.limits.requestsPerSecond = rate
             let fleet = client.makeFleet(configuration: configuration)
             try await stage.running(fleet) {

@@ -1,6 +1,7 @@
 import Foundation
 import MobileToken
 import MobileTokenEmulator
+import MobileTokenObserving
 import MobileTokenTesting
 import TestSupport
 import Testing

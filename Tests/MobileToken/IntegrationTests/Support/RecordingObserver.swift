@@ -1,4 +1,5 @@
 import MobileToken
+import MobileTokenObserving
 import TestSupport
 
 /// Keeps what the SDK says it did.
@@ -13,7 +14,7 @@ final class RecordingObserver: MobileTokenObserver {
 
     func requestRetried(_ retry: MobileTokenObservation.Retry) { self.retried.update { $0.append(retry.reason) } }
 
-    func counterCompared(_ comparison: ActivationStatus.CounterComparison, of activationID: String) {
+    func counterCompared(_ comparison: CounterComparison, of activationID: String) {
         self.compared.update { $0.append(comparison.distance) }
     }
 }

@@ -1,6 +1,7 @@
 import ExactJSON
 import Foundation
 import MobileToken
+import OperationScreens
 import Testing
 
 /// The operations of the official servers 1.9, row by row of `Recordings`: an honest one leaves no doubt, and a lie of the server does.

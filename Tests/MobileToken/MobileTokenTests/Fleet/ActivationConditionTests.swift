@@ -155,11 +155,11 @@ struct ActivationConditionTests {
             (.removed, .inSync, .removed), (.active, .deadlock, .deadlocked), (.active, .rolledBack, .rolledBack),
             (.blocked, .deadlock, .deadlocked), (.created, .inSync, .awaitingCommit),
             (.active, .movedForward(3), .starting), (.active, .signatureRecommended, .starting),
-        ] as [(ActivationState, ActivationStatus.CounterComparison.Result, OperationsFleet.ActivationState.Phase)]
+        ] as [(ActivationState, CounterComparison.Result, OperationsFleet.ActivationState.Phase)]
     )
     func theStatusDecides(
         state: ActivationState,
-        counter: ActivationStatus.CounterComparison.Result,
+        counter: CounterComparison.Result,
         phase: OperationsFleet.ActivationState.Phase
     ) {
         var condition = self.condition

@@ -124,27 +124,4 @@ import WireFacts
         // Members that the server sent go back as they came.
         _ = try OperationRequest.authorize(LocalOperation(id: "1\0", data: "A1\0"), sent: .now) { $0 }
     }
-
-    @Test func localOperationsAreCodable() throws {
-        let operation = LocalOperation(
-            id: "1",
-            data: "A1",
-            expires: Date(timeIntervalSince1970: 9),
-            proximityCheck: UserOperation.ProximityCheck(
-                totp: "1",
-                source: .deepLink,
-                received: Date(timeIntervalSince1970: 5)
-            ),
-            mobileTokenData: ["a": [1, nil]]
-        )
-        #expect(try JSONDecoder().decode(LocalOperation.self, from: JSONEncoder().encode(operation)) == operation)
-    }
-
-    @Test func aCodedCheckKeepsItsClock() throws {
-        let date = Date(timeIntervalSince1970: 5)
-        let local = UserOperation.ProximityCheck(totp: "1", source: .deepLink, localDate: date)
-        #expect(try JSONDecoder().decode(UserOperation.ProximityCheck.self, from: JSONEncoder().encode(local)) == local)
-        let asServersSendIt = Data(#"{"otp":"1","type":"DEEPLINK","timestampReceived":5}"#.utf8)
-        #expect(try JSONDecoder().decode(UserOperation.ProximityCheck.self, from: asServersSendIt).clock == .server)
-    }
 }

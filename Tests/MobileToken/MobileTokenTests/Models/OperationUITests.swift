@@ -1,5 +1,6 @@
 import ExactJSON
 import MobileToken
+import OperationScreens
 import PowerAuthProtocol
 import Testing
 

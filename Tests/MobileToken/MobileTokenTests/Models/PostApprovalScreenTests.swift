@@ -1,12 +1,18 @@
 import ExactJSON
 import MobileToken
+import OperationScreens
 import PowerAuthProtocol
 import Testing
 
 @Suite struct PostApprovalScreenTests {
     private func read(_ screen: JSONValue) throws -> (screen: OperationUI.PostApprovalScreen?, issues: [String]) {
+        let (operation, issues) = try self.operation(with: screen)
+        return (try #require(operation.ui).postApprovalScreen, issues)
+    }
+
+    private func operation(with screen: JSONValue) throws -> (UserOperation, issues: [String]) {
         let operation = try UserOperation(parsing: ServerJSON.operation(ui: ["postApprovalScreen": screen]))
-        return (try #require(operation.ui).postApprovalScreen, operation.issuePaths)
+        return (operation, operation.issuePaths)
     }
 
     private func json(_ type: String, _ payload: JSONValue?) -> JSONValue {
@@ -15,8 +21,8 @@ import Testing
     }
 
     @Test func reviewLosesOnlyTheAttributesThatDoNotDecode() throws {
-        let (screen, issues) = try self.read(
-            self.json(
+        let (operation, issues) = try self.operation(
+            with: self.json(
                 "REVIEW",
                 [
                     "attributes": [
@@ -29,12 +35,12 @@ import Testing
             )
         )
         let future: JSONValue = ["type": "FUTURE", "id": "3", "label": "L"]
+        #expect(operation.ui?.postApprovalScreen?.content == .review)
         #expect(
-            screen?.content
-                == .review([
-                    UserOperation.Attribute(id: "1", label: "test label", content: .note("myNote")),
-                    UserOperation.Attribute(id: "3", label: "L", content: .unknown(type: "FUTURE", json: future)),
-                ])
+            operation.reviewAttributes == [
+                UserOperation.Attribute(id: "1", label: "test label", content: .note("myNote")),
+                UserOperation.Attribute(id: "3", label: "L", content: .unknown(type: "FUTURE", json: future)),
+            ]
         )
         #expect(
             issues == [
@@ -45,8 +51,8 @@ import Testing
 
     @Test(arguments: [nil, .null, [:], ["attributes": nil]] as [JSONValue?])
     func aReviewMayHaveNothingToShow(payload: JSONValue?) throws {
-        let (screen, issues) = try self.read(self.json("REVIEW", payload))
-        #expect(screen?.content == .review([]))
+        let (operation, issues) = try self.operation(with: self.json("REVIEW", payload))
+        #expect(operation.ui?.postApprovalScreen?.content == .review && operation.reviewAttributes.isEmpty)
         #expect(issues.isEmpty)
     }
 

@@ -1,6 +1,7 @@
 import ExactJSON
 import Foundation
 import MobileToken
+import OperationScreens
 import PowerAuthProtocol
 import TestSupport
 import Testing
@@ -136,13 +137,14 @@ import Testing
         },
         Statement("REVIEW loses only the attributes that do not decode") {
             let good: JSONValue = ["type": "HEADING", "id": "1", "label": "L"]
-            let (screen, issues) = try Self.post([
+            let screen: JSONValue = [
                 "type": "REVIEW", "heading": "H", "message": "M",
                 "payload": ["attributes": [good.with("type", nil), good]],
-            ])
+            ]
+            let operation = try UserOperation(parsing: ServerJSON.operation(ui: ["postApprovalScreen": screen]))
             let attribute = UserOperation.Attribute(id: "1", label: "L", content: .heading())
-            return screen?.content == .review([attribute])
-                && issues == ["ui.postApprovalScreen.payload.attributes[0].type"]
+            return operation.reviewAttributes == [attribute]
+                && operation.issuePaths == ["ui.postApprovalScreen.payload.attributes[0].type"]
         },
         Statement("a redirect needs text, URL and a whole number of seconds") {
             let wrong: [(String, JSONValue?)] = [

@@ -173,7 +173,7 @@ final class ScriptedDriver: JournalDriver {
     func checkReaders(of format: RecordFormat) async throws { try await self.base.checkReaders(of: format) }
     func overwriteDeleted() async throws {}
     func note(_ export: ExportNote) async throws { try await self.base.note(export) }
-    func receiptFigures() async throws -> ActivationStore.ReceiptFigures { try await self.base.receiptFigures() }
+    func receiptFigures() async throws -> ReceiptFigures { try await self.base.receiptFigures() }
     func decisionPause() async throws -> DecisionPause? { try await self.base.decisionPause() }
 
     func limitUse(_ checks: [LimitCharges.Check]) async throws -> [Int64] { try await self.base.limitUse(checks) }

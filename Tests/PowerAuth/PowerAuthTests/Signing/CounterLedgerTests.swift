@@ -35,7 +35,7 @@ import PowerAuth
         _ ledger: inout CounterLedger,
         with server: SigningCounter,
         window: UInt8
-    ) throws -> ActivationStatus.CounterComparison {
+    ) throws -> CounterComparison {
         let status = try self.status(server, window: window)
         return try ledger.compare(
             with: ReportedCounter(status, key: HashCounter.hashKey(transportKey: self.transportKey))
@@ -174,10 +174,10 @@ import PowerAuth
 
     // MARK: What the process knows
 
-    private func comparison(_ result: ActivationStatus.CounterComparison.Result, _ distance: Int)
-        -> ActivationStatus.CounterComparison
+    private func comparison(_ result: CounterComparison.Result, _ distance: Int)
+        -> CounterComparison
     {
-        ActivationStatus.CounterComparison(result: result, distance: distance, window: 20)
+        CounterComparison(result: result, distance: distance, window: 20)
     }
 
     @Test func anAcceptedSignatureSettlesTheCounterAndAnotherOneDoesNot() throws {
@@ -198,7 +198,7 @@ import PowerAuth
         let counter = self.ledger(byte: 0).counter
         for distance in -25...25 {
             var knowledge = CounterKnowledge()
-            let result: ActivationStatus.CounterComparison.Result = distance < 0 ? .movedForward(-distance) : .inSync
+            let result: CounterComparison.Result = distance < 0 ? .movedForward(-distance) : .inSync
             #expect(try knowledge.apply(self.comparison(result, distance), counter: counter) == .sign)
             #expect(knowledge.settled == counter)
             #expect(knowledge.confirmed == (distance == 0 ? counter : nil))

@@ -131,7 +131,7 @@ import TestSupport
             func requestRetried(_ retry: MobileTokenObservation.Retry) {
                 self.seen.update { $0.append("retry \(retry.reason)") }
             }
-            func counterCompared(_ comparison: ActivationStatus.CounterComparison, of activationID: String) {
+            func counterCompared(_ comparison: CounterComparison, of activationID: String) {
                 self.seen.update { $0.append("distance \(comparison.distance) of \(comparison.window)") }
             }
             func signatureMade(_ signature: MobileTokenObservation.Signature) {

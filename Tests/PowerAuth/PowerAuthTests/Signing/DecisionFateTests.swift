@@ -248,7 +248,7 @@ struct DecisionFateTests {
         }
 
         var seen: DecisionFate.Counter {
-            let comparison = ActivationStatus.CounterComparison(
+            let comparison = CounterComparison(
                 result: .inSync,
                 distance: Int(self.moves - self.counter),
                 window: 20

@@ -1,5 +1,6 @@
 #if !ServerLibraries
     import MobileToken
+    import MobileTokenObserving
     import MobileTokenReceipts
 
     /// Tells the log and the metrics what the SDK does, where the trait `ServerLibraries` is off.
@@ -59,7 +60,7 @@
         }
 
         /// Logs counters that are too far apart to sign any more.
-        func counterCompared(_ comparison: ActivationStatus.CounterComparison, of activationID: String) {
+        func counterCompared(_ comparison: CounterComparison, of activationID: String) {
             self.logger.log(
                 comparison.canSign ? .debug : .error,
                 "counters compared",

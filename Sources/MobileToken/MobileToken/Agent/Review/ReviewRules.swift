@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import OperationScreens
 import SignedContent
 
 /// The rules of completeness. Each way to deceive a policy that reads only known attributes has a rule.
@@ -141,8 +142,7 @@ extension ReviewRules {
             }
         }
         for signed in unshown { self.note(.amountNotShown, "\(signed.amount) \(signed.currency)") }
-        guard case .review(let attributes) = operation.ui?.postApprovalScreen?.content else { return }
-        for case .amount(let money) in attributes.map(\.content)
+        for case .amount(let money) in operation.reviewAttributes.map(\.content)
         where !(signed.isEmpty || signed.contains { $0.isShown(as: money) }) || !money.isNamedByItsTexts {
             self.note(.amountNotSigned, "postApprovalScreen")
         }

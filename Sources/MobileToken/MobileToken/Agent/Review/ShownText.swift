@@ -1,5 +1,6 @@
 import Basics
 import ExactJSON
+import OperationScreens
 
 /// A string of an operation that a person or a policy reads.
 struct ShownText {
@@ -19,7 +20,7 @@ extension UserOperation {
         [ShownText("title", self.formData.title), ShownText("message", self.formData.message)]
             + [ShownText("name", self.name), ShownText("statusReason", self.statusReason)]
             + self.formData.attributes.map(\.shownText) + (self.formData.resultTexts?.texts ?? [])
-            + (self.ui?.texts ?? [])
+            + (self.ui?.texts(review: self.reviewAttributes) ?? [])
     }
 }
 
@@ -49,7 +50,7 @@ extension OperationForm.ResultTexts {
 }
 
 extension OperationUI {
-    fileprivate var texts: [ShownText] {
+    fileprivate func texts(review: [UserOperation.Attribute]) -> [ShownText] {
         var texts = self.preApprovalScreens.flatMap { screen in
             ([screen.heading, screen.message, screen.controls?.approve?.text, screen.controls?.decline?.text]
                 + screen.elements.map(\.content.text)).map { ShownText(screen.id ?? "preApprovalScreens", $0) }
@@ -57,7 +58,7 @@ extension OperationUI {
         if let screen = self.postApprovalScreen {
             texts += [screen.heading, screen.message].map { ShownText("postApprovalScreen", $0) }
             switch screen.content {
-            case .review(let attributes): texts += attributes.map(\.shownText)
+            case .review: texts += review.map(\.shownText)
             case .redirect(let redirect): texts.append(ShownText("postApprovalScreen", redirect.text))
             case .generic(let payload), .unknown(_, let payload):
                 texts += (payload?.strings ?? []).map { ShownText("postApprovalScreen", $0) }

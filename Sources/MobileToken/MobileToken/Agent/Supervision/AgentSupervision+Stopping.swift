@@ -1,5 +1,6 @@
 import Basics
-package import PowerAuthClient
+package import MobileTokenErrors
+import PowerAuthClient
 
 // Stopped activations: their factors are wrong, or they have ended.
 extension AgentSupervision {

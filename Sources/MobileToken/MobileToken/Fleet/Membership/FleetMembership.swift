@@ -1,13 +1,13 @@
 extension OperationsFleet {
     /// The part of a fleet's activations that a process currently polls.
-    public struct Assignment: Sendable, Equatable {
+    package struct Assignment: Sendable, Equatable {
         /// The buckets that this process polls; see ``OperationsFleet/Buckets/bucket(of:count:)``.
-        public var buckets: Set<Int>
+        package var buckets: Set<Int>
         /// The number of live processes, including this one. They divide the ``OperationsFleet/ServerLimits``.
-        public var processCount: Int
+        package var processCount: Int
 
         /// Creates an assignment.
-        public init(buckets: Set<Int>, processCount: Int = 1) {
+        package init(buckets: Set<Int>, processCount: Int = 1) {
             self.buckets = buckets
             self.processCount = processCount
         }
@@ -19,7 +19,7 @@ extension OperationsFleet {
 ///
 /// ``SingleProcessMembership`` is the default. `PostgresFleetMembership` of `MobileTokenPostgres` divides a database among processes and
 /// machines.
-public protocol FleetMembership: Sendable {
+package protocol FleetMembership: Sendable {
     /// The number of buckets, the same in every process.
     var bucketCount: Int { get }
 
@@ -48,15 +48,15 @@ package protocol FailureReportingMembership: FleetMembership {
 }
 
 /// A membership for a single process, which polls all activations.
-public struct SingleProcessMembership: FleetMembership {
+package struct SingleProcessMembership: FleetMembership {
     /// The number of buckets: one.
-    public let bucketCount = 1
+    package let bucketCount = 1
 
     /// Creates the membership.
-    public init() {}
+    package init() {}
 
     /// Assigns all buckets to this process, and returns when its task is canceled. Never throws.
-    public func run(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void) async throws {
+    package func run(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void) async throws {
         await assign(OperationsFleet.Assignment(buckets: [0]))
         let (never, continuation) = AsyncStream.makeStream(of: Never.self)
         for await _ in never {}  // ends when the task is canceled
@@ -64,5 +64,5 @@ public struct SingleProcessMembership: FleetMembership {
     }
 
     /// Returns `true`.
-    public func holds(_ bucket: Int) -> Bool { true }
+    package func holds(_ bucket: Int) -> Bool { true }
 }

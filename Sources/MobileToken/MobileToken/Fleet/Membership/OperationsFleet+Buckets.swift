@@ -2,16 +2,16 @@ import Basics
 
 extension OperationsFleet {
     /// The parts of a fleet's activations, which several processes can divide.
-    public enum Buckets {
+    package enum Buckets {
         /// The number of buckets that nodes share.
-        public static let count = 64
+        package static let count = 64
 
         /// Returns the bucket of an activation, the same in every process.
         ///
         /// - Parameters:
         ///   - activationID: The identifier, byte for byte.
         ///   - count: The number of buckets: more than zero.
-        public static func bucket(of activationID: String, count: Int = Self.count) -> Int {
+        package static func bucket(of activationID: String, count: Int = Self.count) -> Int {
             // FNV-1a with a final mix, because its low bits depend mostly on the last byte.
             var hash: UInt64 = 0xcbf2_9ce4_8422_2325
             for byte in activationID.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

@@ -1,5 +1,7 @@
 import Basics
-package import PowerAuthClient
+package import MobileTokenErrors
+package import MobileTokenObserving
+import PowerAuthClient
 package import PowerAuthProtocol
 
 /// The state of one activation by its requests, and the next action. It decides; ``OperationsFleet`` opens, and ``PollingState``
@@ -110,7 +112,7 @@ package struct ActivationCondition: Sendable {
     /// Handles a status response.
     package mutating func recordStatus(
         _ state: ActivationState,
-        _ counter: ActivationStatus.CounterComparison.Result,
+        _ counter: CounterComparison.Result,
         at now: Duration
     ) {
         guard !self.state.phase.isEnded else { return }

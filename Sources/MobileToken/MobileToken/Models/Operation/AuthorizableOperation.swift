@@ -1,10 +1,10 @@
 public import ExactJSON
 public import Foundation
-public import PowerAuthClient
+import PowerAuthClient
 import PowerAuthProtocol
 
 /// An operation to authorize or reject, from the server or built by hand.
-public protocol AuthorizableOperation: Sendable {
+package protocol AuthorizableOperation: Sendable {
     /// The operation's identifier.
     var id: String { get }
     /// The data to sign, exactly as the server sent them.
@@ -22,20 +22,20 @@ public protocol AuthorizableOperation: Sendable {
 
 extension AuthorizableOperation {
     /// The distant future: by default an operation does not expire.
-    public var expires: Date { .distantFuture }
+    package var expires: Date { .distantFuture }
     /// `nil`: by default there is no proximity check.
-    public var proximityCheck: UserOperation.ProximityCheck? { nil }
+    package var proximityCheck: UserOperation.ProximityCheck? { nil }
     /// `nil`: by default no data are sent.
-    public var mobileTokenData: JSONObject? { nil }
+    package var mobileTokenData: JSONObject? { nil }
 
     /// Returns `true`: the operation's requirements are unknown, so the server decides.
-    public func allows(_ authentication: Activation.Authentication) -> Bool { true }
+    package func allows(_ authentication: Activation.Authentication) -> Bool { true }
 }
 
 /// An operation with identifier and data from another source than the list.
 ///
 /// If it has an expiry, it is not signed after that.
-public struct LocalOperation: AuthorizableOperation, Identifiable, Hashable, Codable {
+public struct LocalOperation: AuthorizableOperation, Identifiable, Hashable {
     /// The operation's identifier.
     public var id: String
     /// The data to sign, exactly as the server sent them.

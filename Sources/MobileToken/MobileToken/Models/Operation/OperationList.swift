@@ -1,8 +1,9 @@
 public import Foundation
 public import PowerAuth
-public import PowerAuthClient
+import PowerAuthClient
 import Basics
 import ExactJSON
+public import MobileTokenErrors
 import PowerAuthProtocol
 
 /// The server's response to a request for pending operations or for the history.

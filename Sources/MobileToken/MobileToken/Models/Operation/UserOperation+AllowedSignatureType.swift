@@ -6,7 +6,7 @@ extension UserOperation {
     /// The factors required to sign an operation.
     public struct AllowedSignatureType: Sendable, Hashable {
         /// The number of factors that the server requires.
-        public enum Kind: String, Sendable, Hashable, Codable {
+        package enum Kind: String, Sendable, Hashable {
             /// One factor.
             case singleFactor = "1FA"
             /// Two factors.
@@ -16,7 +16,7 @@ extension UserOperation {
         }
 
         /// A combination of factors that the server accepts.
-        public enum Variant: String, Sendable, Hashable, Codable, CaseIterable {
+        package enum Variant: String, Sendable, Hashable, CaseIterable {
             /// Possession: the activation only.
             case possession
             /// The activation and the password.
@@ -26,13 +26,18 @@ extension UserOperation {
         }
 
         /// The number of factors that the server requires.
-        public let kind: Kind
+        package let kind: Kind
         /// The accepted combinations, in the server's order, without those unknown to this version. Most servers list none for a
         /// single factor.
-        public let variants: [Variant]
+        package let variants: [Variant]
+
+        /// One factor: possession.
+        public static let oneFactor = Self(kind: .singleFactor, variants: [.possession])
+        /// Two factors, with the password or the biometry key.
+        public static let twoFactors = Self(kind: .twoFactors, variants: [.possessionKnowledge, .possessionBiometry])
 
         /// Creates a requirement.
-        public init(kind: Kind, variants: [Variant]) {
+        package init(kind: Kind, variants: [Variant]) {
             self.kind = kind
             self.variants = variants
         }

@@ -4,9 +4,9 @@ import PowerAuthProtocol
 
 extension UserOperation {
     /// A one-time code, sent with the authorization, that proves the person is where the operation began.
-    public struct ProximityCheck: Sendable, Hashable, Codable {
+    public struct ProximityCheck: Sendable, Hashable {
         /// The source of the code.
-        public enum Source: String, Sendable, Hashable, Codable {
+        public enum Source: String, Sendable, Hashable {
             /// A scanned QR code.
             case qrCode = "QR_CODE"
             /// A deep link.
@@ -14,7 +14,7 @@ extension UserOperation {
         }
 
         /// The clock of a timestamp.
-        public enum Clock: String, Sendable, Hashable, Codable {
+        package enum Clock: String, Sendable, Hashable {
             /// The local clock, which may be wrong.
             case local
             /// The server's clock.
@@ -25,10 +25,10 @@ extension UserOperation {
         public let totp: String
         /// The source of the code.
         public let source: Source
-        /// The time of receipt, by ``clock``. The request always has the server's time.
+        /// The time of receipt, by the local clock or the server's. The request always has the server's time.
         public let received: Date
         /// The clock of ``received``. A local time is converted, when the decision is sent, by the server's time known then.
-        public let clock: Clock
+        package let clock: Clock
 
         /// Creates a check of a code received now, or at another time of the local clock.
         ///
@@ -46,7 +46,7 @@ extension UserOperation {
         ///   - totp: The one-time code.
         ///   - source: The source of the code.
         ///   - received: The time of receipt, in the server's time.
-        public init(totp: String, source: Source, received: Date) {
+        package init(totp: String, source: Source, received: Date) {
             self.init(totp, source, received, .server)
         }
 
@@ -55,24 +55,6 @@ extension UserOperation {
             self.source = source
             self.received = received
             self.clock = clock
-        }
-
-        private enum CodingKeys: String, CodingKey {
-            case totp = "otp"
-            case source = "type"
-            case received = "timestampReceived"
-            case clock
-        }
-
-        /// Decodes a check; without a clock it is the server's.
-        public init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            self.init(
-                try container.decode(String.self, forKey: .totp),
-                try container.decode(Source.self, forKey: .source),
-                try container.decode(Date.self, forKey: .received),
-                try container.decodeIfPresent(Clock.self, forKey: .clock) ?? .server
-            )
         }
     }
 }

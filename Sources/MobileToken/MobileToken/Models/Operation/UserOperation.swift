@@ -1,6 +1,7 @@
 import Basics
 public import ExactJSON
 public import Foundation
+public import OperationScreens
 public import PowerAuthClient
 import PowerAuthProtocol
 
@@ -33,8 +34,10 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     public var allowedSignatureType: UserOperation.AllowedSignatureType { self.storage.allowedSignatureType }
     /// The form shown to a person before deciding.
     public var formData: OperationForm { self.storage.formData }
-    /// The server's presentation hints.
+    /// The server's presentation hints. Their members are seen with `import MobileTokenScreens`.
     public var ui: OperationUI? { self.storage.ui }
+    /// The attributes to show after the approval; empty unless the server asks for a review then.
+    public var reviewAttributes: [UserOperation.Attribute] { self.storage.reviewAttributes }
     /// The operation exactly as the server sent it, including members unknown to this version.
     public var json: [UInt8] { self.storage.json }
     /// The unreadable parts of the presentation, which are left out: at most 100, at least one if there are any.
@@ -74,10 +77,7 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
         statusReason: String? = nil,
         created: Date = Date(),
         expires: Date? = nil,
-        allowedSignatureType: UserOperation.AllowedSignatureType = UserOperation.AllowedSignatureType(
-            kind: .twoFactors,
-            variants: [.possessionKnowledge, .possessionBiometry]
-        ),
+        allowedSignatureType: UserOperation.AllowedSignatureType = .twoFactors,
         formData: OperationForm = OperationForm(title: "", message: ""),
         proximityCheck: UserOperation.ProximityCheck? = nil,
         mobileTokenData: JSONObject? = nil
@@ -112,7 +112,7 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     /// Reads the JSON of one operation, as ``init(parsing:)`` reads bytes.
     ///
     /// - Throws: ``MobileTokenError/Code/invalidResponse`` if the operation cannot be read.
-    public init(parsing json: JSONValue) throws(MobileTokenError) {
+    package init(parsing json: JSONValue) throws(MobileTokenError) {
         try self.init(parsing: json.serialized())
     }
 
@@ -174,6 +174,7 @@ extension UserOperation {
         let allowedSignatureType: UserOperation.AllowedSignatureType
         let formData: OperationForm
         let ui: OperationUI?
+        let reviewAttributes: [UserOperation.Attribute]
         let json: [UInt8]
         let issues: [DecodingIssue]
         let omittedIssueCount: Int
@@ -199,7 +200,7 @@ extension UserOperation {
             self.expires = expires
             self.allowedSignatureType = allowedSignatureType
             self.formData = formData
-            self.ui = nil
+            (self.ui, self.reviewAttributes) = (nil, [])
             var members: JSONObject = [
                 "id": .string(id), "name": .string(name), "data": .string(data), "status": .string(status.rawValue),
                 "operationCreated": .string(ISO8601.string(from: created)),
@@ -227,9 +228,11 @@ extension UserOperation {
             }
             let form = try view.required("formData", .object, log)
             self.formData = try log.inside("formData") { log throws(DecodingIssue) in try OperationForm(form, &log) }
+            var review: [UserOperation.Attribute] = []
             self.ui = view.optional("ui", .object, &log).map { ui in
-                log.inside("ui") { log in OperationUI(ui, &log) }
+                log.inside("ui") { log in OperationUI(ui, review: &review, &log) }
             }
+            self.reviewAttributes = review
             self.json = Array(view.bytes)
             self.issues = log.issues
             self.omittedIssueCount = log.omittedCount

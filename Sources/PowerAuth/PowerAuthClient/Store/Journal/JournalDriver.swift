@@ -75,7 +75,7 @@ package protocol JournalDriver: Sendable {
 
     func note(_ export: ExportNote) async throws
 
-    func receiptFigures() async throws -> ActivationStore.ReceiptFigures
+    func receiptFigures() async throws -> ReceiptFigures
 
     // MARK: Limits
 

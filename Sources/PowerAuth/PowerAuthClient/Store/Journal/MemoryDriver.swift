@@ -250,10 +250,10 @@ package final class MemoryDriver: JournalDriver {
 
     package func note(_ export: ExportNote) async throws { self.contents.withLock { $0.export = export } }
 
-    package func receiptFigures() async throws -> ActivationStore.ReceiptFigures {
+    package func receiptFigures() async throws -> ReceiptFigures {
         self.contents.withLock { contents in
             let exported = min(contents.export?.number ?? 0, contents.lastNumber)
-            return ActivationStore.ReceiptFigures(
+            return ReceiptFigures(
                 unexportedCount: Int(clamping: contents.lastNumber - exported),
                 lastExport: contents.export?.date,
                 byteCount: contents.entries.reduce(0) {

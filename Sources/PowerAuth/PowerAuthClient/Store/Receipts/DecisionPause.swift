@@ -9,7 +9,7 @@ public struct DecisionPause: Sendable, Hashable {
     public let reason: String
 
     /// Creates a pause, for example from a store's data.
-    public init(date: Date, reason: String) {
+    package init(date: Date, reason: String) {
         self.date = date.inWholeMilliseconds
         self.reason = reason
     }

@@ -229,11 +229,11 @@ actor SQLiteDriver: JournalDriver {
 
     func note(_ export: ExportNote) async throws { try self.write { try $0.set(ExportNote.name, to: export.stored) } }
 
-    func receiptFigures() async throws -> ActivationStore.ReceiptFigures {
+    func receiptFigures() async throws -> ReceiptFigures {
         try self.run { database in
             let (last, note) = (try database.lastReceiptNumber(), try database.exportNote())
             let exported = min(note?.number ?? 0, last)
-            return ActivationStore.ReceiptFigures(
+            return ReceiptFigures(
                 unexportedCount: Int(clamping: last - exported),
                 lastExport: note?.date,
                 byteCount: try database.usedByteCount()

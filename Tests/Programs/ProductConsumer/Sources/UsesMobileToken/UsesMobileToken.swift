@@ -11,30 +11,14 @@ let clientTypes: [Any.Type] = [
     MobileTokenError.Code.self,
 ]
 
-let observationTypes: [Any.Type] = [
-    (any MobileTokenObserver).self, MobileTokenObservation.self, MobileTokenObservation.Request.self,
-    MobileTokenObservation.Request.Result.self,
-    MobileTokenObservation.Request.Outcome.self, MobileTokenObservation.Retry.self,
-    MobileTokenObservation.RetryReason.self, MobileTokenObservation.Signature.self,
-    MobileTokenObservation.Wait.self, MobileTokenObservation.Decision.self, MobileTokenObservation.Receipt.self,
-    MobileTokenObservation.Receipt.Kind.self, MobileTokenObservation.Poll.self,
-    MobileTokenObservation.OperationList.self, MobileTokenObservation.ActivationState.self,
-    MobileTokenObservation.Agent.self,
-]
-
 let activationTypes: [Any.Type] = [
-    Activation.self, ActivationRequest.self, ActivationResult.self, ActivationStatus.self, ActivationStatus.Flags.self,
+    Activation.self, ActivationRequest.self, ActivationResult.self, ActivationStatus.self,
     ActivationState.self, Activation.Authentication.self, Activation.Authentication.UnlockedFactor.self,
-    SecretBytes.self, ActivationStatus.CounterComparison.self, ActivationStatus.CounterComparison.Result.self,
+    SecretBytes.self,
 ]
 
 let storeTypes: [Any.Type] = [
-    ActivationStore.self, (any SealingKeyProvider).self, SealingKey.self,
-]
-
-let receiptTypes: [Any.Type] = [
-    ActivationStore.ReceiptFigures.self, DecisionPause.self, ActivationStore.Receipts.self,
-    ActivationStore.Receipts.Iterator.self,
+    ActivationStore.self, (any SealingKeyProvider).self, SealingKey.self, DecisionPause.self,
 ]
 
 let operationTypes: [Any.Type] = [
@@ -42,15 +26,13 @@ let operationTypes: [Any.Type] = [
     OperationList.Change.Update.self, OperationList.Change.Removal.self, OperationList.Change.RemovalReason.self,
     OperationList.Change.Source.self, OperationList.Unreadable.self,
     OperationsService.Event.self, OperationsService.PollingOptions.self,
-    UserOperation.self, LocalOperation.self, (any AuthorizableOperation).self, UserOperation.Status.self,
-    UserOperation.AllowedSignatureType.self, UserOperation.AllowedSignatureType.Kind.self,
-    UserOperation.AllowedSignatureType.Variant.self, OperationForm.self,
+    UserOperation.self, LocalOperation.self, UserOperation.Status.self,
+    UserOperation.AllowedSignatureType.self, OperationForm.self,
     OperationForm.ResultTexts.self, UserOperation.Attribute.self, UserOperation.Attribute.Content.self,
     UserOperation.Attribute.Money.self,
     UserOperation.Attribute.PartyInfo.self, UserOperation.Attribute.Alert.self, UserOperation.Attribute.Alert.Kind.self,
     UserOperation.RejectionReason.self, UserOperation.ProximityCheck.self, UserOperation.ProximityCheck.Source.self,
-    UserOperation.ProximityCheck.Clock.self,
-    DecodingIssue.self, DecodingIssue.Reason.self, UserOperation.SignedData.self, UserOperation.SignedData.Field.self,
+    DecodingIssue.self, UserOperation.SignedData.self, UserOperation.SignedData.Field.self,
     UserOperation.SignedData.Day.self,
 ]
 
@@ -67,20 +49,4 @@ let fleetTypes: [Any.Type] = [
     OperationsFleet.ActivationState.Phase.self, OperationsFleet.Health.self, OperationsFleet.Health.Failure.self,
     OperationsFleet.Change.self,
     OperationsFleet.Event.self, OperationsFleet.ServerLimits.self,
-    (any FleetMembership).self, SingleProcessMembership.self,
-    OperationsFleet.Assignment.self,
-    OperationsFleet.Buckets.self,
-]
-
-let presentationTypes: [Any.Type] = [
-    OperationUI.self, OperationUI.PreApprovalScreen.self, OperationUI.PreApprovalScreen.Kind.self,
-    OperationUI.PreApprovalControls.self,
-    OperationUI.PreApprovalControls.Axis.self, OperationUI.PreApprovalControls.Decline.self,
-    OperationUI.PreApprovalControls.Approve.self,
-    OperationUI.PreApprovalElement.self, OperationUI.PreApprovalElement.Content.self,
-    OperationUI.PreApprovalElement.Style.self,
-    OperationUI.PreApprovalElement.Button.self, OperationUI.PreApprovalElement.Button.Action.self,
-    OperationUI.PostApprovalScreen.self,
-    OperationUI.PostApprovalScreen.Content.self,
-    OperationUI.PostApprovalScreen.Redirect.self,
 ]

@@ -11,9 +11,11 @@ let types: [Any.Type] = [
     PostgresFleetMembership.self, SealingKeyRing.self, NodeLifetimes.self,
 ]
 
-func membership(_ keys: SealingKeyRing) throws -> any FleetMembership {
+func fleet(_ keys: SealingKeyRing) throws -> OperationsFleet.Configuration {
     var configuration = PostgresConfiguration(connectionString: "dbname=bank", sealingKeys: keys)
     configuration.tls = .verified
     configuration.lifetimes = NodeLifetimes(heartbeat: .seconds(1), death: .seconds(3))
-    return try PostgresFleetMembership(store: ActivationStore.postgres(configuration))
+    var fleet = OperationsFleet.Configuration()
+    fleet.membership = try PostgresFleetMembership(store: ActivationStore.postgres(configuration))
+    return fleet
 }

@@ -11,6 +11,7 @@ let types: [Any.Type] = [
     DecisionIntent.self, DecisionIntent.Verdict.self, DecisionIntent.Policy.self, DecisionIntent.Charge.self,
     DecisionIntent.Facts.self, DecisionIntent.PersonalData.self,
     DecisionOutcome.self, DecisionOutcome.Result.self, OpenDecision.self, ReceiptSelection.self,
+    StoredReceipts.self, StoredReceipts.Iterator.self, ReceiptFigures.self,
     DecisionReceipt.self, DecisionReceipt.Intent.self, DecisionReceipt.Entry.self, DecisionReceipt.Entry.Content.self,
 ]
 

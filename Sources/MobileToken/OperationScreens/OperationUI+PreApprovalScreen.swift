@@ -1,5 +1,4 @@
 import Basics
-import PowerAuthProtocol
 
 extension OperationUI {
     /// A screen that a person must pass before approving an operation.

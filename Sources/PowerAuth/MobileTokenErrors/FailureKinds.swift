@@ -75,7 +75,7 @@ extension MobileTokenError {
     package var isOutage: Bool { self.kinds.contains(.outage) }
 
     /// Returns whether this status can be a refusal; others are failures or another party's.
-    static func mayRefuse(_ httpStatus: Int) -> Bool {
+    package static func mayRefuse(_ httpStatus: Int) -> Bool {
         (200..<300).contains(httpStatus) || (400..<500).contains(httpStatus) && httpStatus != 408
     }
 

@@ -6,7 +6,7 @@ package enum CallEffect: Sendable, Hashable {
     case changes
 
     /// Determines the effect from the path. An application's own calls may change something.
-    init(path: String) {
+    package init(path: String) {
         self = Self.readingCalls.contains { path.hasSuffix($0) } ? .reads : .changes
     }
 

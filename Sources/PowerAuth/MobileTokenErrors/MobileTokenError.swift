@@ -1,5 +1,4 @@
 import Basics
-import PowerAuthProtocol
 
 /// The only error that this SDK throws, besides `CancellationError`. Match on ``code``.
 ///

@@ -1,6 +1,5 @@
 import Basics
 public import ExactJSON
-import PowerAuthProtocol
 
 extension OperationUI {
     /// A part of a pre-approval screen.

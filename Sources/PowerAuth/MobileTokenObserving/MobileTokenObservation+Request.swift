@@ -1,4 +1,4 @@
-import DecisionReceipts
+public import MobileTokenErrors
 import Synchronization
 
 extension MobileTokenObservation {
@@ -18,7 +18,7 @@ extension MobileTokenObservation {
         }
 
         /// Creates a request with the next identifier.
-        init(of activationID: String?, to path: String) {
+        package init(of activationID: String?, to path: String) {
             self.init(id: Self.count.add(1, ordering: .relaxed).newValue, activationID: activationID, path: path)
         }
 
@@ -45,7 +45,7 @@ extension MobileTokenObservation.Request {
             self.duration = duration
         }
 
-        init(_ error: any Error, duration: Duration) {
+        package init(_ error: any Error, duration: Duration) {
             guard let error = error as? MobileTokenError else {
                 self.init(.canceled, httpStatus: nil, duration: duration)
                 return

@@ -1,4 +1,4 @@
-import DecisionReceipts
+public import MobileTokenErrors
 
 extension MobileTokenObservation {
     /// A state change of an activation in a fleet or an agent.

@@ -1,5 +1,5 @@
 public import DecisionReceipts
-import PowerAuthProtocol
+public import MobileTokenErrors
 
 extension MobileTokenObservation {
     /// A decision, signed or attempted, and its result.
@@ -36,7 +36,7 @@ extension MobileTokenObservation {
             self.result = result
         }
 
-        init(_ intent: DecisionIntent, _ result: DecisionOutcome.Result) {
+        package init(_ intent: DecisionIntent, _ result: DecisionOutcome.Result) {
             self.init(
                 activationID: intent.activationID,
                 operationID: intent.operationID,

@@ -28,7 +28,7 @@ public protocol MobileTokenObserver: Sendable {
     /// at the server's counter.
     func signingWaits(_ wait: MobileTokenObservation.Wait)
     /// Called when the server's status has been compared with the counter.
-    func counterCompared(_ comparison: ActivationStatus.CounterComparison, of activationID: String)
+    func counterCompared(_ comparison: CounterComparison, of activationID: String)
 
     /// Called when a signed decision ends, and again when its unknown outcome is determined.
     func decisionEnded(_ decision: MobileTokenObservation.Decision)
@@ -65,7 +65,7 @@ extension MobileTokenObserver {
     /// Does nothing.
     public func signingWaits(_ wait: MobileTokenObservation.Wait) {}
     /// Does nothing.
-    public func counterCompared(_ comparison: ActivationStatus.CounterComparison, of activationID: String) {}
+    public func counterCompared(_ comparison: CounterComparison, of activationID: String) {}
     /// Does nothing.
     public func decisionEnded(_ decision: MobileTokenObservation.Decision) {}
     /// Does nothing.

@@ -1,0 +1,2 @@
+// Errors are seen wherever the client is.
+@_exported public import MobileTokenErrors
