@@ -129,7 +129,8 @@ import Testing
         let declared = try [
             "PowerAuth/PowerAuthClient/Errors/ErrorCodes.swift", "PowerAuth/PowerAuthClient/Store/StoreErrors.swift",
             "PowerAuth/PowerAuth/OIDC/OIDCErrorCodes.swift",
-            "MobileToken/MobileToken/Client/ErrorCodes.swift",
+            "MobileToken/MobileToken/Client/ErrorCodes.swift", "MobileToken/MobileTokenNotifications/ErrorCodes.swift",
+            "MobileToken/MobileTokenOffline/ErrorCodes.swift",
         ].flatMap { file in
             try Self.text("Sources/\(file)").matches(of: /static let (\w+) = Self\((?:rawValue: )?"/)
                 .map { String($0.output.1) }

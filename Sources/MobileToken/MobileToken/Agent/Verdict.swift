@@ -11,7 +11,7 @@ extension ApprovalAgent {
         /// asked again when the operation changes.
         ///
         /// Use a few fixed reasons without operation data. The reason is a metric label
-        /// (``MobileTokenObservation/Agent/reason``): each new string creates a series, and exposes any amounts or accounts in it.
+        /// (`MobileTokenObservation.Agent.reason`): each new string creates a series, and exposes any amounts or accounts in it.
         case deferToPeople(reason: String?)
         /// Ask again after this delay, or when the operation changes.
         case askAgain(after: Duration)

@@ -1,7 +1,7 @@
 extension OperationsFleet {
     /// The part of a fleet's activations that a process currently polls.
     package struct Assignment: Sendable, Equatable {
-        /// The buckets that this process polls; see ``OperationsFleet/Buckets/bucket(of:count:)``.
+        /// The buckets that this process polls; see `Buckets`.
         package var buckets: Set<Int>
         /// The number of live processes, including this one. They divide the ``OperationsFleet/ServerLimits``.
         package var processCount: Int
@@ -17,7 +17,7 @@ extension OperationsFleet {
 /// The division of activations among the processes that share a store. Only the process that polls an activation decides on its
 /// operations.
 ///
-/// ``SingleProcessMembership`` is the default. `PostgresFleetMembership` of `MobileTokenPostgres` divides a database among processes and
+/// `SingleProcessMembership` is the default. `PostgresFleetMembership` of `MobileTokenPostgres` divides a database among processes and
 /// machines.
 package protocol FleetMembership: Sendable {
     /// The number of buckets, the same in every process.
@@ -27,7 +27,7 @@ package protocol FleetMembership: Sendable {
     ///
     /// - Parameter assign: Called for each new assignment, one call at a time. When `assign` returns, the fleet no longer polls
     ///   or decides in buckets it was not assigned. Release a bucket voluntarily only after that. If a bucket is lost without
-    ///   warning, ``holds(_:)`` must return `false` from that moment.
+    ///   warning, `holds(_:)` must return `false` from that moment.
     /// - Throws: An error that makes participation impossible.
     func run(assign: @escaping @Sendable (OperationsFleet.Assignment) async -> Void) async throws
 
@@ -38,7 +38,7 @@ package protocol FleetMembership: Sendable {
 
 /// A membership that continues after failures, and reports them.
 package protocol FailureReportingMembership: FleetMembership {
-    /// Participates as ``FleetMembership/run(assign:)`` does.
+    /// Participates as `FleetMembership.run(assign:)` does.
     ///
     /// - Parameter report: Called after each check of the other processes with its error; with `nil` if it succeeded.
     func run(
