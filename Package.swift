@@ -221,8 +221,8 @@ let package = Package(
             name: "CommandLineSupport",
             dependencies: [
                 "MobileToken", "MobileTokenNotifications", "MobileTokenOffline", "MobileTokenReceipts",
-                "OperationScreens", "SignedContent", "PowerAuthClient", "PowerAuthCrypto", "HTTPClientTransport",
-                "Coordination", "Basics", "ExactJSON",
+                "MobileTokenReconciliation", "OperationScreens", "SignedContent", "PowerAuthClient", "PowerAuthCrypto",
+                "HTTPClientTransport", "Coordination", "Basics", "ExactJSON",
             ]
         ),
         // The commands of who asks. A program gives them the ledgers that it can open.
@@ -360,9 +360,9 @@ let package = Package(
         .testTarget(
             name: "PowerAuthTests",
             dependencies: [
-                "MobileTokenReceipts", "PowerAuth", "DecisionReceipts", "PowerAuthClient", "PowerAuthProtocol",
-                "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenTesting", "CSQLite", "SQLiteDatabase",
-                "APIDescriptions", "CloudCalls", "EmulatorBackend", "EmulatorMessages", "TestSupport",
+                "MobileTokenReconciliation", "MobileTokenReceipts", "PowerAuth", "DecisionReceipts", "PowerAuthClient",
+                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenTesting", "CSQLite",
+                "SQLiteDatabase", "APIDescriptions", "CloudCalls", "EmulatorBackend", "EmulatorMessages", "TestSupport",
                 "StoreTesting", "StoreExerciser", "Coordination", "Basics", "ExactJSON", "WireFacts",
             ]
         ),
@@ -453,7 +453,8 @@ if Context.environment["MOBILE_TOKEN_FUZZ"] != nil {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "APIDescriptions", "CommandLineSupport", "MobileToken", "MobileTokenReceipts", "MobileTokenEmulator",
+                "APIDescriptions", "CommandLineSupport", "MobileToken", "MobileTokenNotifications",
+                "MobileTokenOffline", "MobileTokenReceipts", "MobileTokenScreens", "MobileTokenEmulator",
                 "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "PowerAuth", "PowerAuthClient",
                 "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "ExactJSON", "Basics",
             ],
@@ -472,7 +473,7 @@ if Context.environment["MOBILE_TOKEN_NEIGHBORS"] != nil {
             name: "Neighbors",
             dependencies: [
                 "MobileToken", "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenPostgres",
-                "MobileTokenEmulator", "MobileTokenTesting", "PostgresTestServer", "PowerAuth",
+                "MobileTokenObserving", "MobileTokenEmulator", "MobileTokenTesting", "PostgresTestServer", "PowerAuth",
                 "HTTPClientTransport", "Coordination", "TestSupport",
                 product("InMemoryLogging", of: "swift-log", with: "Logging"),
                 product("Logging", of: "swift-log", with: "ServiceLifecycle"),

@@ -247,7 +247,7 @@ package final class ScriptedServer: HTTPTransport {
         case .approves:
             try await device.authorize(operation, with: .possessionAndKnowledge(password: Self.password))
             if let data = person.data { self.state.withLock { $0.shown[task.id] = data } }
-        case .rejects(let reason): try await device.reject(operation, reason: .init(reason))
+        case .rejects(let reason): try await device.reject(operation, reason: .init(rawValue: reason))
         case .silent: break
         }
     }

@@ -1,4 +1,6 @@
 import MobileToken
+import MobileTokenReceipts
+import MobileTokenReconciliation
 
 /// The exit status of a process. The help page documents the numbers, which never change their meaning.
 package struct ExitCode: Sendable, Hashable {

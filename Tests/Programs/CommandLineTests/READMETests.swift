@@ -128,9 +128,10 @@ import Testing
             .flatMap { $0.split(separator: "|").first?.matches(of: /`(\w+)`/).map { String($0.output.1) } ?? [] }
         let declared = try [
             "PowerAuth/PowerAuthClient/Errors/ErrorCodes.swift", "PowerAuth/PowerAuthClient/Store/StoreErrors.swift",
-            "PowerAuth/PowerAuth/OIDC/OIDCErrorCodes.swift",
+            "PowerAuth/PowerAuth/OIDC/OIDCErrorCodes.swift", "PowerAuth/PowerAuth/ErrorCodes.swift",
             "MobileToken/MobileToken/Client/ErrorCodes.swift", "MobileToken/MobileTokenNotifications/ErrorCodes.swift",
-            "MobileToken/MobileTokenOffline/ErrorCodes.swift",
+            "MobileToken/MobileTokenOffline/ErrorCodes.swift", "MobileToken/MobileTokenReceipts/ErrorCodes.swift",
+            "MobileToken/MobileTokenReconciliation/ErrorCodes.swift",
         ].flatMap { file in
             try Self.text("Sources/\(file)").matches(of: /static let (\w+) = Self\((?:rawValue: )?"/)
                 .map { String($0.output.1) }

@@ -12,7 +12,7 @@ extension ApprovalAgent {
     ///   - operationID: The operation's identifier.
     ///   - activationID: The activation that leaves it, if several of a fleet list it; `nil` for the first one.
     /// - Returns: The reason; `nil` if the operation is decided or over instead, the run ends, or the task is canceled.
-    public nonisolated func leaveReason(of operationID: String, by activationID: String? = nil) async -> LeaveReason? {
+    package nonisolated func leaveReason(of operationID: String, by activationID: String? = nil) async -> LeaveReason? {
         for await event in self.events() where event.operation?.id.isExactly(operationID) == true {
             guard activationID.map({ event.activationID.isExactly($0) }) ?? true else { continue }
             switch event.kind {

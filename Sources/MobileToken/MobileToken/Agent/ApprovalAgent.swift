@@ -31,7 +31,7 @@ public actor ApprovalAgent {
     public typealias Policy = @Sendable (OperationReview) async throws -> Verdict
 
     /// The agent's settings.
-    public nonisolated let configuration: Configuration
+    package nonisolated let configuration: Configuration
 
     nonisolated let fleet: OperationsFleet
     nonisolated let policy: Policy

@@ -27,13 +27,13 @@ extension OperationsFleet {
         /// The number of activations polled by this process, in each nonempty phase.
         public var counts: [OperationsFleet.ActivationState.Phase: Int] = [:]
         /// The number of activations in the store that another process polls.
-        public var elsewhereCount = 0
+        package var elsewhereCount = 0
         /// The age of the oldest last successful poll among active activations; `nil` if there are none.
         public var oldestSuccessfulPoll: Duration?
         /// The local clock's lead over each server's (negative if behind), once known.
-        public var clockSkews: [String: Duration] = [:]
+        package var clockSkews: [String: Duration] = [:]
         /// The skew above which ``isClockSkewed`` is `true`.
-        public var clockSkewThreshold: Duration = .seconds(30)
+        package var clockSkewThreshold: Duration = .seconds(30)
         /// The remaining time for which polls of a server are held back, after failures or by `Retry-After`.
         public var heldBack: [String: Duration] = [:]
         /// The last failure; ``Failure/isOver`` is `true` once it has passed.
@@ -50,7 +50,7 @@ extension OperationsFleet {
         /// Creates the health of a fleet that does not run, for tests.
         package init() {}
 
-        /// The greatest skew of ``clockSkews``, in either direction.
+        /// The greatest difference to a server's clock, in either direction.
         public var clockSkew: Duration { self.clockSkews.values.map { $0 < .zero ? .zero - $0 : $0 }.max() ?? .zero }
         /// Indicates whether the local clock or a server's is off by more than the threshold.
         public var isClockSkewed: Bool { self.clockSkew > self.clockSkewThreshold }

@@ -9,7 +9,7 @@ extension OperationsFleet {
     /// Searches the stores for added and removed activations, as the fleet does at an interval.
     ///
     /// - Throws: `MobileTokenError` if a store cannot be read. Its known activations stay in the fleet.
-    public func refreshActivations() async throws {
+    package func refreshActivations() async throws {
         if let error = await self.findActivations() { throw error }
     }
 

@@ -40,7 +40,7 @@ public actor OperationsFleet {
         /// The division of activations among processes. By default this process polls all of them.
         package var division: any FleetMembership = SingleProcessMembership()
         /// The clock difference above which ``OperationsFleet/Health/isClockSkewed`` is `true`. Default: 30 s.
-        public var clockSkewThreshold: Duration = .seconds(30)
+        package var clockSkewThreshold: Duration = .seconds(30)
         /// Random numbers in 0..<1 that spread polls.
         package var random: @Sendable () -> Double = { .random(in: 0..<1) }
         /// Polls due within a tick begin together, because waking a thread costs more than a poll.
@@ -56,7 +56,7 @@ public actor OperationsFleet {
     }
 
     /// The fleet's settings.
-    public nonisolated let configuration: Configuration
+    package nonisolated let configuration: Configuration
 
     nonisolated let clients: [MobileTokenClient]
     /// The index of each client's server limiter.

@@ -45,20 +45,20 @@ extension OperationList {
         }
 
         /// The origin of a change. A struct, so that a new source breaks no caller's `switch`.
-        public struct Source: Sendable, Hashable, CustomStringConvertible {
+        package struct Source: Sendable, Hashable, CustomStringConvertible {
             /// The name of the source.
-            public let description: String
+            package let description: String
 
             /// The start of a subscription: the whole list is reported as added.
-            public static let subscription = Self(description: "subscription")
+            package static let subscription = Self(description: "subscription")
             /// A list from the server.
-            public static let fetch = Self(description: "fetch")
+            package static let fetch = Self(description: "fetch")
             /// An approval by ``OperationsService/authorize(_:with:)``.
-            public static let authorization = Self(description: "authorization")
+            package static let authorization = Self(description: "authorization")
             /// A rejection by ``OperationsService/reject(_:reason:)``.
-            public static let rejection = Self(description: "rejection")
+            package static let rejection = Self(description: "rejection")
             /// A claim by ``OperationsService/claim(id:)``.
-            public static let claim = Self(description: "claim")
+            package static let claim = Self(description: "claim")
         }
 
         /// The whole list now, in the server's order.
@@ -70,7 +70,7 @@ extension OperationList {
         /// Removed operations.
         public let removed: [Removal]
         /// The origin of the change; of merged changes, the last.
-        public let source: Source
+        package let source: Source
 
         package init(
             operations: [UserOperation],

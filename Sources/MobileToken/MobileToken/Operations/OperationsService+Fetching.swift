@@ -27,8 +27,8 @@ extension OperationsService {
     /// Concurrent callers share one request, which is canceled when the last of them is. A call after the end of a fetch always
     /// makes a request, whatever polling waits for.
     ///
-    /// The result is the merged list, as in ``list``: without operations decided here during the fetch. Use ``fetchList()`` to
-    /// get decoding issues as well.
+    /// The result is the merged list, as in ``list``: without operations decided here during the fetch. ``list`` has
+    /// its decoding issues as well.
     ///
     /// - Throws: `MobileTokenError`, or `CancellationError`.
     @discardableResult
@@ -39,7 +39,7 @@ extension OperationsService {
     /// Fetches the list as ``operations()`` does, and returns it with its issues and its date.
     ///
     /// - Throws: `MobileTokenError`, or `CancellationError`.
-    public func fetchList() async throws -> OperationList {
+    package func fetchList() async throws -> OperationList {
         try Task.checkCancellation()
         try await self.join().wait()
         return self.list

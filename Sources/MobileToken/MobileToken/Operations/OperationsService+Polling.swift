@@ -65,22 +65,22 @@ extension OperationsService {
     /// Indicates whether the list is polled, however it was started, even if paused.
     public nonisolated var isPolling: Bool { self.poller.isRunning }
 
-    /// Indicates whether polling is paused, by ``pausePolling()`` or for lack of subscribers.
-    public nonisolated var isPollingPaused: Bool { self.poller.isPaused }
+    /// Indicates whether polling is paused, by `pausePolling()` or for lack of subscribers.
+    package nonisolated var isPollingPaused: Bool { self.poller.isPaused }
 
     /// Pauses current and future polling until ``resumePolling()``. A request in flight completes.
-    public nonisolated func pausePolling() { self.poller.pause() }
+    package nonisolated func pausePolling() { self.poller.pause() }
 
     /// Resumes polling. An overdue poll happens at once.
-    public nonisolated func resumePolling() { self.poller.resume() }
+    package nonisolated func resumePolling() { self.poller.resume() }
 
     /// Requests a poll as soon as 5 s have passed since the last one and `Retry-After` and the backoff allow it.
     ///
     /// During a poll, another one follows, because the first list may miss what the caller knows of. Has no effect without a
     /// runner; ``refresh()`` fetches at once.
-    public nonisolated func pollNow() { self.poller.pollSoon() }
+    package nonisolated func pollNow() { self.poller.pollSoon() }
 
-    /// Fetches the list because of an event: early like ``pollNow()`` with a runner, otherwise at once like ``refresh()``.
+    /// Fetches the list because of an event: early like `pollNow()` with a runner, otherwise at once like ``refresh()``.
     package nonisolated func fetchSoon() {
         guard !self.poller.pollSoon(), !self.isFetchingSoon.exchange(true, ordering: .relaxed) else { return }
         // One short task per flood of events, only to reach the actor; the service owns what it starts there.

@@ -10,7 +10,7 @@ public struct ActivationStatus: Sendable {
     /// Refused signatures since the last accepted one.
     public let failedAttempts: Int
     /// The number of refused signatures that blocks the activation.
-    public let maximumFailedAttempts: Int
+    package let maximumFailedAttempts: Int
     /// The result of the counter comparison, including repairs.
     public let counter: CounterComparison
     /// The server's custom data about the activation.

@@ -123,11 +123,11 @@ public final class MobileTokenClient: Sendable {
     // MARK: Time
 
     /// The estimated server time: the local clock, corrected by the server's responses. Without a response it is the local clock,
-    /// and ``measuredServerDate`` is `nil`.
+    /// and `Activation.measuredServerDate` is `nil`.
     public var serverDate: Date { self.server.time.date }
 
     /// The server's time; `nil` before the first response and after the local clock was set.
-    public var measuredServerDate: Date? { self.server.time.measuredDate }
+    package var measuredServerDate: Date? { self.server.time.measuredDate }
 
     /// Fetches the server's time, unless it is known.
     public func synchronizeTime() async throws {

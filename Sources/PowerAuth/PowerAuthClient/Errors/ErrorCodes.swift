@@ -21,11 +21,6 @@ extension MobileTokenError.Code {
 
     // MARK: What the server said
 
-    /// The server does not offer this activation a protocol upgrade.
-    public static let upgradeNotOffered = Self("upgradeNotOffered")
-    /// The server refused the upgrade. The activation is unchanged.
-    public static let upgradeFailed = Self("upgradeFailed")
-
     /// The server refused the factors, such as the password, and counted a failed attempt.
     public static let authenticationFailed = Self("authenticationFailed")
     /// The server refused a signature or a token without evidence of a wrong password: no failed attempt was counted, or the
@@ -53,16 +48,10 @@ extension MobileTokenError.Code {
     public static let invalidLanguage = Self("invalidLanguage")
     /// The server could not change the password. The old one stays valid.
     public static let passwordChangeFailed = Self("passwordChangeFailed")
-    /// The server could not add or remove the biometry factor.
-    public static let biometryChangeFailed = Self("biometryChangeFailed")
-    /// The server has no data about the user, or could not get it.
-    public static let userInfoFailed = Self("userInfoFailed")
     /// The server could not report its status.
     public static let serverStatusFailed = Self("serverStatusFailed")
     /// The server could not return its configuration, or is not configured for this.
     public static let serverConfigurationFailed = Self("serverConfigurationFailed")
-    /// The server created no activation code for another device.
-    public static let activationCodeFailed = Self("activationCodeFailed")
     /// A server behind the called one did not respond. It may have carried out the request; a retry may help.
     public static let remoteCommunicationFailed = Self("remoteCommunicationFailed")
     /// The server considers the request malformed.
@@ -71,8 +60,6 @@ extension MobileTokenError.Code {
     public static let temporaryKeyRefused = Self("temporaryKeyRefused")
     /// The server could not decrypt a request, even with a fresh key.
     public static let encryptionFailed = Self("encryptionFailed")
-    /// The server refused to unlock the vault.
-    public static let vaultUnlockFailed = Self("vaultUnlockFailed")
     /// The server reported a code of its own; see ``MobileTokenError/serverCode``.
     public static let serverError = Self("serverError")
     /// An HTTP error without the server's envelope, usually a proxy's page. The server may have carried out the request.

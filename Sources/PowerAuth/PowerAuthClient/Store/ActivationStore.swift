@@ -57,7 +57,7 @@ public final class ActivationStore: Sendable {
     let memory = Mutex(JournalMemory())
     let upgrades: UpgradeWatch
     /// The path of the file, or the schema of the database.
-    public let name: String
+    package let name: String
     private let opening = KeyedSemaphore()
     private let begun = Drain()
     private let state = Mutex(State.new)
@@ -226,7 +226,7 @@ public final class ActivationStore: Sendable {
     }
 
     /// Returns the identifiers of all activations, oldest first.
-    public func activationIDs() async throws -> [String] {
+    package func activationIDs() async throws -> [String] {
         _ = try await self.opened()
         return try await self.driver.activationIDs(.all)
     }

@@ -45,15 +45,6 @@ extension MobileTokenError.Code {
     /// A decision would pass a limit, whose name is in the message. Nothing was signed.
     public static let limitReached = Self("limitReached")
 
-    /// The operations have no receipts: their channel provides no evidence of an activation.
-    public static let receiptsNotKept = Self("receiptsNotKept")
-
-    /// The end of the exported receipts differs from the store's entry, so the export cannot be continued.
-    public static let receiptsDiffer = Self("receiptsDiffer")
-
-    /// A decision is open, and the call would destroy the evidence of its outcome.
-    public static let decisionsOpen = Self("decisionsOpen")
-
     /// The store was restored from a backup that is too old: the server has seen more unknown signatures than can be skipped.
     /// Replace the activation.
     public static let stateRolledBack = Self("stateRolledBack")

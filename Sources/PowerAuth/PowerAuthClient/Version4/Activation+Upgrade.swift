@@ -51,7 +51,7 @@ extension Activation {
     ) async throws {
         let status = try await self.fetchStatus().status
         guard status.state == .active, status.isUpgradeOffered else {
-            throw MobileTokenError(.upgradeNotOffered, "The server does not offer version 4 to this activation")
+            throw MobileTokenError(.init("upgradeNotOffered"), "The server does not offer version 4 to this activation")
         }
         // The new keys are protected with the secrets that unlocked the old ones, so the stored ones must match.
         let record = try await self.storedRecord()

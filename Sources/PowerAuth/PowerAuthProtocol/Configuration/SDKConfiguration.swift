@@ -7,7 +7,7 @@ package import PowerAuthCrypto
 /// ML-DSA-87. Lengths and numbers take one byte up to 0x7F, or two or four big-endian bytes with the top bits `10` or `11`.
 public struct SDKConfiguration: Sendable, Equatable {
     /// The application key in Base64. Every request contains it.
-    public let applicationKey: String
+    package let applicationKey: String
     package let applicationSecret: ApplicationSecret
     /// The server's version 3 key.
     package let masterPublicKey: P256PublicKey
@@ -62,7 +62,7 @@ public struct SDKConfiguration: Sendable, Equatable {
     }
 
     /// The configuration string, including the application secret.
-    public var string: String {
+    package var string: String {
         var keys = [(SDKConfigurationContents.KeyKind.p256, self.masterPublicKey.uncompressed)]
         if let version4Keys = self.version4MasterPublicKeys {
             keys = [(.p256, self.masterPublicKey.compressed), (.p384, version4Keys.ecdsa.compressed)]

@@ -31,10 +31,10 @@ public enum AlgorithmSuite: String, Sendable, Hashable, CaseIterable, Codable {
     }
 
     /// Indicates whether the process's libcrypto supports the whole suite.
-    public var isAvailable: Bool { self.unavailableAlgorithms.isEmpty }
+    package var isAvailable: Bool { self.unavailableAlgorithms.isEmpty }
 
     /// The suites that this process supports.
-    public static var available: [Self] { Self.allCases.filter(\.isAvailable) }
+    package static var available: [Self] { Self.allCases.filter(\.isAvailable) }
 
     /// Throws unless this process supports the suite.
     package func requireAvailability() throws(SuiteUnavailableError) {

@@ -67,7 +67,7 @@ private enum SignedText {
                 table.addWhole("  amount", "\(isPlain ? digits : amount.plainText ?? digits) \(currency)")
             case .account(let iban, let bic): table.addWhole("  account", bic.map { "\(iban), \($0)" } ?? iban)
             case .anyAccount(let account): table.addWhole("  account", account)
-            case .date(let day): table.addWhole("  date", day.description)
+            case .date(let year, let month, let day): table.addWhole("  date", ISO8601.day(year, month, day))
             case .reference(let reference): table.addWhole("  reference", reference)
             case .note(let note): table.addWhole("  note", note)
             case .text(let text): table.addWhole("  text", text)

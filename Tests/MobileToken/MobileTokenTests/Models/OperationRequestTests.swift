@@ -95,7 +95,7 @@ import WireFacts
 
     private static let given: [@Sendable (String) throws -> [UInt8]] = [
         { try OperationRequest.id($0) },
-        { try OperationRequest.reject(LocalOperation(id: "1", data: "A1"), reason: .init($0)) },
+        { try OperationRequest.reject(LocalOperation(id: "1", data: "A1"), reason: .init(rawValue: $0)) },
         { text in
             var operation = LocalOperation(id: "1", data: "A1")
             operation.mobileTokenData = ["a": [["b": .string(text)]]]

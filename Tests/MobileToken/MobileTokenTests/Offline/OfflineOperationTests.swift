@@ -47,7 +47,7 @@ import Testing
             operation.operationData.fields == [
                 .amount(100, currency: "CZK", digits: "100"),
                 .account(iban: "CZ2730300000001165254011", bic: nil),
-                .date(try #require(UserOperation.SignedData.Day(year: 2018, month: 4, day: 25))),
+                .date(year: 2018, month: 4, day: 25),
                 .text("hello world"),
             ]
         )
@@ -311,16 +311,6 @@ import Testing
     ])
     func whatIsNoDayIsRefused(field: String) {
         #expect(self.error(Self.text(data: "A1*\(field)"))?.code == .invalidDate)
-    }
-
-    @Test func daysAreOrderedAndPrinted() throws {
-        guard case .date(let day) = try self.read(Self.text(data: "A1*D20240229")).operationData.fields.first else {
-            Issue.record("no date")
-            return
-        }
-        #expect("\(day)" == "2024-02-29")
-        #expect(try day < #require(UserOperation.SignedData.Day(year: 2024, month: 3, day: 1)))
-        #expect(UserOperation.SignedData.Day(year: 2023, month: 2, day: 29) == nil)
     }
 
     @Test func theOtherFieldsAreTexts() throws {

@@ -122,7 +122,7 @@ import Testing
         },
         Statement("date: eight digits that are a day; else refused") {
             try Self.field("D20240229")
-                == UserOperation.SignedData.Day(year: 2024, month: 2, day: 29).map { .date($0) }
+                == .date(year: 2024, month: 2, day: 29)
                 && ["D20230229", "D2024022", "D202402290", "D+2024022"].allSatisfy {
                     Self.refusal(Self.text(data: "A1*\($0)")) == .invalidDate
                 }

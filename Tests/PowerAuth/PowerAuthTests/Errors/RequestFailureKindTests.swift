@@ -1,5 +1,7 @@
 import Foundation
 import HTTPClientTransport
+import MobileTokenReceipts
+import MobileTokenReconciliation
 import Testing
 import WireFacts
 

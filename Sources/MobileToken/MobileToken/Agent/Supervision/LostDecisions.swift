@@ -156,7 +156,7 @@ extension ApprovalAgent.Verdict {
     init(_ intent: DecisionIntent) {
         switch intent.verdict {
         case .approve: self = .approve
-        case .reject: self = .reject(intent.reason.map { UserOperation.RejectionReason($0) } ?? .unknown)
+        case .reject: self = .reject(intent.reason.map { UserOperation.RejectionReason(rawValue: $0) } ?? .unknown)
         }
     }
 }

@@ -72,5 +72,5 @@ final class FleetStreams: Sendable {
 
 extension OperationList.Change.Source {
     /// The activation ended, or left its ``OperationsFleet``.
-    public static let departure = Self(description: "departure")
+    package static let departure = Self(description: "departure")
 }

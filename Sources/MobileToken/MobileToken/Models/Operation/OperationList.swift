@@ -3,11 +3,11 @@ public import PowerAuth
 import PowerAuthClient
 import Basics
 import ExactJSON
-public import MobileTokenErrors
+package import MobileTokenErrors
 import PowerAuthProtocol
 
 /// The server's response to a request for pending operations or for the history.
-public struct OperationList: Sendable, Hashable {
+public struct OperationList: Sendable, Equatable {
     /// The readable operations, in the server's order.
     public let operations: [UserOperation]
     /// The server's time, if the response has it.
@@ -17,7 +17,7 @@ public struct OperationList: Sendable, Hashable {
     /// The first 100 decoding issues: operations left out, and unreadable parts of others.
     public let issues: [DecodingIssue]
     /// The number of issues beyond those in ``issues``.
-    public let omittedIssueCount: Int
+    package let omittedIssueCount: Int
     /// The list's age when the service returned it, counted from sending its request; `nil` if no service fetched it.
     /// Ignored by `==`.
     public let age: Duration?
@@ -48,14 +48,6 @@ public struct OperationList: Sendable, Hashable {
             && one.issues == other.issues && one.omittedIssueCount == other.omittedIssueCount
     }
 
-    /// Hashes the content.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(self.operations)
-        hasher.combine(self.currentTimestamp)
-        hasher.combine(self.issues)
-        hasher.combine(self.omittedIssueCount)
-    }
-
     /// Returns this list with another server time.
     package func at(_ currentTimestamp: Date?) -> Self {
         Self(
@@ -73,7 +65,7 @@ public struct OperationList: Sendable, Hashable {
     /// the first stands if both are the same, and otherwise neither.
     ///
     /// - Throws: `invalidResponse` if the response is no such list, or holds more than 10 000 operations.
-    public init(response: [UInt8]) throws(MobileTokenError) {
+    package init(response: [UInt8]) throws(MobileTokenError) {
         try self.init(SuccessResponse(parsing: response))
     }
 
@@ -169,7 +161,7 @@ extension UserOperation {
     /// Reads a successful response with one operation, `{"status":"OK","responseObject":{…}}`.
     ///
     /// - Throws: `invalidResponse`.
-    public init(response: [UInt8]) throws(MobileTokenError) {
+    package init(response: [UInt8]) throws(MobileTokenError) {
         let response = try SuccessResponse(parsing: response)
         self = try response.read("operation") { (view, log) throws(DecodingIssue) in try UserOperation(view, &log) }
     }

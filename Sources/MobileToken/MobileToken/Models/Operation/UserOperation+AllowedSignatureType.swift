@@ -1,10 +1,10 @@
 import ExactJSON
-public import PowerAuthClient
+package import PowerAuthClient
 import PowerAuthProtocol
 
 extension UserOperation {
     /// The factors required to sign an operation.
-    public struct AllowedSignatureType: Sendable, Hashable {
+    package struct AllowedSignatureType: Sendable, Hashable {
         /// The number of factors that the server requires.
         package enum Kind: String, Sendable, Hashable {
             /// One factor.
@@ -31,10 +31,8 @@ extension UserOperation {
         /// single factor.
         package let variants: [Variant]
 
-        /// One factor: possession.
-        public static let oneFactor = Self(kind: .singleFactor, variants: [.possession])
         /// Two factors, with the password or the biometry key.
-        public static let twoFactors = Self(kind: .twoFactors, variants: [.possessionKnowledge, .possessionBiometry])
+        package static let twoFactors = Self(kind: .twoFactors, variants: [.possessionKnowledge, .possessionBiometry])
 
         /// Creates a requirement.
         package init(kind: Kind, variants: [Variant]) {
@@ -46,16 +44,16 @@ extension UserOperation {
         package var acceptedVariants: [Variant] { self.kind == .singleFactor ? [.possession] : self.variants }
 
         /// Indicates whether the biometry key may sign.
-        public var isBiometryAllowed: Bool { self.acceptedVariants.contains(.possessionBiometry) }
+        package var isBiometryAllowed: Bool { self.acceptedVariants.contains(.possessionBiometry) }
 
         /// Indicates whether any combination of factors is accepted.
-        public var isAuthorizable: Bool { !self.acceptedVariants.isEmpty }
+        package var isAuthorizable: Bool { !self.acceptedVariants.isEmpty }
 
         /// Returns whether the server accepts a signature made with these factors.
         ///
         /// A single factor is possession, whatever variants the server lists: most list none, and count any other signature as a
         /// failed attempt on the operation.
-        public func allows(_ authentication: Activation.Authentication) -> Bool {
+        package func allows(_ authentication: Activation.Authentication) -> Bool {
             self.acceptedVariants.contains(Variant(authentication))
         }
     }

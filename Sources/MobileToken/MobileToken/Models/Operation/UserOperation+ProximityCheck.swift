@@ -26,7 +26,7 @@ extension UserOperation {
         /// The source of the code.
         public let source: Source
         /// The time of receipt, by the local clock or the server's. The request always has the server's time.
-        public let received: Date
+        package let received: Date
         /// The clock of ``received``. A local time is converted, when the decision is sent, by the server's time known then.
         package let clock: Clock
 

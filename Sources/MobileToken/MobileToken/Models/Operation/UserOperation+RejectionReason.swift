@@ -16,8 +16,6 @@ extension UserOperation {
         public static let preApproval = Self("PREAPPROVAL")
 
         /// Creates a reason from a server's own string.
-        public init(_ text: String) { self.rawValue = text }
-        /// Creates a reason from a server's own string.
         public init(rawValue: String) { self.rawValue = rawValue }
         /// Creates a reason from a server's own string.
         public init(stringLiteral value: String) { self.rawValue = value }

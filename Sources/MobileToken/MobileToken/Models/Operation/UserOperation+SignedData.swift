@@ -1,5 +1,4 @@
 import Basics
-import ExactJSON
 public import Foundation
 package import SignedContent
 
@@ -25,8 +24,8 @@ extension UserOperation {
             case account(iban: String, bic: String?)
             /// An account in any other form.
             case anyAccount(String)
-            /// A day.
-            case date(Day)
+            /// A day of the Gregorian calendar.
+            case date(year: Int, month: Int, day: Int)
             /// A reference.
             case reference(String)
             /// A note.
@@ -38,36 +37,6 @@ extension UserOperation {
             /// A field unknown to this version.
             case unknown(letter: Character, text: String)
         }
-
-        /// A day of the Gregorian calendar, without a time zone.
-        public struct Day: Sendable, Hashable, Comparable, CustomStringConvertible {
-            /// The year.
-            public let year: Int
-            /// The month, from 1.
-            public let month: Int
-            /// The day, from 1.
-            public let day: Int
-
-            /// Creates a day; nil if the calendar lacks it.
-            package init?(year: Int, month: Int, day: Int) {
-                guard ISO8601.daysSince1970(year: year, month: month, day: day) != nil else { return nil }
-                self.year = year
-                self.month = month
-                self.day = day
-            }
-
-            fileprivate init(valid year: Int, _ month: Int, _ day: Int) {
-                (self.year, self.month, self.day) = (year, month, day)
-            }
-
-            /// Returns whether `one` is the earlier day.
-            public static func < (one: Self, other: Self) -> Bool {
-                (one.year, one.month, one.day) < (other.year, other.month, other.day)
-            }
-
-            /// `yyyy-MM-dd`.
-            public var description: String { ISO8601.day(self.year, self.month, self.day) }
-        }
     }
 }
 
@@ -77,7 +46,7 @@ extension UserOperation.SignedData {
     /// Reads the data of an operation: one line, such as `A1*A100CZK`. Anything without that form gives `nil`.
     ///
     /// Servers insert an amount as they received it, so this initializer accepts `1E+2` and `+5`; QR codes do not.
-    public init?(parsing text: String) {
+    package init?(parsing text: String) {
         do throws(DataFields.Mistake) {
             try self.init(parsing: Array(text.utf8)[...], amounts: .anyJSONOrJava)
         } catch {
@@ -104,7 +73,7 @@ extension UserOperation.SignedData.Field {
             case .amount(let amount, let currency, let digits): .amount(amount, currency: currency, digits: digits)
             case .account(let iban, let bic): .account(iban: iban, bic: bic)
             case .anyAccount(let account): .anyAccount(account)
-            case .date(let year, let month, let day): .date(.init(valid: year, month, day))
+            case .date(let year, let month, let day): .date(year: year, month: month, day: day)
             case .reference(let reference): .reference(reference)
             case .note(let note): .note(note)
             case .text(let text): .text(text)

@@ -31,7 +31,7 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     /// The deadline for a decision, in the server's time.
     public var expires: Date { self.storage.expires }
     /// The factors required to sign it.
-    public var allowedSignatureType: UserOperation.AllowedSignatureType { self.storage.allowedSignatureType }
+    package var allowedSignatureType: UserOperation.AllowedSignatureType { self.storage.allowedSignatureType }
     /// The form shown to a person before deciding.
     public var formData: OperationForm { self.storage.formData }
     /// The server's presentation hints. Their members are seen with `import MobileTokenScreens`.
@@ -42,8 +42,8 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     public var json: [UInt8] { self.storage.json }
     /// The unreadable parts of the presentation, which are left out: at most 100, at least one if there are any.
     public var issues: [DecodingIssue] { self.storage.issues }
-    /// The number of issues beyond those in ``issues``.
-    public var omittedIssueCount: Int { self.storage.omittedIssueCount }
+    /// The number of issues beyond those in `issues`.
+    package var omittedIssueCount: Int { self.storage.omittedIssueCount }
 
     /// Indicates whether the operation is pending and the server accepts factors known to this version.
     public var isAuthorizable: Bool { self.status == .pending && self.allowedSignatureType.isAuthorizable }
@@ -55,7 +55,7 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
 
     /// Creates an operation, such as for a test or a preview.
     ///
-    /// Its ``json`` is what a server would send, so dates are cut to whole seconds.
+    /// It requires two factors. Its ``json`` is what a server would send, so dates are cut to whole seconds.
     ///
     /// - Parameters:
     ///   - id: The operation's identifier.
@@ -65,7 +65,6 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     ///   - statusReason: The server's reason for `status`.
     ///   - created: By default the local date.
     ///   - expires: By default five minutes after `created`.
-    ///   - allowedSignatureType: By default two factors, with the password or the biometry key.
     ///   - formData: By default without title, message and attributes.
     ///   - proximityCheck: A one-time code to send with the authorization.
     ///   - mobileTokenData: Data on the client for the server.
@@ -77,7 +76,35 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
         statusReason: String? = nil,
         created: Date = Date(),
         expires: Date? = nil,
-        allowedSignatureType: UserOperation.AllowedSignatureType = .twoFactors,
+        formData: OperationForm = OperationForm(title: "", message: ""),
+        proximityCheck: UserOperation.ProximityCheck? = nil,
+        mobileTokenData: JSONObject? = nil
+    ) {
+        self.init(
+            id: id,
+            name: name,
+            data: data,
+            status: status,
+            statusReason: statusReason,
+            created: created,
+            expires: expires,
+            allowedSignatureType: .twoFactors,
+            formData: formData,
+            proximityCheck: proximityCheck,
+            mobileTokenData: mobileTokenData
+        )
+    }
+
+    /// Creates an operation that requires other factors.
+    package init(
+        id: String,
+        name: String,
+        data: String,
+        status: UserOperation.Status = .pending,
+        statusReason: String? = nil,
+        created: Date = Date(),
+        expires: Date? = nil,
+        allowedSignatureType: UserOperation.AllowedSignatureType,
         formData: OperationForm = OperationForm(title: "", message: ""),
         proximityCheck: UserOperation.ProximityCheck? = nil,
         mobileTokenData: JSONObject? = nil

@@ -24,16 +24,15 @@ let storeTypes: [Any.Type] = [
 let operationTypes: [Any.Type] = [
     OperationsService.self, OperationsService.Configuration.self, OperationList.self, OperationList.Change.self,
     OperationList.Change.Update.self, OperationList.Change.Removal.self, OperationList.Change.RemovalReason.self,
-    OperationList.Change.Source.self, OperationList.Unreadable.self,
+    OperationList.Unreadable.self,
     OperationsService.Event.self, OperationsService.PollingOptions.self,
     UserOperation.self, LocalOperation.self, UserOperation.Status.self,
-    UserOperation.AllowedSignatureType.self, OperationForm.self,
+    OperationForm.self,
     OperationForm.ResultTexts.self, UserOperation.Attribute.self, UserOperation.Attribute.Content.self,
     UserOperation.Attribute.Money.self,
     UserOperation.Attribute.PartyInfo.self, UserOperation.Attribute.Alert.self, UserOperation.Attribute.Alert.Kind.self,
     UserOperation.RejectionReason.self, UserOperation.ProximityCheck.self, UserOperation.ProximityCheck.Source.self,
     DecodingIssue.self, UserOperation.SignedData.self, UserOperation.SignedData.Field.self,
-    UserOperation.SignedData.Day.self,
 ]
 
 let agentTypes: [Any.Type] = [
