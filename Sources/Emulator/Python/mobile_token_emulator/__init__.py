@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import os
 import queue
@@ -122,12 +123,27 @@ class _Calls:
     def create_operation(self, template: str, user: str, /, *, request: Mapping[str, Any] | None = None, **parameters: str) -> str:
         """Creates an operation from a template, and returns its identifier. `request` has further members of the call.
 
-        Raises `TypeError` for a parameter that the template lacks.
+        Raises `TypeError` for a parameter that the template lacks, and for a member that the call lacks.
         """
+        if request:
+            self._check_members(request)
         if parameters:
             self._check_parameters(template, parameters)
         body = {"template": template, "userId": user, "parameters": parameters, **(request or {})}
         return self.ask("POST", "/v2/operations", body)["operationId"]
+
+    def _check_members(self, request: Mapping[str, Any]) -> None:
+        """Refuses members that the call lacks: PowerAuth Cloud, and the server like it, would pass over them."""
+        description = self.ask("GET", "/openapi.json")
+        schema = description["paths"]["/v2/operations"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        if "$ref" in schema:
+            schema = description["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+        known = schema["properties"]
+        for name in request:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, 1)
+                hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(known)}"
+                raise TypeError(f"a new operation has no member '{name}': {hint}")
 
     def _check_parameters(self, template: str, parameters: Mapping[str, str]) -> None:
         """Refuses parameters that a template lacks: PowerAuth Cloud, and the server like it, would pass over them."""

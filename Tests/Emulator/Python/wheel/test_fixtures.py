@@ -51,6 +51,14 @@ def test_a_parameter_that_the_template_lacks_is_refused(mobile_token_space):
     assert mobile_token_space.ask("GET", "/_emulator/operations")["total"] == 0
 
 
+def test_a_member_that_the_call_lacks_is_refused(mobile_token_space):
+    with pytest.raises(TypeError, match="a new operation has no member 'externalID': did you mean 'externalId'?"):
+        mobile_token_space.create_operation("payment", "alice", request={"externalID": "order-7"})
+    assert mobile_token_space.ask("GET", "/_emulator/operations")["total"] == 0
+    payment = mobile_token_space.create_operation("payment", "alice", request={"externalId": "order-7"})
+    assert mobile_token_space.operation(payment)["externalId"] == "order-7"
+
+
 def test_a_client_is_configured_with_the_space(mobile_token_space):
     configuration = mobile_token_space.configuration()
     assert configuration["baseURL"] == mobile_token_space.base_url
