@@ -14,7 +14,7 @@ package struct VisibleText {
     private let content: Content
     /// Indicates whether the string has characters that only change the display order of others.
     package let hasDirectionControls: Bool
-    /// What a text without amounts or accounts lacks, so that most texts are read only once.
+    /// The signs of amounts and accounts, without which a text is read only once.
     let signs: NumberSigns
 
     package init(_ text: String) {
