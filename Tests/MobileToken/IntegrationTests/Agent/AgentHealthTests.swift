@@ -61,8 +61,17 @@ import TestSupport
 
             let door = Door()
             driver.door.value = door
-            clock.advance(by: .seconds(60))
-            await door.waitForVisitors()
+            // The agent may not have set its next look yet, so one step of the clock can come too early.
+            let isThere = Shared(false)
+            let visit = Task {
+                await door.waitForVisitors()
+                isThere.value = true
+            }
+            while !isThere.value {
+                clock.advance(by: .seconds(60))
+                for _ in 0..<100 { await Task.yield() }
+            }
+            await visit.value
             #expect(agent.health.isDecidingPaused)
             #expect(fleet.health.isRunning == ofFleet)
             driver.door.value = nil
