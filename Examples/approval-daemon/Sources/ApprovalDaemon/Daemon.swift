@@ -200,7 +200,7 @@ public final class Daemon: Sendable {
     private func measureLimits() async {
         guard !self.configuration.policy.limits.isEmpty else { return }
         var fullest: [[String]: ApprovalAgent.LimitUse] = [:]
-        for id in ((try? await self.store.activationIDs()) ?? []).prefix(Self.measuredActivationCount) {
+        for id in ((try? await self.client.activationIDs()) ?? []).prefix(Self.measuredActivationCount) {
             for use in (try? await self.agent.limitUse(of: id)) ?? [] {
                 let key = [use.limit, use.currency ?? ""]
                 if fullest[key].map({ $0.used < use.used }) ?? true { fullest[key] = use }

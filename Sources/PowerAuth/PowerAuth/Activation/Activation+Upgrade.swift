@@ -16,6 +16,7 @@ extension Activation {
     /// ```
     ///
     /// - Parameters:
+    ///   - password: The password of the activation.
     ///   - suite: Default: the suite of the client's configuration.
     ///   - biometryKey: The external key of the biometry factor, if it is set up.
     /// - Throws: ``MobileTokenError/Code/upgradeNotOffered``, or any error of the server. The activation is unchanged.

@@ -2,7 +2,7 @@ import Basics
 public import Foundation
 import SignedContent
 
-/// An operation with its doubts, for a policy, or for a person before ``OperationsService/authorize(_:with:)``.
+/// An operation with its doubts, for a policy, or for a person before ``OperationsService/authorize(_:with:)-(UserOperation,_)``.
 ///
 /// An operation is complete if all of it was readable, nothing needs a person's attention, and the signed
 /// ``UserOperation/data`` have the same amount, currency and account as the shown form. By default, an ``ApprovalAgent`` leaves
