@@ -109,7 +109,7 @@ extension Activation {
             try Acknowledgement.check(response, of: request.path)
             return nil
         } catch is Unsettled {
-            throw MobileTokenError(.storeBusy, "The store was restored since the status: try again")
+            throw MobileTokenError.restoredSinceStatus
         } catch let error as MobileTokenError where error.code == .authenticationFailed {
             // Possession counts no failure and its key is right, so only the status is meaningful.
             return try await self.fetchStatus()

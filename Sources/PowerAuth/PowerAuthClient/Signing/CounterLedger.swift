@@ -42,7 +42,7 @@ extension CounterLedger {
     /// The condition for taking a counter value while an earlier signature's outcome is unknown.
     package enum SettledRequirement: Sendable {
         case notRequired
-        /// The counter was compared with the server's just now.
+        /// The counter was compared with the server's just now, if it had to be.
         case compared
         /// Only if the counter has not moved since the last exchange with a known outcome.
         case ifSettled(at: SigningCounter?)
@@ -134,10 +134,11 @@ extension CounterLedger {
         return Self(counter: counter, history: CounterHistory(moves: moves, confirmedMoves: moves))
     }
 
-    /// Returns the ledger of a former counter, caught up with later moves.
-    func caughtUp(to moves: UInt64) -> Self {
+    /// Returns the ledger of a former counter, caught up with a later ledger's moves, and put back if that was.
+    func caughtUp(with later: Self) -> Self {
         var ledger = self
-        ledger.catchUp(to: moves)
+        ledger.catchUp(to: later.history.moves)
+        if later.wasPutBack { ledger.notePutBack() }
         return ledger
     }
 }
@@ -337,5 +338,8 @@ struct CounterKnowledge: Sendable, Equatable {
 extension MobileTokenError {
     static var stateRolledBack: Self {
         Self(.stateRolledBack, "The store was restored from a backup that is too old")
+    }
+    static var restoredSinceStatus: Self {
+        Self(.storeBusy, "The store was restored since the status: try again")
     }
 }

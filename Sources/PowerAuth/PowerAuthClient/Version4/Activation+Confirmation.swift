@@ -91,9 +91,12 @@ extension Activation {
                         try await request.body(),
                         in: turn,
                         for: caller,
-                        settled: .notRequired
+                        settled: .compared
                     )
                     try Acknowledgement.check(response, of: request.path)
+                } catch is Unsettled {
+                    // The store was restored since, which makes it unsettled: another status follows.
+                    guard attempts < 3 else { throw MobileTokenError.restoredSinceStatus }
                 } catch let error as MobileTokenError where error.failureKind == .unknown && attempts < 3 {
                 } catch let error as MobileTokenError where error.isRefusal {
                     // The confirmation may have succeeded before, or the refusal may be forged.

@@ -203,7 +203,7 @@ extension Activation {
         guard let report = try? await self.report(in: previous), report.serverVersion == 3 else { return }
         try await self.updateRecord(in: turn) { record in
             record.keys = .version3(before.keys)
-            record.ledger = before.ledger.caughtUp(to: record.counterMoves)
+            record.ledger = before.ledger.caughtUp(with: record.ledger)
         }
         try self.adopt(try await self.storedRecord())
     }

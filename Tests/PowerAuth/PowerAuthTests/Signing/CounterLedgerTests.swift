@@ -247,6 +247,17 @@ import PowerAuth
         #expect(ledger == before)
     }
 
+    /// As of an upgrade that the server has forgotten, in a store that was restored meanwhile.
+    @Test(arguments: [false, true]) func aFormerCounterIsPutBackWithTheLaterOne(isPutBack: Bool) {
+        let former = self.ledger(byte: 0)
+        var later = self.ledger(byte: 250)
+        later.counter = later.counter.next()
+        if isPutBack { later.notePutBack() }
+        let ledger = former.caughtUp(with: later)
+        #expect(ledger.wasPutBack == isPutBack)
+        #expect(ledger.history.moves == later.history.moves)
+    }
+
     @Test(arguments: 0..<20) func whatMayHaveBeenUsedIsPassedOver(steps: Int) throws {
         var ledger = self.ledger(byte: 250)
         ledger.notePutBack()

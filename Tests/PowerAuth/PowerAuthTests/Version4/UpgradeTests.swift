@@ -120,6 +120,39 @@ import PowerAuth
         #expect(try await activation.status().failedAttempts == 0)
     }
 
+    /// Between a status and a restore, another process may have signed.
+    @Test(arguments: [(2, nil), (3, MobileTokenError.Code.storeBusy)])
+    func aStoreThatIsRestoredBeforeTheConfirmationIsComparedAgain(times: Int, code: MobileTokenError.Code?) async throws
+    {
+        let (driver, key) = (ScriptedDriver(), SecureRandom.secret(Sealing.keyByteCount))
+        let store = ActivationStore(driver, name: "memory", keys: SealingKeys(current: .closure { key }))
+        let fixture = try Version4Fixture(version: .v3_3, store: store)
+        let activation = try await fixture.activateInVersion3()
+        fixture.server.setFate { $0.url.hasSuffix("/upgrade/confirm") ? .requestLost : .delivered }
+        await expectError(.noConnection) { try await activation.upgrade(password: Version4Fixture.password) }
+        let (isAsked, left) = (Shared(false), Shared(times))
+        fixture.server.setFate { request in
+            if request.url.hasSuffix("/activation/status") { isAsked.value = true }
+            return .delivered
+        }
+        // As the next change after a status is written, but for that of the comparison itself.
+        driver.hook.withLock { hook in
+            hook = { call in
+                guard call == .swap, let change = driver.swaps.last,
+                    let row = try? await driver.base.load(change.activationID),
+                    row.comparedEpoch == change.comparedEpoch, left.value > 0, isAsked.take()
+                else { return }
+                left.update { $0 -= 1 }
+                driver.epoch += 1
+            }
+        }
+        #expect(await errorCode { try await activation.upgrade(password: Version4Fixture.password) } == code)
+        #expect(left.value == 0)
+        try await activation.approve("a", with: Version4Fixture.twoFactors)
+        #expect(activation.version == .v4_0)
+        #expect(fixture.server.state.withLock { $0.accepted } == ["a"])
+    }
+
     /// The same while something on the way refuses it, so that the upgrade goes on waiting.
     @Test(.wireFact("17")) func nothingElseIsSignedWhileAConfirmationIsAwaited() async throws {
         let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
