@@ -78,6 +78,8 @@ package final class TestServer: HTTPTransport {
         package var beforeCreate: (@Sendable (TestServer, NewCloudOperation) async -> Void)?
         /// Done with every request that arrives; a failure is its answer.
         package var onArrival: (@Sendable (TestServer) async -> Failure?)?
+        /// Done after the next answer was made, and before anybody reads it.
+        package var afterAnswer: (@Sendable (TestServer) -> Void)?
         /// The times at which requests arrived, in milliseconds.
         package var arrivals: [Int64] = []
     }
@@ -135,6 +137,7 @@ package final class TestServer: HTTPTransport {
                 value: HTTPDate.string(from: Date(timeIntervalSince1970: Double(self.now / 1_000)))
             )
         }
+        self.with { $0.afterAnswer.take() }?(self)
         return response
     }
 

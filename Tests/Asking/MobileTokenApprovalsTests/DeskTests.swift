@@ -203,8 +203,21 @@ import Testing
         _ = try? await running.stop()
         // Whatever is asked: in no second more than twenty.
         let arrivals = server.with { $0.arrivals }
-        #expect(arrivals.count > 300)
+        #expect(arrivals.count >= 300)
         for (earlier, later) in zip(arrivals, arrivals.dropFirst(20)) { #expect(later - earlier >= 1_000) }
+    }
+
+    @Test func aLateAnswerTellsTheTimeOnlyUntilAPromptOne() {
+        var time = ServerTime()
+        #expect(time.mustBeAskedFor(at: .zero))
+        time.note(1_000, sent: .zero, at: .seconds(60))
+        #expect(time.now(at: .seconds(60)) == 61_000)
+        #expect(time.mustBeAskedFor(at: .seconds(60)))
+        time.note(71_000, sent: .seconds(70), at: .seconds(71))
+        time.note(72_000, sent: .seconds(71), at: .seconds(100))
+        #expect(time.now(at: .seconds(100)) == 101_000)
+        #expect(!time.mustBeAskedFor(at: .seconds(100)))
+        #expect(time.mustBeAskedFor(at: .seconds(670)))
     }
 
     @Test func whatEndsSoonestIsLookedAtFirst() throws {

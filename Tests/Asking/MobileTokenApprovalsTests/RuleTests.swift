@@ -539,6 +539,20 @@ import Testing
         try await bench.perform()
     }
 
+    /// And its time of day stood still, too.
+    @Test func rule9AnAnswerThatAMachineReadsAfterItSleptTellsNoPresentTime() async throws {
+        let bench = try await Bench { $0.now = { Date(timeIntervalSince1970: Double(TestServer.start) / 1_000) } }
+        try await bench.decided()
+        bench.server.with { state in
+            state.afterAnswer = { server in
+                server.with { $0.sendsDates = false }
+                server.clock.advance(by: .seconds(301))
+            }
+        }
+        #expect(await bench.code() == .lapsed)
+        #expect(bench.runs.count == 0)
+    }
+
     @Test(arguments: [false, true]) func rule9AMachineThatSleptAroundTheClaimIsTooLate(_ isBefore: Bool) async throws {
         let driver = StoppingLedger(MemoryLedger())
         let clock = Mutex<ManualClock?>(nil)

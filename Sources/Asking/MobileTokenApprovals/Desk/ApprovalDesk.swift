@@ -247,7 +247,7 @@ public final class ApprovalDesk: Sendable {
     /// The desk knows the questions that it asked, or saw in the ledger: ``run()`` reads that once a minute, ``tickets(id:in:)``
     /// at once.
     public var health: Health {
-        let (now, date) = (self.core.clock.now, self.core.now)
+        let (now, date, serverDate) = (self.core.clock.now, self.core.now, self.core.server.now)
         return self.core.withState { state in
             let age = state.schedule.values.compactMap(\.looked).min().map { now - $0 }
             return Health(
@@ -255,7 +255,7 @@ public final class ApprovalDesk: Sendable {
                 unknown: state.unknown.count,
                 unreadable: state.unreadable.count,
                 oldestAnswer: age.map { Date(milliseconds: date.subtractingSaturated($0.milliseconds)) },
-                clockSkew: state.offset.map { .milliseconds($0) },
+                clockSkew: serverDate.map { .milliseconds($0.subtractingSaturated(date)) },
                 lastError: state.lastError
             )
         }

@@ -183,7 +183,6 @@ extension DeskCore {
         guard let id = record.parts[index].operationID else { return .undecided }
         do {
             let answer = try await self.server.show(id, isAdmitted: true)
-            self.note(answer.date)
             guard answer.value.status == .rejected else { return .undecided }
             return .ends(.rejected, .rejected, "\(record.parts[index].person) rejected it")
         } catch {
@@ -206,7 +205,6 @@ extension DeskCore {
             self.note(error, record)
             return error.kind == .notFound ? .ends(.failed, .failed, record.forgotten(index)) : .silent
         }
-        self.note(answer.date)
         let operation = answer.value
         switch try record.read(operation, index) {
         case .mismatch(let objection):
@@ -274,7 +272,6 @@ extension DeskCore {
         let registration: CloudClient.Registration
         do {
             let answer = try await self.server.call(isAdmitted: true) { try await $0.registration(id) }
-            self.note(answer.date)
             registration = answer.value
         } catch {
             if error.code == .canceled { throw CancellationError() }

@@ -34,7 +34,6 @@ extension DeskCore {
         } catch  where error.kind == .notPending || error.kind == .refused {
             answer = try await self.server.show(id)
         }
-        self.note(answer.date)
         return ApprovalState.serverEnds.contains(answer.value.status) ? answer.value : nil
     }
 
@@ -48,7 +47,6 @@ extension DeskCore {
             hasLooked = true
             let answer: CloudResponse<CloudClient.Operation>
             do { answer = try await self.server.show(id) } catch { continue }
-            self.note(answer.date)
             for key in self.withState({ Array($0.withStrays) }) {
                 // An unreadable one does not stop the others.
                 guard let stored = try? await self.ledger.load(key), !stored.isForeign else { continue }

@@ -1,4 +1,5 @@
 import Basics
+import Coordination
 import Foundation
 import MobileTokenCloud
 import PowerAuthProtocol
@@ -27,7 +28,7 @@ extension DeskCore {
 
     private func create(_ index: Int, _ look: inout Look) async throws {
         do {
-            let hasAsked = try await self.learnTime()
+            let hasAsked = try await self.server.learnTime()
             if try await self.server.waitForTurns() || hasAsked || !look.isCurrent {
                 guard try await self.mayCreate(index, &look) else { return }
             }
@@ -35,17 +36,17 @@ extension DeskCore {
             let record = look.stored.record
             let operation = try self.operation(index, record)
             self.configuration.willAsk?(record.terms.template)
+            let sent = self.clock.now
             let answer = try await self.server.call(isAdmitted: true) { try await $0.createOperation(operation) }
             guard try record.mayBeOurs(answer.value, index) else {
                 // A foreign operation must not be canceled in place of ours, which may exist as well.
-                self.note(answer.date)
                 throw CloudError(
                     .invalidResponse,
                     "The answer is of another question's operation",
                     isOutcomeUnknown: true
                 )
             }
-            self.note(answer.date ?? answer.value.created)
+            if answer.date == nil { self.server.note(answer.value.created, sent: sent) }
             try await self.created(answer, index, &look)
         } catch let failure as CloudError {
             look.note(failure)
@@ -154,7 +155,6 @@ extension DeskCore {
             let answer = try await self.server.call {
                 try await $0.offlineCode(operation: operation.id, registration: registration)
             }
-            self.note(answer.date)
             return OfflineQuestion(answer.content, of: operation.id)
         } catch {
             self.note(error, record)

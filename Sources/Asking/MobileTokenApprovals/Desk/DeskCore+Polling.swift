@@ -9,7 +9,6 @@ extension DeskCore {
         for (index, result) in await self.shown(indices, of: look.stored.record) {
             switch result {
             case .success(let answer):
-                self.note(answer.date)
                 answers.append((index, answer))
             case .failure(let failure):
                 self.note(failure, look.stored.record)

@@ -88,7 +88,6 @@ final class DeskCore: Sendable {
             }
             do {
                 let answer = try await self.server.call { try await $0.registration(device) }
-                self.note(answer.date)
                 if answer.value.status == .active { users.append(answer.value.userID) }
             } catch  where error.kind == .notFound {
                 continue
@@ -284,36 +283,10 @@ final class DeskCore: Sendable {
 
     // MARK: Notes
 
-    /// Records the server's time.
-    func note(_ date: Date?) {
-        guard let date else { return }
-        let (now, wall) = (self.clock.now, self.now)
-        self.withState { $0.note(serverTime: date.milliseconds, at: now, wall: wall) }
-    }
-
-    /// The estimated server time, or the desk's if unknown.
-    var serverNow: Int64 {
-        let now = self.clock.now
-        return self.withState { $0.serverNow(at: now) } ?? self.now
-    }
-
-    /// Requests the server's time, unless it was recently received. It determines the end of the time to decide, whatever the
-    /// desk's clock.
-    ///
-    /// - Returns: `true` if a request was made.
-    func learnTime() async throws(CloudError) -> Bool {
-        let now = self.clock.now
-        guard self.withState({ $0.mustAskForTime(at: now) }) else { return false }
-        if let date = try await self.server.time() {
-            self.note(date)
-        } else {
-            self.withState { $0.noteTimeless(at: now) }
-        }
-        return true
-    }
+    /// The server's time or a later one, or the desk's if unknown.
+    var serverNow: Int64 { self.server.now ?? self.now }
 
     func note(_ failure: CloudError, _ record: QuestionRecord) {
-        self.note(failure.date)
         let message = "\(failure.name): \(failure.message)"
         self.withState { $0.lastError = message }
         self.report(.serverFailed, record, message)

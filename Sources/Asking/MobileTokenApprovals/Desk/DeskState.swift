@@ -28,8 +28,6 @@ struct DeskState {
     private static let signatureLimit = 1_000
     private static let strayLimit = 64
     private static let unreadableLimit = 1_000
-    /// The validity of a measured clock offset.
-    private static let timeValidity = Duration.seconds(600)
 
     private(set) var schedule = DeadlineQueue<Duration, LedgerKey, Entry>()
     private var keysByOperation: [ExactString: LedgerKey] = [:]
@@ -47,11 +45,6 @@ struct DeskState {
     private var signals: [LedgerKey: [ObjectIdentifier: Signal]] = [:]
     var steps: [LedgerKey: SharedTask<DeskCore.Stored>] = [:]
     var runners = 0
-    private var serverTime: (date: Int64, heard: Duration)?
-    /// The time when the server last reported its time, or responded without it.
-    private var timeAsked: Duration?
-    /// The server's clock offset from the desk's, in milliseconds.
-    private(set) var offset: Int64?
     /// The reported unreadable rows of the ledger.
     private(set) var unreadable: Set<LedgerKey> = []
     var lastError: String?
@@ -167,30 +160,6 @@ struct DeskState {
         }
         self.withStrays.remove(key)
     }
-
-    // MARK: The server's time
-
-    /// Records the server's time.
-    ///
-    /// - Parameter wall: The desk's time of day.
-    mutating func note(serverTime date: Int64, at now: Duration, wall: Int64) {
-        self.serverTime = (date, now)
-        self.timeAsked = now
-        self.offset = date.subtractingSaturated(wall)
-    }
-
-    /// The server's time by a monotonic clock; `nil` before its first response.
-    func serverNow(at now: Duration) -> Int64? {
-        self.serverTime.map { $0.date.addingSaturated((now - $0.heard).milliseconds) }
-    }
-
-    /// Returns whether to request the server's time.
-    func mustAskForTime(at now: Duration) -> Bool {
-        self.timeAsked.map { now - $0 >= Self.timeValidity } ?? true
-    }
-
-    /// Records a response without the server's time.
-    mutating func noteTimeless(at now: Duration) { self.timeAsked = now }
 
     // MARK: The ledger
 

@@ -6,13 +6,14 @@ import MobileTokenCloud
 import PowerAuth
 import Synchronization
 
-/// A desk's client of the server, with a rate limit, and without retries, because the desk repeats calls itself.
+/// A desk's client of the server, with a rate limit and the server's time, and without retries, because the desk repeats calls itself.
 final class PacedCloud: Sendable {
     private let cloud: CloudClient
     /// The client whose release ends its connections.
     private let owner: CloudClient
     private let clock: ServiceClock
     private let budget: Mutex<RequestBudget>
+    private let time = Mutex(ServerTime())
 
     init(_ cloud: CloudClient, requestsPerSecond: Double, clock: ServiceClock) {
         (self.cloud, self.owner, self.clock) = (cloud.sendingOnce(), cloud, clock)
@@ -44,7 +45,15 @@ final class PacedCloud: Sendable {
         _ call: (CloudClient) async throws -> CloudResponse<Value>
     ) async throws(CloudError) -> CloudResponse<Value> {
         if !isAdmitted { try await self.waitForTurns() }
-        do { return try await call(self.cloud) } catch let error as CloudError { throw error } catch {
+        let sent = self.clock.now
+        do {
+            let answer = try await call(self.cloud)
+            self.note(answer.date, sent: sent)
+            return answer
+        } catch let error as CloudError {
+            self.note(error.date, sent: sent)
+            throw error
+        } catch {
             throw CloudError(.canceled, "The call was canceled")
         }
     }
@@ -56,15 +65,38 @@ final class PacedCloud: Sendable {
         try await self.call(isAdmitted: isAdmitted) { try await $0.operation(operationID) }
     }
 
-    /// Returns the server's time by a request without effect; `nil` if the server reports none.
-    func time() async throws(CloudError) -> Date? {
+    // MARK: The server's time
+
+    /// The server's time, or a later one; `nil` before it told one.
+    var now: Int64? {
+        let now = self.clock.now
+        return self.time.withLock { $0.now(at: now) }
+    }
+
+    /// Records the server's time.
+    ///
+    /// - Parameter sent: The time when the request was sent that the server told it in answer to.
+    func note(_ date: Date?, sent: Duration) {
+        guard let date else { return }
+        let now = self.clock.now
+        self.time.withLock { $0.note(date.milliseconds, sent: sent, at: now) }
+    }
+
+    /// Requests the server's time, unless it was recently received. It determines the end of the time to decide, whatever the
+    /// desk's clock.
+    ///
+    /// - Returns: `true` if a request was made.
+    func learnTime() async throws(CloudError) -> Bool {
+        let now = self.clock.now
+        guard self.time.withLock({ $0.mustBeAskedFor(at: now) }) else { return false }
         do {
             // The server has no such operation; only its response and date matter.
-            return try await self.show("00000000-0000-0000-0000-000000000000").date
+            _ = try await self.show("00000000-0000-0000-0000-000000000000")
         } catch {
             if error.date == nil, error.kind.isUnanswered { throw error }
-            return error.date
         }
+        self.time.withLock { $0.asked = now }
+        return true
     }
 
     /// Returns whether a user has an active device; `nil` if the server does not tell.
@@ -131,6 +163,37 @@ extension CloudClient.Operation {
     }
 
     private static func plausible(_ signature: String) -> String? { signature.utf8.count <= 16 << 10 ? signature : nil }
+}
+
+/// The server's time by its answers and a monotonic clock.
+struct ServerTime: Sendable {
+    /// The validity of an answer.
+    private static let validity = Duration.seconds(600)
+
+    /// The longest time in which a prompt answer is read: a question's time to decide, which begins at the server, may differ by
+    /// twice as much.
+    private static let promptness = Duration.seconds(5)
+
+    /// The last time told, and when the request for it was sent: the answer may be read much later, as after the machine slept. So an
+    /// approval never seems younger than it is.
+    private var told: (date: Int64, sent: Duration, isPrompt: Bool)?
+    /// When it was last asked for, even in vain.
+    var asked: Duration?
+
+    /// A late answer, after which the server's time may be earlier than it seems, counts only without a prompt one before.
+    mutating func note(_ date: Int64, sent: Duration, at now: Duration) {
+        let isPrompt = now - sent <= Self.promptness
+        if isPrompt || self.told?.isPrompt != true { self.told = (date, sent, isPrompt) }
+    }
+
+    func now(at now: Duration) -> Int64? {
+        self.told.map { $0.date.addingSaturated((now - $0.sent).milliseconds) }
+    }
+
+    func mustBeAskedFor(at now: Duration) -> Bool {
+        guard self.told?.isPrompt != false else { return true }
+        return [self.told?.sent, self.asked].compactMap { $0 }.allSatisfy { now - $0 >= Self.validity }
+    }
 }
 
 /// The rate limit, as a value with the times of the last requests.
