@@ -77,6 +77,19 @@ import TestSupport
         await service.stopPolling()
     }
 
+    @Test func aPollWaitsAsTheAnswerToAStatusAskedFor() async throws {
+        let (service, channel) = self.makeService()
+        self.failures.value = [.authenticationFailed]
+        self.evidence.states.value = [
+            .failure(MobileTokenError(.httpStatus, "unavailable", httpStatus: 503, retryAfter: .seconds(100)))
+        ]
+        await service.startPolling()
+        #expect(await self.clock.nextSleep() == .seconds(105))
+        #expect(channel.requestCount == 1)
+        #expect(self.evidence.questions.value == 1)
+        await service.stopPolling()
+    }
+
     @Test func aStatusThatExplainsTheRefusalEndsPolling() async throws {
         let (service, channel) = self.makeService()
         self.failures.value = [.invalidActivation]
