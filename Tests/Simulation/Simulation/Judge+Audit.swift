@@ -6,7 +6,12 @@ extension Judge {
     /// Compares the receipts with the bank's actions.
     ///
     /// If the database went back unnoticed, two nodes may have had one value: then one of the receipts matches the bank.
-    mutating func audit(_ receipts: [DecisionReceipt], _ book: (String) -> Book?, _ note: (String) -> Void) {
+    mutating func audit(
+        _ receipts: [DecisionReceipt],
+        at now: Int64,
+        _ book: (String) -> Book?,
+        _ note: (String) -> Void
+    ) {
         var seen: Set<Signature> = []
         let accounted = Set(
             receipts.filter { [.accepted, .inferred].contains($0.outcome?.result) }.map {
@@ -51,12 +56,16 @@ extension Judge {
                 }
             // The bank has accepted the signature, or may have, and may be about to decide: nothing but the operation's end tells.
             case .followed where isPending: break
-            // The bank refused a later decision for good, so that nobody looks any more.
+            // The bank refused a later decision for good: what lacks an end is looked for in the store now and then.
             case .followed
             where ofOneOperation[receipt.intent.personalData?.operationID, default: []].contains {
-                $0.intent.moves > receipt.intent.moves && $0.outcome?.result.name == "refused"
+                let later = Signature(activationID: signature.activationID, move: $0.intent.moves)
+                return later.move > signature.move && $0.outcome?.result.name == "refused"
+                    && self.refused.contains(later) && now - (self.outcomeTimes[later] ?? now) < Self.memory
             }:
                 break
+            // An agent that takes the activation for blocked sees no list, and so not the end of the operation.
+            case .followed where self.endedUnseen(receipt, at: now): break
             case .unanswered where isPending && result == .evidenceLost: break
             case .doubtful where isPending && self.floors[signature.activationID] != nil: break
             case .unanswered where isPending && self.followed.contains(signature): break
@@ -101,6 +110,14 @@ extension Judge {
 }
 
 extension Judge {
+    /// Returns whether a decision's operation has ended since an agent took the activation for blocked, as it does now.
+    private func endedUnseen(_ receipt: DecisionReceipt, at now: Int64) -> Bool {
+        guard let blocked = self.saidBlocked[receipt.intent.activationID]?.last, blocked.contains(now),
+            let operation = receipt.intent.personalData.flatMap({ self.operations[$0.operationID] })
+        else { return false }
+        return blocked.contains(operation.ended)
+    }
+
     /// Returns whether another decision, whose receipt the database lost, explains a receipt's inferred claim: nothing
     /// contradicts.
     private func hasLostReceipt(of receipt: DecisionReceipt, _ accounted: Set<Signature>) -> Bool {

@@ -101,14 +101,15 @@ extension Judge {
         }
     }
 
-    /// The time in which a frozen node may still report what it heard.
-    private static let memory: Int64 = 60_000_000_000
+    /// The time in which a frozen node may still report what it heard, and in which an agent finds out what became of what it had
+    /// tried.
+    static let memory: Int64 = 60_000_000_000
 
     private mutating func heard(_ state: OperationsFleet.ActivationState, of id: String, at now: Int64) {
         switch state.phase {
-        case .starting, .active: break
+        case .starting, .active: self.said(isBlocked: false, of: id, at: now)
         case .blocked:
-            self.saidBlocked.insert(id)
+            self.said(isBlocked: true, of: id, at: now)
             if now > (self.blockedUntil[id] ?? .min / 2) + Self.memory, id != self.wrongFactor {
                 self.fail("an agent says that \(id) is blocked, and it is not")
             }
@@ -120,6 +121,18 @@ extension Judge {
         case .deadlocked where self.floors[id] != nil || self.lostKeys.contains(id): self.stopped[id] = "deadlocked"
         default: self.fail("an agent says that \(id) is \(state.phase), and nothing explains it")
         }
+    }
+
+    /// Notes that an agent calls an activation blocked, or something else.
+    private mutating func said(isBlocked: Bool, of activationID: String, at now: Int64) {
+        let last = self.saidBlocked[activationID]?.last
+        guard isBlocked else {
+            guard let last, last.upperBound == .max else { return }
+            self.saidBlocked[activationID]?.removeLast()
+            self.saidBlocked[activationID]?.append(last.lowerBound...(now + Self.memory))
+            return
+        }
+        if last?.upperBound != .max { self.saidBlocked[activationID, default: []].append(now ... .max) }
     }
 
     /// Returns whether the database has lost so many of an activation's signatures at once.
@@ -145,11 +158,12 @@ extension Judge {
         _ result: DecisionOutcome.Result,
         ofMove moves: UInt64,
         of activationID: String,
+        at now: Int64,
         _ book: (String) -> Book?
     ) {
         self.count("outcomes")
         let signature = Signature(activationID: activationID, move: moves)
-        self.outcomes[signature] = result
+        (self.outcomes[signature], self.outcomeTimes[signature]) = (result, now)
         let (isDone, isWhole) = (self.decisions[signature] != nil, self.isWhole(signature))
         if result == .accepted, !isDone { self.fail("an outcome says accepted before the bank did it") }
         guard isWhole, let intent = self.intents[signature], let id = intent.personalData?.operationID else { return }
@@ -177,9 +191,9 @@ extension Judge {
         case .unknown:
             // Another receipt of the operation may be the one that ended it: no answer tells whose signature did.
             let isContested = self.intents.contains { $0.key != signature && $0.value.personalData?.operationID == id }
-            // An agent that was answered in vain gives up when the operation's time is over.
+            // An agent that was answered in vain until just now gives up when the operation's time is over.
             let isGivenUp =
-                book(id)?.isLate ?? false && self.trace.retries.keys.contains { $0.operationID == id }
+                book(id)?.isLate ?? false && self.trace.hasRetried(since: now - Self.memory) { $0 == id }
             if !self.sent.contains(signature) {
                 // A process that died before it sent leaves the same traces, once a later signature has moved the counter.
                 if self.counters[activationID] ?? 0 <= moves {

@@ -15,8 +15,6 @@ extension Judge {
         let path: Substring
         var isPoll: Bool { self.path.hasSuffix("/operation/list") }
         var isStatus: Bool { self.path.hasSuffix(World.statusPath) }
-        /// Indicates a request that a poll may need first.
-        var isPreparation: Bool { self.path.hasSuffix("/token/create") || self.path.hasSuffix("/keystore/create") }
         let decision: Decision?
         let signature: String?
         let activationID: String?

@@ -17,6 +17,8 @@ extension Judge {
 
         /// The time in which begun work ends after an answer.
         private static let grace: Int64 = 5_000_000_000
+        /// The time in which all of a process has heard of an answer.
+        private static let hearing: Int64 = 1_000_000_000
         private static let sharesUnderWay = 6
         /// The time in which processes learn of others that come or go.
         private static let sharing: Int64 = 15_000_000_000
@@ -37,11 +39,15 @@ extension Judge {
         private var decisionWaits: [Case: Int64] = [:]
         /// The last polls of a process that were answered with a list, by activation.
         private(set) var polls: [String: Int64] = [:]
-        /// The last poll of a process that ended, and the last creation of a token or a key.
-        private var pollEnds: [Int: (called: Int64, ended: Int64)] = [:]
-        private var tokenEnds: [Int: (called: Int64, ended: Int64)] = [:]
-        /// The last requests of a process other than polls, one right after the other.
-        private var preparations: [Int: (called: Int64, ended: Int64)] = [:]
+        /// When polls began that have not ended, as their process says, by process and activation: a token, its key, and a turn to sign
+        /// for it may come first. And these two of the polls that the bank has got.
+        private var begun: [String: Int64] = [:]
+        private var arrivals: [Int: String] = [:]
+        /// The polls that left before the end of a wait.
+        private var early: [Int: (told: Int64, until: Int64)] = [:]
+        /// The last requests of a process other than polls, one right after the other, and whether the last one is for a key or a
+        /// status, as before a signature.
+        private var preparations: [Int: (called: Int64, ended: Int64, isOfSignature: Bool)] = [:]
         /// The changed data of operations.
         private var changes: [String: String] = [:]
         private var contents: [Case: Content] = [:]
@@ -123,10 +129,8 @@ extension Judge {
             guard flight.isAutomatic else { return self.looked(flight) }
             let now = flight.called
             if let fault = self.count(flight, limit: limit) ?? self.probed(flight) { return fault }
-            if flight.isPoll, let (told, until) = self.waits[flight.process], now > told + Self.grace, now < until,
-                !self.goesOn(flight, since: told)
-            {
-                return "a process polls \((until - now) / 1_000_000) ms before the bank's Retry-After is over"
+            if flight.isPoll, let wait = self.waits[flight.process], now > wait.told + Self.hearing, now < wait.until {
+                self.early[flight.id] = wait
             }
             guard let decision = flight.decision else { return nil }
             let own = Case(process: flight.process, operationID: decision.operationID)
@@ -143,7 +147,25 @@ extension Judge {
             return self.isOutdated(flight, own) ? "an operation is decided again as it was before it changed" : nil
         }
 
-        /// The bank gets a poll.
+        /// A poll begins, says its process.
+        mutating func began(_ process: Int, _ activationID: String, at now: Int64) {
+            self.begun["\(process) \(activationID)"] = now
+        }
+
+        /// The bank gets a poll, and knows the activation.
+        ///
+        /// - Returns: The violation, if it is one: it came before the end of a wait, and had not begun before that.
+        mutating func arrived(_ flight: Flight, of activationID: String?) -> String? {
+            guard flight.isAutomatic, let activationID else { return nil }
+            let key = "\(flight.process) \(activationID)"
+            self.arrivals[flight.id] = key
+            guard let (told, until) = self.early.removeValue(forKey: flight.id),
+                self.begun[key].map({ $0 > told + Self.hearing }) ?? (flight.called > told + Self.grace)
+            else { return nil }
+            return "a process polls \((until - flight.called) / 1_000_000) ms before the bank's Retry-After is over"
+        }
+
+        /// The bank answers a poll.
         ///
         /// - Returns: `true` if it comes soon after the last one, as when an activation comes back to a process.
         mutating func polled(_ flight: Flight, _ reply: Reply) -> Bool {
@@ -159,10 +181,16 @@ extension Judge {
         }
 
         /// Notes that the sender of a request hears no more of it.
-        mutating func ended(_ flight: Flight, at now: Int64) {
-            if flight.isPoll { self.pollEnds[flight.process] = (flight.called, now) }
-            if flight.isPreparation { self.tokenEnds[flight.process] = (flight.called, now) }
-            if !flight.isPoll { self.preparations[flight.process] = (self.begin(of: flight), now) }
+        ///
+        /// - Parameter status: The status of the answer; `nil` without one.
+        mutating func ended(_ flight: Flight, _ status: Int?, at now: Int64) {
+            self.early[flight.id] = nil
+            // With another token, the same poll asks again.
+            if let key = self.arrivals.removeValue(forKey: flight.id), status != 401 { self.begun[key] = nil }
+            if !flight.isPoll {
+                let isOfSignature = flight.path.hasSuffix("/keystore/create") || flight.isStatus
+                self.preparations[flight.process] = (self.begin(of: flight), now, isOfSignature)
+            }
             self.underWay[flight.id] = nil
             self.troubled[flight.process]?.removeAll { $0.id == flight.id }
         }
@@ -172,17 +200,6 @@ extension Judge {
             self.preparations[flight.process].flatMap {
                 flight.called < $0.ended + 50_000_000 ? $0.called : nil
             } ?? flight.called
-        }
-
-        /// Returns whether a poll is the rest of one that had begun before, as when its token was refused, or made first.
-        private func goesOn(_ flight: Flight, since told: Int64) -> Bool {
-            let isRepeated = self.pollEnds[flight.process].map {
-                $0.called <= told && flight.called < $0.ended + 3 * Self.grace
-            }
-            let hasToken = self.tokenEnds[flight.process].map {
-                $0.called <= told && flight.called < $0.ended + 1_000_000_000
-            }
-            return isRepeated ?? false || hasToken ?? false
         }
 
         // MARK: Content
@@ -196,6 +213,11 @@ extension Judge {
         }
 
         mutating func retried(_ own: Case, at now: Int64) { self.retries[own] = now }
+
+        /// Returns whether an agent has had trouble with one of these operations since a time.
+        func hasRetried(since time: Int64, _ isOne: (String) -> Bool) -> Bool {
+            self.retries.contains { $0.value >= time && isOne($0.key.operationID) }
+        }
 
         /// Returns whether a decision is repeated that its process knew to be about something else when it put it off.
         private func isOutdated(_ flight: Flight, _ own: Case) -> Bool {
@@ -289,7 +311,8 @@ extension Judge {
             }
             guard let looking = self.looking[flight.process], flight.isPoll || flight.isStatus else { return nil }
             // A person's decision waits for nothing, and neither does what it asks. What a signature asks is not the app's question.
-            let isOfSignature = self.begin(of: flight) < flight.called
+            let isOfSignature =
+                self.begin(of: flight) < flight.called && self.preparations[flight.process]?.isOfSignature == true
             guard !flight.isStatus || !self.deciding.contains(flight.process) && !isOfSignature else {
                 self.byHand.insert(flight.id)
                 return nil

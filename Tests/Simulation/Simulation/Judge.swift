@@ -47,8 +47,8 @@ struct Judge {
     var excused: Set<String> = []
     /// The reason that stops an agent, by activation.
     var stopped: [String: String] = [:]
-    /// The activations that an agent has called blocked, and rightly.
-    var saidBlocked: Set<String> = []
+    /// When agents called activations blocked, and rightly, until they called them something else and had time to catch up.
+    var saidBlocked: [String: [ClosedRange<Int64>]] = [:]
     /// The times until which the bank has blocked activations.
     private(set) var blockedUntil: [String: Int64] = [:]
     /// The activations whose keys of version 4 the database lost.
@@ -73,10 +73,11 @@ struct Judge {
     /// The signatures whose first byte was sent, and those that the bank refused in its own words.
     private(set) var sent: Set<Signature> = []
     private(set) var refused: Set<Signature> = []
-    /// The signatures that were refused in front of the bank before it counted another one's failure: theirs, for all that their
-    /// sender can see.
+    /// The signatures that were refused in front of the bank just before it counted another one's failure: theirs, for all that
+    /// their sender can see, which asks for the status then.
     private var refusedBeforeFailure: Set<Signature> = []
-    private var refusedInFront: [String: Set<Signature>] = [:]
+    private var refusedInFront: [String: [(signature: Signature, time: Int64)]] = [:]
+    private static let statusFollows: Int64 = 30_000_000_000
     /// The operations of the decisions that were sent, and of those that the bank refused in its own words.
     private(set) var sentOperations: Set<String> = []
     private(set) var refusedOperations: Set<String> = []
@@ -84,8 +85,9 @@ struct Judge {
     private var signatures: [String: Signature] = [:]
     /// The number of an activation's signatures since the last one that the bank accepted.
     private(set) var unfollowed: [String: Int] = [:]
-    /// The receipts as they are now: their outcomes, and the decisions that they are of.
+    /// The receipts as they are now: their outcomes, when they were written, and the decisions that they are of.
     var outcomes: [Signature: DecisionOutcome.Result] = [:]
+    var outcomeTimes: [Signature: Int64] = [:]
     private(set) var intents: [Signature: DecisionReceipt.Intent] = [:]
     /// The statements of processes about operations.
     var statements: [Case: Statements] = [:]
@@ -298,18 +300,19 @@ struct Judge {
     // MARK: The bank's responses
 
     /// Notes that a refusal in the bank's words has come from before the bank.
-    mutating func refusedInFront(_ flight: Flight) {
+    mutating func refusedInFront(_ flight: Flight, at now: Int64) {
         if let signature = flight.signature.flatMap({ self.signatures[$0] }) {
             self.refused.insert(signature)
-            self.refusedInFront[signature.activationID, default: []].insert(signature)
+            self.refusedInFront[signature.activationID, default: []].append((signature, now))
         }
         if let decision = flight.decision { self.refusedOperations.insert(decision.operationID) }
         if let id = flight.activationID { self.refusedActivations.insert(id) }
     }
 
     /// Notes that the bank has counted a failed attempt of an activation.
-    private mutating func countedFailure(of activationID: String) {
-        self.refusedBeforeFailure.formUnion(self.refusedInFront.removeValue(forKey: activationID) ?? [])
+    private mutating func countedFailure(of activationID: String, at now: Int64) {
+        let before = self.refusedInFront.removeValue(forKey: activationID) ?? []
+        self.refusedBeforeFailure.formUnion(before.filter { now - $0.time < Self.statusFollows }.map(\.signature))
     }
 
     /// Returns whether a receipt may say that a decision was refused, although it was made.
@@ -343,7 +346,7 @@ struct Judge {
             }
             if reply.status == 401 {
                 self.refusedActivations.insert(id)
-                self.countedFailure(of: id)
+                self.countedFailure(of: id, at: now)
             }
         }
         guard let before = reply.counterBefore, let after = reply.counterAfter, after > before else {

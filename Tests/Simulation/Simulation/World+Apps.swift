@@ -51,7 +51,7 @@ extension World {
             self.simulator.note("loses the network")
             self.cutPeople.append(app.process)
         } else {
-            self.outageUntil = max(self.outageUntil, self.simulator.now + 40_000_000_000)
+            self.outageUntil = max(self.outageUntil, min(self.simulator.now + 40_000_000_000, self.calmSince))
         }
         try? await self.clock.sleep(for: .seconds(seconds - quiet))
         polling.cancel()

@@ -154,7 +154,12 @@ extension World {
         guard let outcome = try? self.sealing.openOutcome(sealed.sealed) else {
             return self.judge.fail("an outcome cannot be read")
         }
-        self.judge.appended(outcome.result, ofMove: sealed.sealed.moves, of: sealed.sealed.activationID) {
+        self.judge.appended(
+            outcome.result,
+            ofMove: sealed.sealed.moves,
+            of: sealed.sealed.activationID,
+            at: self.simulator.now
+        ) {
             self.book(of: $0)
         }
     }

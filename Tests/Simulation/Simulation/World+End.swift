@@ -95,7 +95,11 @@ extension World {
 
     func isDifferent(_ id: String) -> Bool {
         self.judge.lostKeys.contains(id) || self.judge.wrongFactor == id || self.judge.stopped[id] != nil
-            || self.judge.saidBlocked.contains(id)
+            || self.isSaidBlocked(id, at: self.simulator.now)
+    }
+
+    private func isSaidBlocked(_ id: String, at time: Int64) -> Bool {
+        self.judge.saidBlocked[id]?.contains { $0.contains(time) } ?? false
     }
 
     /// The operations that a policy decides and that are neither decided nor excused.
@@ -107,18 +111,19 @@ extension World {
                 (operation.isPending || operation.hasExpired && operation.kind.template != Plan.Kind.question.template)
                 && operation.kind.isApproved != nil && !self.judge.excused.contains(id)
                 && !self.isDifferent(activationID) && !self.hasExpiredInTrouble(operation)
+                && !(operation.hasExpired && self.isSaidBlocked(activationID, at: operation.ended))
         }.values.sorted { $0.made < $1.made }.map { "\($0.name) was not decided, and nobody says why" }
     }
 
     /// The longest time between two attempts at a decision.
     private static let longestRetry: Int64 = 60_000_000_000
 
-    /// Returns whether an operation expired in the trouble, or before another attempt after it, and an agent had trouble with its
-    /// activation, whose operations it decides one after the other.
+    /// Returns whether an operation expired in the trouble, or before another attempt after it, and an agent had trouble until then
+    /// with its activation, whose operations it decides one after the other.
     private func hasExpiredInTrouble(_ operation: Judge.Operation) -> Bool {
         operation.hasExpired && operation.ended - Self.longestRetry < self.calmSince
-            && self.judge.trace.retries.contains {
-                $0.value >= operation.made && self.judge.operations[$0.key.operationID]?.device == operation.device
+            && self.judge.trace.hasRetried(since: max(operation.made, operation.ended - Self.longestRetry)) {
+                self.judge.operations[$0]?.device == operation.device
             }
     }
 
@@ -158,7 +163,7 @@ extension World {
             do {
                 let (_, store) = try self.client(SimulatedDriver(node, in: self), isAutomatic: false)
                 let receipts = try await store.receipts(of: nil, after: 0, limit: 10_000)
-                self.judge.audit(receipts, self.book(of:)) { self.simulator.note($0) }
+                self.judge.audit(receipts, at: self.simulator.now, self.book(of:)) { self.simulator.note($0) }
                 await store.close()
             } catch {
                 self.judge.fail("the receipts cannot be read: \(error)")

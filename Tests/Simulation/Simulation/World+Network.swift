@@ -27,7 +27,7 @@ extension World {
         let wake = { (result: Swift.Result<HTTPResponse, any Error>) in
             guard !isEnded else { return }
             isEnded = true
-            self.judge.trace.ended(flight, at: self.simulator.now)
+            self.judge.trace.ended(flight, try? result.get().status, at: self.simulator.now)
             // A sender that has given up hears nothing.
             guard wake(result), case .success(let response) = result else { return }
             self.judge.heard(response, flight)
@@ -210,7 +210,7 @@ extension World {
             self.tell("the bank judges a request later", flight)
             // With a failed attempt that its sender has not heard of, it would seem to be one more.
             if self.draw.happens(0.3), !self.judge.refusedActivations.contains(flight.activationID ?? "") {
-                self.judge.refusedInFront(flight)
+                self.judge.refusedInFront(flight, at: self.simulator.now)
                 self.answer(self.outage(), to: process, wake)
             }
             self.simulator.post(to: self.simulator.world, after: self.draw.duration(.seconds(1) ... .seconds(40))) {
@@ -251,6 +251,9 @@ extension World {
         if isCloud { self.noteQuestion(request, reply) }
         if request.url.hasSuffix(Self.statusPath), reply.status == 200, let id = reply.activationID {
             self.judge.trace.statuses[id] = self.simulator.now
+        }
+        if flight.isPoll, let fault = self.judge.trace.arrived(flight, of: reply.activationID) {
+            self.judge.fail(fault)
         }
         if flight.isPoll, !isCopy {
             self.judge.count("polls")
@@ -350,5 +353,15 @@ struct SimulatedTransport: HTTPTransport {
             self.world.send(request, isAutomatic: self.isAutomatic, wake)
             return nil
         }
+    }
+}
+
+/// Notes when polls begin.
+struct PollObserver: MobileTokenObserver {
+    let world: World
+
+    func pollStarted(_ poll: MobileTokenObservation.Poll) {
+        let process = self.world.simulator.currentProcess.index
+        self.world.judge.trace.began(process, poll.activationID, at: self.world.simulator.now)
     }
 }

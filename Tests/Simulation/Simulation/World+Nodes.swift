@@ -147,6 +147,7 @@ extension World {
         var configuration = MobileTokenClient.Configuration()
         configuration.store = store
         configuration.transport = SimulatedTransport(world: self, isAutomatic: isAutomatic)
+        configuration.observer = PollObserver(world: self)
         configuration.timeout = Self.timeout
         configuration.proxyTimeout = self.proxyTimeout
         configuration.clock = self.clock
