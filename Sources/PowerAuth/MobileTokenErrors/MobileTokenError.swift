@@ -29,7 +29,7 @@ public struct MobileTokenError: Error, CustomStringConvertible {
     /// The attempts left before the activation is blocked, after a failed attempt if the server reports them.
     public package(set) var remainingAttempts: Int?
     /// The delay that the server asks for (`Retry-After`).
-    public let retryAfter: Duration?
+    public package(set) var retryAfter: Duration?
     /// The new activation's identifier, with `activationNotConfirmed` and `activationNotSaved`.
     public package(set) var activationID: String?
     /// The name of the limit that is reached.

@@ -59,6 +59,20 @@ extension Activation {
         return RefusalFinding(isOfCounter: isOfCounter, isFollowed: isFollowed, error: error)
     }
 
+    /// Fetches the status after a refusal.
+    ///
+    /// - Returns: `nil` if the status is unavailable, and the refusal, which then waits as the answer asked.
+    func status(explaining refusal: MobileTokenError) async -> (status: ComparedStatus?, refusal: MobileTokenError) {
+        do {
+            return (try await self.fetchStatus(), refusal)
+        } catch {
+            var refusal = refusal
+            let wait = (error as? MobileTokenError)?.retryAfter
+            refusal.retryAfter = [refusal.retryAfter, wait].compactMap { $0 }.max()
+            return (nil, refusal)
+        }
+    }
+
     /// Explains a refused signature by the status after it. Only a counted failure proves that the factors are wrong.
     ///
     /// - Parameter compared: The status; `nil` if unavailable.
@@ -123,7 +137,8 @@ extension Activation {
         do {
             return try await body()
         } catch let refusal as MobileTokenError where refusal.code == .temporaryKeyRefused {
-            if let compared = try? await self.fetchStatus() { try self.check(compared.status, after: refusal) }
+            let (compared, refusal) = await self.status(explaining: refusal)
+            if let compared { try self.check(compared.status, after: refusal) }
             throw refusal
         }
     }

@@ -39,7 +39,7 @@ extension Activation {
     private func judged(_ error: MobileTokenError, _ decision: OpenDecision) async -> JudgedRefusal {
         let doubt = DecisionOutcome.Result.doubtful(code: error.code.description, serverCode: error.serverCode)
         var fate = DecisionFate(decision.intent.verdict, doubt)
-        let compared = try? await self.fetchStatus()
+        let (compared, refusal) = await self.status(explaining: error)
         var counter = DecisionFate.Counter.untold
         if let compared {
             let (status, known) = (compared.status, self.failedAttempts)
@@ -51,7 +51,8 @@ extension Activation {
             fate.see(counter)
         }
         return JudgedRefusal(
-            error: error,
+            // The server's last word on an operation stays the last, whatever another server behind it asks.
+            error: error.code == .authenticationFailed ? refusal : error,
             result: fate.result ?? doubt,
             status: compared,
             wasAccepted: counter == .followed,

@@ -129,8 +129,8 @@ extension Activation {
                 guard finding.isOfCounter else { throw finding.error }
                 self.observeRetry(of: request.path, for: .counterMoved)
             } catch let error as MobileTokenError where error.code == .authenticationFailed {
-                let status = try? await self.fetchStatus()
-                let finding = try await self.finding(on: error, of: request.keys.type, status, in: turn)
+                let (status, refusal) = await self.status(explaining: error)
+                let finding = try await self.finding(on: refusal, of: request.keys.type, status, in: turn)
                 let call = body.temporaryKeyID.map { _ in EncryptedCall(signed: body) }
                 guard let reason = repairs.choose(after: finding, of: call) else { throw finding.error }
                 if finding.isFollowed, let id = body.temporaryKeyID { self.forgetEncryptionKey(id) }

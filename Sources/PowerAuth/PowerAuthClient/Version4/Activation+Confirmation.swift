@@ -100,9 +100,9 @@ extension Activation {
                 } catch let error as MobileTokenError where error.failureKind == .unknown && attempts < 3 {
                 } catch let error as MobileTokenError where error.isRefusal {
                     // The confirmation may have succeeded before, or the refusal may be forged.
-                    let compared = try? await self.fetchStatus()
+                    let (compared, refusal) = await self.status(explaining: error)
                     if let compared, isDone(compared) { return }
-                    throw error.code == .authenticationFailed ? self.explained(error, by: compared) : error
+                    throw refusal.code == .authenticationFailed ? self.explained(refusal, by: compared) : refusal
                 }
             }
         } catch let error as MobileTokenError where error.isRefusal {

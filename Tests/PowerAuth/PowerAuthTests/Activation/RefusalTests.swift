@@ -157,6 +157,23 @@ import Testing
         #expect(fixture.server.requestCount("/api/signed") == 1)
     }
 
+    /// The status is asked for on behalf of the refused request: nobody else hears how long to wait, and a poll came after 5 s.
+    @Test func aRefusalWaitsAsTheAnswerInPlaceOfItsReasonAsked() async throws {
+        let (fixture, activation) = try await Fixture().activated
+        fixture.server.setFate { request in
+            if request.url.hasSuffix("/activation/status") {
+                return .answered(HTTPResponse(status: 503, headers: ["Retry-After": "40"], body: []))
+            }
+            if request.url.hasSuffix("/keystore/create") { return .answered(.refusal(400, "ERR_TEMPORARY_KEY")) }
+            return .answered(.refusal(401, "POWERAUTH_AUTH_FAIL"))
+        }
+        let poll = await self.error { try await activation.poll() }
+        #expect(poll?.retryAfter == .seconds(40))
+        let error = await self.error { try await activation.approve("x", with: .possession) }
+        #expect(error?.code == .refusalUnproven)
+        #expect(error?.retryAfter == .seconds(40))
+    }
+
     /// The enrollment server answers so when the server behind it is down, and when something on the way removes the signature
     /// (recordings, core: `token without header at probe`).
     @Test(arguments: [true, false]) func aRefusalThatNothingCountedIsNotAboutThePassword(isStatusOut: Bool) async throws
