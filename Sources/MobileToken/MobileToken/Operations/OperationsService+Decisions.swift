@@ -246,7 +246,8 @@ extension OperationsService {
             } else {
                 self.publish(self.change { $0.failDecision(id, at: self.channel.serverDate) })
             }
-            // Too late, refused or unknown: the server's list shows the state.
+            // Too late, refused or unknown: the server's list shows the state, as soon as the server will be asked.
+            if let wait = (error as? MobileTokenError)?.retryAfter { self.poller.wait(wait) }
             self.pollNow()
             throw error
         }

@@ -359,6 +359,21 @@ import TestSupport
         await service.stopPolling()
     }
 
+    /// It asked at once, to show what became of the decision.
+    @Test func aPollWaitsAsTheAnswerToADecisionAskedFor() async throws {
+        let service = self.makeService()
+        await service.startPolling(every: .seconds(10))
+        #expect(await self.answer("a") == .seconds(10))
+        let twoFactors = Activation.Authentication.possessionAndKnowledge(password: "1234")
+        let deciding = Task { try? await service.authorize(UserOperation.sample("a"), with: twoFactors) }
+        await self.channel.nextRequest()
+            .fail(MobileTokenError(.httpStatus, "unavailable", httpStatus: 503, retryAfter: .seconds(100)))
+        _ = await deciding.value
+        #expect(await self.clock.nextSleep() == .seconds(105))
+        #expect(self.channel.requestCount == 2)
+        await service.stopPolling()
+    }
+
     // MARK: Push
 
     @Test(arguments: [
