@@ -19,7 +19,7 @@ let agent = try ApprovalAgent(
 ) { review in
     guard review.operation.name == "authorize_payment",
         let total = review.total(in: "CZK"), total > 0, total <= 50
-    else { return .deferToPeople }  // to people
+    else { return .deferToPeople }
     return .approve
 }
 try await agent.run()

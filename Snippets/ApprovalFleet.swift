@@ -14,7 +14,7 @@ let agent = ApprovalAgent(
 ) { review in
     guard review.operation.name == "authorize_payment",
         let total = review.total(in: "CZK"), total > 0, total <= 50
-    else { return .deferToPeople }  // to people
+    else { return .deferToPeople }
     return .approve
 }
 async let running: Void = agent.run()

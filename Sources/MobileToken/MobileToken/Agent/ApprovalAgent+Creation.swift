@@ -51,7 +51,7 @@ extension ApprovalAgent {
     /// let agent = try ApprovalAgent(operations: operations, factors: { .possessionAndKnowledge(password: password) }) { review in
     ///     guard review.operation.name == "authorize_payment",
     ///         let total = review.total(in: "CZK"), total > 0, total <= 50
-    ///     else { return .deferToPeople }  // to people
+    ///     else { return .deferToPeople }
     ///     return .approve
     /// }
     /// try await agent.run()  // throws why nothing more can be decided
@@ -88,7 +88,7 @@ extension ApprovalAgent {
     /// ) { review in
     ///     guard review.operation.name == "authorize_payment",
     ///         let total = review.total(in: "CZK"), total > 0, total <= 50
-    ///     else { return .deferToPeople }  // to people
+    ///     else { return .deferToPeople }
     ///     return .approve
     /// }
     /// ```

@@ -29,7 +29,7 @@ import Synchronization
 /// ) { review in
 ///     guard review.operation.name == "authorize_payment",
 ///         let total = review.total(in: "CZK"), total > 0, total <= 50
-///     else { return .deferToPeople }  // to people
+///     else { return .deferToPeople }
 ///     return .approve
 /// }
 /// try await agent.run()

@@ -83,7 +83,7 @@ public struct OperationReview: Sendable, Hashable {
 }
 
 extension OperationReview {
-    /// Returns the doubts about a QR code, which has no attributes, only title and message beside the signed data.
+    /// Returns the doubts about an operation in a QR code: it has a title and a message, and no attributes.
     package static func doubts(
         title: String,
         message: String,
