@@ -47,13 +47,13 @@ struct StoredActivations {
                     devicePublicKey: key.compressed,
                     serverPublicKey: key.compressed,
                     possessionKey: SecureRandom.secret(16),
-                    transportKey: SecureRandom.secret(16),
+                    transportKey: StatusAnswer.transportKey,
                     encryptedKnowledgeKey: SecureRandom.secret(16),
                     knowledgeSalt: SecureRandom.bytes(16),
                     encryptedDevicePrivateKey: SecureRandom.secret(48)
                 )
             ),
-            counter: .version3(HashCounter(data: SecureRandom.secret(16))),
+            counter: .version3(StatusAnswer.counter),
             tokens: ["possession_universal": .init(id: id, secret: SecureRandom.secret(16))]
         )
     }

@@ -2,6 +2,7 @@ import CCurl
 import Foundation
 
 /// A server that gives every request the same answer, or some by turns, as fast as one thread can: the baseline of all clients.
+/// Only questions for a status have an answer of their own, ``StatusAnswer``.
 ///
 /// It runs in a process of its own, so that its time is not taken for the client's; see ``StaticServerProcess``.
 final class StaticServer {
@@ -9,6 +10,7 @@ final class StaticServer {
     static let subcommand = "static-server"
 
     private let answers: [[UInt8]]
+    private let status: StatusAnswer
     private var next = 0
     private let listener: Int32
     private let epoll: Int32
@@ -17,15 +19,19 @@ final class StaticServer {
     /// - Parameter answers: Files with the bodies of answers; without any, a short JSON object.
     init(answers files: [String]) throws {
         let bodies = try files.map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0))) }
-        self.answers = (bodies.isEmpty ? [Array(Self.shortBody.utf8)] : bodies).map { body in
-            let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(body.count)\r\n\r\n"
-            return Array(head.utf8) + body
-        }
+        self.answers = (bodies.isEmpty ? [Array(Self.shortBody.utf8)] : bodies).map { Self.answer($0) }
+        self.status = try StatusAnswer()
         self.listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
         self.epoll = epoll_create1(0)
     }
 
     static let shortBody = #"{"status":"OK","responseObject":[],"currentTimestamp":"2026-01-01T00:00:00.000+00:00"}"#
+
+    /// An answer with this body.
+    static func answer(_ body: some Collection<UInt8>) -> [UInt8] {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(body.count)\r\n\r\n"
+        return Array(head.utf8) + body
+    }
 
     /// Serves until the parent closes our standard input; writes the port to standard output first.
     func run() throws -> Never {
@@ -87,8 +93,9 @@ final class StaticServer {
             return
         }
         while let length = Self.lengthOfMessage(in: bytes) {
+            let status = try? self.status.answer(to: bytes.prefix(length))
             bytes.removeFirst(length)
-            guard self.write(to: connection) else {
+            guard self.write(status ?? self.nextAnswer(), to: connection) else {
                 close(connection)
                 return
             }
@@ -120,9 +127,13 @@ final class StaticServer {
         return nil
     }
 
-    private func write(to connection: Int32) -> Bool {
+    private func nextAnswer() -> [UInt8] {
         self.next = (self.next + 1) % self.answers.count
-        return self.answers[self.next].withUnsafeBytes { answer in
+        return self.answers[self.next]
+    }
+
+    private func write(_ answer: [UInt8], to connection: Int32) -> Bool {
+        answer.withUnsafeBytes { answer in
             var sent = 0
             while sent < answer.count {
                 let count = send(
