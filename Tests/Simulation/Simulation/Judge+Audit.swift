@@ -66,7 +66,9 @@ extension Judge {
                 break
             // An agent that takes the activation for blocked sees no list, and so not the end of the operation.
             case .followed where self.endedUnseen(receipt, at: now): break
-            case .unanswered where isPending && result == .evidenceLost: break
+            case .unanswered
+            where result == .evidenceLost && (isPending || self.endedUnseen(receipt, at: now)):
+                break
             case .doubtful where isPending && self.floors[signature.activationID] != nil: break
             case .unanswered where isPending && self.followed.contains(signature): break
             case .doubtful where isPending && self.followed.contains(signature): break
@@ -110,12 +112,13 @@ extension Judge {
 }
 
 extension Judge {
-    /// Returns whether a decision's operation has ended since an agent took the activation for blocked, as it does now.
+    /// Returns whether a decision's operation has ended since an agent took the activation for blocked, as it does now. The bank itself
+    /// notices the end only as it is asked.
     private func endedUnseen(_ receipt: DecisionReceipt, at now: Int64) -> Bool {
         guard let blocked = self.saidBlocked[receipt.intent.activationID]?.last, blocked.contains(now),
             let operation = receipt.intent.personalData.flatMap({ self.operations[$0.operationID] })
         else { return false }
-        return blocked.contains(operation.ended)
+        return operation.ended == 0 || blocked.contains(operation.ended)
     }
 
     /// Returns whether another decision, whose receipt the database lost, explains a receipt's inferred claim: nothing

@@ -720,20 +720,75 @@ import WireFacts
         #expect(desk.work == ["approve 0 4"])
     }
 
-    /// A store returns it again and again, until the operation's end tells more.
-    @Test func whatWasAskedAboutInVainIsNotAdoptedWhileTheOperationWaits() {
+    private func undetermined() -> Desk {
         var desk = self.adopted()
         self.look(&desk)
         desk.pass(.seconds(20))
-        desk.resolved(.pending, by: "resolve 0 7 at last")
+        desk.resolved(.undetermined, by: "resolve 0 7 at last")
+        return desk
+    }
+
+    /// A store returns it again and again, until the operation's end tells more.
+    @Test func whatWasAskedAboutInVainIsNotAdoptedWhileTheOperationWaits() {
+        var desk = self.undetermined()
         desk.adopt(self.lostApproval(attempt: 3), for: .zero)
         #expect(desk.work == ["review 0"])
         desk.returned(.deferToPeople, from: "review 0")
         desk.adopt(self.lostApproval(attempt: 3), for: .zero)
         #expect(desk.work == [])
-        desk.list(self.operation("1"))
-        desk.adopt(self.lostApproval(attempt: 3), for: .zero)
-        #expect(desk.work.contains("resolve 0 7 at last"))
+    }
+
+    /// Whatever was done about the operation since. A store that loses nothing would not return the decision again.
+    @Test(arguments: ["left", "under review", "sent"])
+    func whatWasAskedAboutInVainIsAskedAboutOnceMoreWhenTheOperationEnds(_ state: String) {
+        var desk = self.undetermined()
+        switch state {
+        case "left":
+            desk.returned(.deferToPeople, from: "review 0")
+            desk.list()
+            #expect(desk.unlisted.contains("0"))
+        case "under review":
+            desk.list()
+            desk.returned(.approve, from: "review 0")
+        default:
+            desk.returned(.approve, from: "review 0")
+            desk.list()
+            desk.sent(self.error(.noConnection), by: "approve 0 4")
+        }
+        #expect(desk.work == ["resolve 0 7 at last"])
+        desk.resolved(.unknown, by: "resolve 0 7 at last")
+        #expect(desk.takeEvents().last == "0 unknown")
+        desk.list()
+        #expect(desk.work == [])
+    }
+
+    /// As when a list is older than the answer to the question.
+    @Test func whatIsAskedAboutAsItLeavesTheListIsAskedAboutOnce() {
+        var desk = self.undetermined()
+        desk.returned(.deferToPeople, from: "review 0")
+        desk.list()
+        desk.resolved(.undetermined, by: "resolve 0 7 at last")
+        #expect(desk.work == [])
+        #expect(desk.supervision.activationCount == 0)
+    }
+
+    /// Another process adopts it, or nobody can ask.
+    @Test(arguments: [false, true]) func whatIsReleasedIsNotAskedAboutOnceMore(isReleased: Bool) {
+        var desk = self.undetermined()
+        desk.returned(.deferToPeople, from: "review 0")
+        if isReleased { desk.release() } else { desk.forget() }
+        #expect(desk.work == [])
+        #expect(desk.supervision.activationCount == 0)
+    }
+
+    @Test func whatIsCertainIsNotAskedAboutOnceMore() {
+        var desk = self.adopted()
+        self.look(&desk)
+        desk.pass(.seconds(20))
+        desk.resolved(.pending, by: "resolve 0 7 at last")
+        desk.returned(.deferToPeople, from: "review 0")
+        desk.list()
+        #expect(desk.work == [])
     }
 
     /// A person may have decided what the policy leaves, while the agent was working.

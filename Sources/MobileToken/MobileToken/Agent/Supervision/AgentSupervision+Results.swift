@@ -16,6 +16,8 @@ extension AgentSupervision {
         case elsewhere(MobileTokenError)
         /// The operation is still pending: once the request cannot arrive any more, the signature decided nothing.
         case pending
+        /// The operation is still pending, and only its end can tell more about the decision.
+        case undetermined
         /// The outcome can no longer be determined.
         case unknown
         case failed(MobileTokenError)
@@ -23,18 +25,16 @@ extension AgentSupervision {
 
     /// Handles the policy's return, in time or late.
     package mutating func policyReturned(_ result: PolicyResult, from job: Job, at now: Duration) -> [Action] {
-        self.policyIsGone(job)
+        self.policyIsGone(job, at: now)
         return self.finish(job, at: now) { $0.judged(result, at: now) }
     }
 
     /// Handles the late return of an abandoned policy: a changed operation may be reviewed again.
-    private mutating func policyIsGone(_ job: Job) {
+    private mutating func policyIsGone(_ job: Job, at now: Duration) {
         let (id, operationID) = (ExactString(job.activationID), ExactString(job.operationID))
         guard var entry = self.activations[id]?[operationID], entry.abandonedPolicy == job.number else { return }
         entry.policyIsGone()
-        self.activations[id]?[operationID] = entry.isForgettable ? nil : entry
-        if self.activations[id]?.isEmpty == true { self.activations[id] = nil }
-        self.lineUp(id)
+        self.keep(entry, as: operationID, of: id, at: now)
     }
 
     /// Handles the result of sending a decision.
@@ -81,7 +81,7 @@ extension AgentSupervision {
         _ change: (inout SupervisedOperation) -> ApprovalAgent.Event.Kind?
     ) -> [Action] {
         var event: ApprovalAgent.Event.Kind?
-        guard let entry = self.end(job, { event = change(&$0) }), let event else { return self.begin(at: now) }
+        guard let entry = self.end(job, at: now, { event = change(&$0) }), let event else { return self.begin(at: now) }
         return [.report(entry.event(of: job.activationID, event))] + self.begin(at: now)
     }
 }
@@ -97,7 +97,7 @@ extension AgentSupervision.Resolution {
         case .unknown?: self = .unknown
         // Over, with an unknown verdict.
         case .followed?, .doubtful?, .unanswered?, nil:
-            self = end == nil || fate.needsFence ? .pending : .unknown
+            self = end == nil ? .undetermined : fate.needsFence ? .pending : .unknown
         }
     }
 }

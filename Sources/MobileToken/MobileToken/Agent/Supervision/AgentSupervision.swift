@@ -105,11 +105,18 @@ extension AgentSupervision {
         of activationID: String,
         at now: Duration
     ) -> [Action] {
-        let id = ExactString(activationID)
         let pending = operations.filter { $0.status == .pending }
+        return self.update(activationID, at: now) { $0.list(pending, unreadable: unreadable, at: now) }
+    }
+
+    private mutating func update(
+        _ activationID: String,
+        at now: Duration,
+        _ change: (inout SupervisedActivation) -> [Action]
+    ) -> [Action] {
+        let id = ExactString(activationID)
         // In its place: a copy would be one of all its operations.
-        let actions = self.activations[id, default: SupervisedActivation(activationID)]
-            .list(pending, unreadable: unreadable)
+        let actions = change(&self.activations[id, default: SupervisedActivation(activationID)])
         if self.activations[id]?.isEmpty == true { self.activations[id] = nil }
         self.lineUp(id)
         return actions + self.begin(at: now)
@@ -149,7 +156,7 @@ extension AgentSupervision {
 
     /// Ends all work with an activation that has ended.
     package mutating func forget(_ activationID: String, at now: Duration) -> [Action] {
-        self.list([], of: activationID, at: now)
+        self.update(activationID, at: now) { $0.forget(at: now) }
     }
 
     /// Sets whether decisions with an activation are on hold, as while it is blocked, not committed, or ended.
@@ -240,7 +247,7 @@ extension AgentSupervision {
         }
         guard let entry = self.activations[alarm.activationID]?[operationID] else { return [] }
         if let job = entry.reviewJob, let deadline = entry.deadline, deadline <= now {
-            self.end(job) { $0.leave() }
+            self.end(job, at: now) { $0.leave() }
             return [.cancel(job), .report(entry.event(of: alarm.activationID.string, .left(.policyTooSlow)))]
         }
         self.activations[alarm.activationID]?[operationID]?.stopWaiting(at: now)
@@ -316,7 +323,11 @@ extension AgentSupervision {
     ///
     /// - Returns: The updated operation, if the job was its current one.
     @discardableResult
-    mutating func end(_ job: Job, _ change: (inout SupervisedOperation) -> Void) -> SupervisedOperation? {
+    mutating func end(
+        _ job: Job,
+        at now: Duration,
+        _ change: (inout SupervisedOperation) -> Void
+    ) -> SupervisedOperation? {
         let (id, operationID) = (ExactString(job.activationID), ExactString(job.operationID))
         guard var entry = self.activations[id]?[operationID], entry.isWorking(on: job) else { return nil }
         self.jobCount -= 1
@@ -324,9 +335,17 @@ extension AgentSupervision {
         if entry.isDecided { self.decided.insert(operationID, of: id) }
         if let time = entry.waitsUntil { self.setAlarm(at: time, job.activationID, job.operationID) }
         self.activations[id]?.work = nil
+        self.keep(entry, as: operationID, of: id, at: now)
+        return entry
+    }
+
+    /// Keeps the operation, unless nothing is left to be done about it.
+    mutating func keep(_ entry: SupervisedOperation, as operationID: ExactString, of id: ExactString, at now: Duration)
+    {
+        var entry = entry
+        entry.adoptUndetermined(at: now)
         self.activations[id]?[operationID] = entry.isForgettable ? nil : entry
         if self.activations[id]?.isEmpty == true { self.activations[id] = nil }
         self.lineUp(id)
-        return entry
     }
 }

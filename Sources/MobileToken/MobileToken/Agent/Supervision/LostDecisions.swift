@@ -125,7 +125,7 @@ extension AgentSupervision.Resolution {
     fileprivate var weight: Int {
         switch self {
         case .failed: 0
-        case .pending: 1
+        case .pending, .undetermined: 1
         case .elsewhere: 2
         case .unknown: 3
         case .ours: 4
@@ -138,7 +138,7 @@ extension AgentSupervision.Resolution {
     fileprivate func isLast(isOver: Bool) -> Bool {
         switch self {
         case .failed: false
-        case .pending: isOver
+        case .pending, .undetermined: isOver
         case .unknown, .elsewhere, .ours: true
         }
     }

@@ -82,7 +82,11 @@ struct SupervisedActivation: Sendable {
     }
 
     /// These operations wait for a decision, and no others but perhaps some that cannot be read any more.
-    mutating func list(_ operations: [UserOperation], unreadable: Set<ExactString>) -> [AgentSupervision.Action] {
+    mutating func list(
+        _ operations: [UserOperation],
+        unreadable: Set<ExactString>,
+        at now: Duration
+    ) -> [AgentSupervision.Action] {
         var listed = Set<ExactString>(minimumCapacity: operations.count)
         for (position, operation) in operations.enumerated() {
             let id = ExactString(operation.id)
@@ -94,9 +98,23 @@ struct SupervisedActivation: Sendable {
                 self[id] = SupervisedOperation(review, position: position)
             }
         }
+        return self.unlist(at: now) {
+            listed.contains($0) ? nil : unreadable.contains($0) ? .unreadable : .gone
+        }
+    }
+
+    /// None of its operations is looked after here any more.
+    mutating func forget(at now: Duration) -> [AgentSupervision.Action] { self.unlist(at: now) { _ in .forgotten } }
+
+    private mutating func unlist(
+        at now: Duration,
+        _ listing: (ExactString) -> SupervisedOperation.Listing?
+    ) -> [AgentSupervision.Action] {
         var actions: [AgentSupervision.Action] = []
-        for (place, id) in self.ids.enumerated().reversed() where !listed.contains(id) {
-            actions += self.operations[place].unlist(isUnreadable: unreadable.contains(id))
+        for (place, id) in self.ids.enumerated().reversed() {
+            guard let listing = listing(id) else { continue }
+            actions += self.operations[place].unlist(listing)
+            self.operations[place].adoptUndetermined(at: now)
             if self.operations[place].isForgettable { self.remove(id) }
         }
         return actions

@@ -11,6 +11,16 @@ struct SupervisedOperation: Sendable {
         indirect case resolve(LostDecisions)
     }
 
+    enum Listing: Sendable {
+        case listed
+        /// Listed in a form that cannot be read: it is not gone.
+        case unreadable
+        /// Listed no more.
+        case gone
+        /// The activation is not looked after here any more.
+        case forgotten
+    }
+
     private enum Phase: Sendable {
         /// The step may begin.
         case ready
@@ -33,13 +43,10 @@ struct SupervisedOperation: Sendable {
     private(set) var isDecided = false
     /// Indicates whether a decision's outcome cannot be determined. It is kept, so that the decision is never repeated.
     private var isUnknown = false
-    /// Indicates whether the server lists the operation.
-    private var isListed = true
-    /// Indicates whether the server lists it in a form that cannot be read: it is not gone.
-    private var isUnreadable = false
+    private var listing = Listing.listed
     /// Indicates whether it changed since the work under way began.
     private var hasChanged = false
-    /// The decisions that were asked about in vain while the operation was pending. Only its end can tell more.
+    /// The decisions whose evidence was lost while the operation was pending. Only its end can tell more.
     private var undetermined: [OpenDecision] = []
     private var (attempts, failures) = (0, 0)
     /// The end of the wait that the server asked for, even if another review comes first.
@@ -58,7 +65,7 @@ struct SupervisedOperation: Sendable {
         // The receipts identify the decided operation only by its digest.
         let operation = UserOperation(id: intent.operationID, name: "", data: "")
         self.init(OperationReview(of: operation, activationID: intent.activationID), position: 0)
-        self.isListed = false
+        self.listing = .forgotten
         self.adopt(decision, until: end)
     }
 
@@ -83,6 +90,7 @@ struct SupervisedOperation: Sendable {
     }
 
     var operation: UserOperation { self.review.operation }
+    private var isListed: Bool { if case .listed = self.listing { true } else { false } }
 
     // MARK: Standing
 
@@ -140,7 +148,7 @@ struct SupervisedOperation: Sendable {
 
     /// Notes that it is listed, possibly changed.
     mutating func list(_ operation: UserOperation, position: Int) {
-        (self.isListed, self.isUnreadable, self.position) = (true, false, position)
+        (self.listing, self.position) = (.listed, position)
         guard operation != self.operation else { return }
         self.review = OperationReview(of: operation, activationID: self.review.activationID)
         self.hasChanged = true
@@ -151,9 +159,9 @@ struct SupervisedOperation: Sendable {
     /// Notes that it is no longer listed.
     ///
     /// - Returns: The thing to do about it.
-    mutating func unlist(isUnreadable: Bool) -> [AgentSupervision.Action] {
+    mutating func unlist(_ listing: Listing) -> [AgentSupervision.Action] {
         guard self.isListed else { return [] }
-        (self.isListed, self.isUnreadable) = (false, isUnreadable)
+        self.listing = listing
         if let job = self.reviewJob { return [.cancel(job)] }
         if self.isLeft { return [.unlisted(self.operation.id, activationID: self.review.activationID)] }
         guard self.isOpen, !self.isWorking, self.lost == nil, let gone else { return [] }
@@ -161,7 +169,15 @@ struct SupervisedOperation: Sendable {
     }
 
     /// The event of an operation that is listed no more; `nil` of one that cannot be read any more, which has an event of its own.
-    private var gone: ApprovalAgent.Event.Kind? { self.isUnreadable ? nil : .gone }
+    private var gone: ApprovalAgent.Event.Kind? { if case .unreadable = self.listing { nil } else { .gone } }
+
+    /// Adopts its undetermined decisions when nothing else is to be done about an operation that has ended, since its end tells
+    /// more. Without it their receipts would stay open until the process starts again.
+    mutating func adoptUndetermined(at now: Duration) {
+        guard case .gone = self.listing, self.isForgettable, !self.isDecided else { return }
+        for decision in self.undetermined { self.adopt(decision, until: now) }
+        self.undetermined = []
+    }
 
     private mutating func reviewAnew() {
         self.step = .review
@@ -350,14 +366,14 @@ struct SupervisedOperation: Sendable {
             self.phase = .settled
             return self.gone
         case .failed(let error): return self.retry(error, at: now, random: random)
-        case .pending: return self.decideAgain(at: now, random: random)
+        case .pending, .undetermined: return self.decideAgain(at: now, random: random)
         }
     }
 
     /// Returns the conclusion about all open decisions; `nil` if another one must be resolved now.
     private mutating func conclusion(from result: AgentSupervision.Resolution) -> AgentSupervision.Resolution? {
         guard case .resolve(var lost) = self.step else { return result }
-        if case .pending = result, lost.isOver { self.undetermined.append(lost.decision) }
+        if case .undetermined = result, lost.isOver, self.isListed { self.undetermined.append(lost.decision) }
         let conclusion = lost.conclusion(from: result)
         if conclusion == nil { self.findOut(about: lost) } else { self.step = .resolve(lost) }
         return conclusion
