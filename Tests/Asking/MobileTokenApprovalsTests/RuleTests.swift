@@ -571,6 +571,14 @@ import Testing
         #expect(await bench.code(of: bench.readable(Bench.request())) == .bindingMismatch)
     }
 
+    /// A request that the network holds back makes an operation that has less time.
+    @Test(arguments: [(50_000, nil), (70_000, ApprovalError.Code.bindingMismatch)] as [(Int64, ApprovalError.Code?)])
+    func rule9AQuestionThatArrivesLateHasLessTime(_ delay: Int64, _ code: ApprovalError.Code?) async throws {
+        let bench = try await Bench()
+        bench.server.with { $0.lie = { $0.expires -= delay } }
+        #expect(await bench.code() == code)
+    }
+
     // MARK: 10
 
     @Test(arguments: [1, 2], servers)
