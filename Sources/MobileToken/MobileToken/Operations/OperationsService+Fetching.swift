@@ -64,7 +64,7 @@ extension OperationsService {
 
     /// Starts a fetch if any of these operations is still listed, unless the server asked for a pause.
     package func refresh(ifListing ids: Set<String>) {
-        guard !self.state.isAskedToWait(at: self.now) else { return }
+        guard !self.state.isAskedToWait(at: self.now), !self.poller.isAskedToWait else { return }
         if self.state.operations.contains(where: { ids.contains($0.id) }) { self.refresh() }
     }
 

@@ -40,6 +40,11 @@ package final class Poller: Sendable {
     package var isRunning: Bool { self.state.withLock { $0.following.isRunning } }
     package var isPaused: Bool { self.state.withLock { $0.following.isPaused } }
     package var runnerCount: Int { self.state.withLock { $0.following.runnerCount } }
+    /// Indicates whether the server asked to wait, in response to any request: polls do.
+    package var isAskedToWait: Bool {
+        let now = self.now
+        return self.state.withLock { $0.following.isAskedToWait(at: now) }
+    }
     package var condition: ActivationCondition { self.state.withLock { $0.following.condition } }
 
     /// The time of the next request; `nil` while polling is paused, during a poll, and without runners.

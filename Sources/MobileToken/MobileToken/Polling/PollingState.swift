@@ -177,6 +177,8 @@ package struct PollingState: Sendable {
 
     package var isPaused: Bool { self.schedule?.isPaused ?? self.isPauseRequested }
 
+    package func isAskedToWait(at now: Duration) -> Bool { self.schedule.map { now < $0.notBefore } ?? false }
+
     package mutating func pollSoon(at now: Duration) { self.schedule?.pollSoon(at: now) }
 
     package mutating func pause() {

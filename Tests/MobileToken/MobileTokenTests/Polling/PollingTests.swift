@@ -371,6 +371,9 @@ import TestSupport
         _ = await deciding.value
         #expect(await self.clock.nextSleep() == .seconds(105))
         #expect(self.channel.requestCount == 2)
+        // So does a list whose operation expires meanwhile.
+        await service.refresh(ifListing: ["a"])
+        #expect(!service.isLoadingOperations)
         await service.stopPolling()
     }
 
