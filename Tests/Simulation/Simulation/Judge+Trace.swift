@@ -49,7 +49,7 @@ extension Judge {
         /// status, as before a signature.
         private var preparations: [Int: (called: Int64, ended: Int64, isOfSignature: Bool)] = [:]
         /// The changed data of operations.
-        private var changes: [String: String] = [:]
+        private var changes: [String: (data: String, time: Int64)] = [:]
         private var contents: [Case: Content] = [:]
         private(set) var retries: [Case: Int64] = [:]
         /// The polls of a process after trouble at the bank, until it answers.
@@ -204,7 +204,13 @@ extension Judge {
 
         // MARK: Content
 
-        mutating func changed(_ id: String, to data: String, at now: Int64) { self.changes[id] = data }
+        mutating func changed(_ id: String, to data: String, at now: Int64) { self.changes[id] = (data, now) }
+
+        /// Returns whether an operation has changed since a time, and no process was shown it as it is now.
+        func hasChangedUnseen(_ id: String, since time: Int64) -> Bool {
+            guard let (data, changed) = self.changes[id], changed >= time else { return false }
+            return !self.contents.contains { $0.key.operationID == id && $0.value.data == data }
+        }
 
         /// Notes that a process was shown an operation.
         mutating func listed(_ data: String, _ own: Case, at now: Int64) {

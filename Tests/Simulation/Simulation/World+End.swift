@@ -33,6 +33,9 @@ extension World {
         // Lists may lag behind the bank this long.
         self.pass(.nanoseconds(Self.lag))
         while self.judge.violation == nil, self.simulator.now < end, !self.isSettled { self.pass(.seconds(2)) }
+        // A person who began late looks at a list for a minute or two, and decides on it.
+        let close = self.simulator.now + Self.longestLook
+        while self.judge.violation == nil, self.simulator.now < close, self.busyPeople > 0 { self.pass(.seconds(2)) }
         for problem in self.undecided + self.differences() { self.judge.fail(problem) }
         self.checkBlocked()
         self.checkQuestions()
@@ -43,6 +46,9 @@ extension World {
             && self.asker.programs.allSatisfy(\.isIdle) && self.busyPeople == 0
             && self.differences().isEmpty
     }
+
+    /// The longest time that people still look at lists after the trouble: 220 s, and their last decisions.
+    private static let longestLook: Int64 = 300_000_000_000
 
     /// The time after a change in which it may still be unseen.
     static let lag: Int64 = 15_000_000_000
@@ -111,6 +117,7 @@ extension World {
                 (operation.isPending || operation.hasExpired && operation.kind.template != Plan.Kind.question.template)
                 && operation.kind.isApproved != nil && !self.judge.excused.contains(id)
                 && !self.isDifferent(activationID) && !self.hasExpiredInTrouble(operation)
+                && !self.hasExpiredUnseen(id, operation)
                 && !(operation.hasExpired && self.isSaidBlocked(activationID, at: operation.ended))
         }.values.sorted { $0.made < $1.made }.map { "\($0.name) was not decided, and nobody says why" }
     }
@@ -125,6 +132,12 @@ extension World {
             && self.judge.trace.hasRetried(since: max(operation.made, operation.ended - Self.longestRetry)) {
                 self.judge.operations[$0]?.device == operation.device
             }
+    }
+
+    /// Returns whether an operation changed a short while before it expired in the trouble, and no list with the change was answered.
+    private func hasExpiredUnseen(_ id: String, _ operation: Judge.Operation) -> Bool {
+        operation.hasExpired && operation.ended < self.calmSince
+            && self.judge.trace.hasChangedUnseen(id, since: operation.ended - Self.longestRetry)
     }
 
     func checkBlocked() {
