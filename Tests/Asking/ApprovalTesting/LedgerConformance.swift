@@ -162,6 +162,10 @@ package enum LedgerConformance: String, CaseIterable, Sendable {
             return try await group.reduce(into: 0) { if $1 == .written { $0 += 1 } }
         }
         try self.expect(count == 1, "\(count) claims were written")
+        let claimed = try await one.load(row.key).unwrapped
+        let noted = self.change(claimed, to: .claimed)
+        try self.expect(try await other.swap(noted) == .written, "another process notes what it knows of it")
+        try self.expect(try await one.load(row.key)?.tag == noted.newTag, "and that is there")
     }
 
     private static func limitsQuestions(_ open: Open) async throws {

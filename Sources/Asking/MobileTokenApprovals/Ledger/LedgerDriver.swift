@@ -110,6 +110,10 @@ package struct LedgerChange: Sendable, Equatable {
     package var needsAttention: Bool
     package var content: [UInt8]
 
+    /// Indicates whether it claims the question, which is done once. Another change of a claimed question claims nothing: a desk
+    /// notes an operation too many, to be canceled.
+    package var isClaim: Bool { self.newState == .claimed && self.state != .claimed }
+
     package init(
         key: LedgerKey,
         tag: Int64,

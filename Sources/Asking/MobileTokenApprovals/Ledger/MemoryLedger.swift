@@ -79,7 +79,7 @@ package struct LedgerTable: Sendable {
         guard var row = self.rowsByKey[change.key], row.tag == change.tag, row.state == change.state,
             row.incarnation == change.incarnation
         else { return .otherRow }
-        if change.newState == .claimed, !self.begun.insert(change.key).inserted { return .otherRow }
+        if change.isClaim, !self.begun.insert(change.key).inserted { return .otherRow }
         row.tag = change.newTag
         row.state = change.newState
         row.needsAttention = change.needsAttention

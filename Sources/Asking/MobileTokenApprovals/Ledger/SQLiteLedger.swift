@@ -380,13 +380,12 @@ package actor SQLiteLedger: LedgerDriver {
 
     package func swap(_ change: LedgerChange) async throws -> LedgerSwap {
         try await self.write { connection in
-            let isClaim = change.newState == .claimed
             let before = connection.changedRowCount
             try connection.run(
                 """
                 UPDATE question SET state = ?1, tag = ?2, needs_attention = ?3, content = ?4
                 WHERE key = ?5 AND state = ?6 AND incarnation = ?7 AND tag = ?8
-                    \(isClaim ? "AND NOT EXISTS (SELECT 1 FROM begun WHERE key = ?5)" : "")
+                    \(change.isClaim ? "AND NOT EXISTS (SELECT 1 FROM begun WHERE key = ?5)" : "")
                 """,
                 [
                     .text(change.newState.rawValue), .integer(change.newTag), .integer(change.needsAttention ? 1 : 0),
@@ -395,7 +394,7 @@ package actor SQLiteLedger: LedgerDriver {
                 ]
             )
             guard connection.changedRowCount > before else { return .otherRow }
-            if isClaim { try connection.run("INSERT INTO begun (key) VALUES (?)", [.blob(change.key.bytes)]) }
+            if change.isClaim { try connection.run("INSERT INTO begun (key) VALUES (?)", [.blob(change.key.bytes)]) }
             return .written
         }
     }

@@ -264,7 +264,7 @@ package final class PostgresLedger: LedgerDriver {
             """
         let statements = [
             PostgresStatement(
-                change.newState == .claimed ? claim : update + " RETURNING 1",
+                change.isClaim ? claim : update + " RETURNING 1",
                 [
                     .text(change.newState.rawValue), .integer(change.newTag), .boolean(change.needsAttention),
                     .bytes(change.content), .bytes(change.key.bytes), .text(change.state.rawValue),
