@@ -65,14 +65,8 @@ extension OperationsService {
     /// Indicates whether the list is polled, however it was started, even if paused.
     public nonisolated var isPolling: Bool { self.poller.isRunning }
 
-    /// Indicates whether polling is paused, by `pausePolling()` or for lack of subscribers.
+    /// Indicates whether polling is paused for lack of subscribers.
     package nonisolated var isPollingPaused: Bool { self.poller.isPaused }
-
-    /// Pauses current and future polling until ``resumePolling()``. A request in flight completes.
-    package nonisolated func pausePolling() { self.poller.pause() }
-
-    /// Resumes polling. An overdue poll happens at once.
-    package nonisolated func resumePolling() { self.poller.resume() }
 
     /// Requests a poll as soon as 5 s have passed since the last one and `Retry-After` and the backoff allow it.
     ///

@@ -24,15 +24,6 @@ package struct PollSchedule: Sendable {
         case spread
     }
 
-    /// The reasons for a pause. Polling resumes when none is left.
-    package struct PauseReasons: OptionSet, Sendable {
-        package let rawValue: UInt8
-        package init(rawValue: UInt8) { self.rawValue = rawValue }
-
-        package static let requested = Self(rawValue: 1)
-        package static let unobserved = Self(rawValue: 2)
-    }
-
     package enum Step: Equatable, Sendable {
         /// Poll now, `lag` later than planned.
         case poll(lag: Duration)
@@ -57,7 +48,7 @@ package struct PollSchedule: Sendable {
     private var failures = 0
     private var isPolling = false
     private var wasPoked = false
-    private var pauses: PauseReasons
+    package private(set) var isPaused: Bool
 
     /// - Parameters:
     ///   - interval: Raised to ``minimumInterval`` if shorter, cut to a century if longer.
@@ -65,12 +56,12 @@ package struct PollSchedule: Sendable {
     package init(
         every interval: Duration,
         start: Start,
-        pauses: PauseReasons = [],
+        isPaused: Bool = false,
         at now: Duration,
         random: Double
     ) {
         self.interval = max(interval.bounded, Self.minimumInterval)
-        self.pauses = pauses
+        self.isPaused = isPaused
         switch start {
         case .atOnce: self.due = now
         case .afterInterval: self.due = now + self.interval
@@ -78,11 +69,9 @@ package struct PollSchedule: Sendable {
         }
     }
 
-    package var isPaused: Bool { !self.pauses.isEmpty }
-
     /// The time of the next poll; `nil` while paused and during a poll.
     package var next: Duration? {
-        self.pauses.isEmpty && !self.isPolling ? max(self.due, self.earliest) : nil
+        !self.isPaused && !self.isPolling ? max(self.due, self.earliest) : nil
     }
 
     /// Returns the next action. After `.poll`, call ``record(at:_:random:)``.
@@ -146,15 +135,13 @@ package struct PollSchedule: Sendable {
         }
     }
 
-    package mutating func pause(_ reason: PauseReasons) {
-        self.pauses.formUnion(reason)
-    }
+    package mutating func pause() { self.isPaused = true }
 
     /// Ends a pause. An overdue poll happens at once; an earlier plan for later stands.
-    package mutating func resume(_ reason: PauseReasons, at now: Duration) {
-        let wasPaused = self.isPaused
-        self.pauses.subtract(reason)
-        if wasPaused, !self.isPaused { self.due = max(self.due, now) }
+    package mutating func resume(at now: Duration) {
+        guard self.isPaused else { return }
+        self.isPaused = false
+        self.due = max(self.due, now)
     }
 
     private var earliest: Duration {

@@ -191,11 +191,6 @@ package final class Poller: Sendable {
     @discardableResult
     package func pollSoon() -> Bool { self.change { $0.pollSoon(at: $1) } }
 
-    /// Pauses current and future polling until ``resume()``.
-    package func pause() { self.change { following, _ in following.pause() } }
-
-    package func resume() { self.change { $0.resume(at: $1) } }
-
     /// Notes that a stream got its first reader or lost its last.
     package func setObserved(_ isObserved: Bool) { self.change { $0.setObserved(isObserved, at: $1) } }
 

@@ -62,8 +62,6 @@ package struct PollingState: Sendable {
     /// Runners that polling ended for and that have not returned yet, with the reason.
     private var ended: [Runner: MobileTokenError] = [:]
     private var nextRunner: UInt64 = 0
-    /// Indicates whether polling is paused, including any that starts later.
-    private var isPauseRequested = false
     /// The number of kinds of streams being read.
     private var observedStreams = 0
     /// Indicates whether the status can be requested, which a test's activation may not support.
@@ -94,7 +92,7 @@ package struct PollingState: Sendable {
         self.schedule = PollSchedule(
             every: plan.interval,
             start: plan.start,
-            pauses: self.pauses,
+            isPaused: plan.pausesWhenUnobserved && self.observedStreams == 0,
             at: now,
             random: random
         )
@@ -175,38 +173,20 @@ package struct PollingState: Sendable {
 
     // MARK: Steering
 
-    package var isPaused: Bool { self.schedule?.isPaused ?? self.isPauseRequested }
+    package var isPaused: Bool { self.schedule?.isPaused ?? false }
 
     package func isAskedToWait(at now: Duration) -> Bool { self.schedule.map { now < $0.notBefore } ?? false }
 
     package mutating func pollSoon(at now: Duration) { self.schedule?.pollSoon(at: now) }
-
-    package mutating func pause() {
-        self.isPauseRequested = true
-        self.schedule?.pause(.requested)
-    }
-
-    package mutating func resume(at now: Duration) {
-        self.isPauseRequested = false
-        self.schedule?.resume(.requested, at: now)
-    }
 
     /// Notes that a stream got its first reader or lost its last.
     package mutating func setObserved(_ isObserved: Bool, at now: Duration) {
         self.observedStreams += isObserved ? 1 : -1
         guard self.plan?.pausesWhenUnobserved == true else { return }
         if self.observedStreams > 0 {
-            self.schedule?.resume(.unobserved, at: now)
+            self.schedule?.resume(at: now)
         } else {
-            self.schedule?.pause(.unobserved)
+            self.schedule?.pause()
         }
-    }
-
-    /// The reasons to pause a new schedule.
-    private var pauses: PollSchedule.PauseReasons {
-        var pauses: PollSchedule.PauseReasons = []
-        if self.isPauseRequested { pauses.insert(.requested) }
-        if self.plan?.pausesWhenUnobserved == true, self.observedStreams == 0 { pauses.insert(.unobserved) }
-        return pauses
     }
 }

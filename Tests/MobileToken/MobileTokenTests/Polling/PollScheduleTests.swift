@@ -7,10 +7,9 @@ import Testing
 
     private func schedule(
         every interval: Duration = .seconds(7),
-        start: PollSchedule.Start = .atOnce,
-        pauses: PollSchedule.PauseReasons = []
+        start: PollSchedule.Start = .atOnce
     ) -> PollSchedule {
-        PollSchedule(every: interval, start: start, pauses: pauses, at: .zero, random: Self.exact)
+        PollSchedule(every: interval, start: start, at: .zero, random: Self.exact)
     }
 
     @Test func theFirstPollIsAtOnceAndTheNextAnIntervalAfterItsStart() {
@@ -217,12 +216,12 @@ import Testing
     @Test func aPauseHoldsPollsBackAndAMissedOneHappensOnResumption() {
         var schedule = self.schedule()
         _ = schedule.step(at: .zero)
-        schedule.pause(.requested)  // the poll under way still ends well
+        schedule.pause()  // the poll under way still ends well
         schedule.record(at: .seconds(1), .succeeded, random: Self.exact)
         #expect(schedule.step(at: .seconds(100)) == .wait)
         schedule.pollSoon(at: .seconds(100))
         #expect(schedule.step(at: .seconds(100)) == .wait)
-        schedule.resume(.requested, at: .seconds(101))
+        schedule.resume(at: .seconds(101))
         #expect(schedule.step(at: .seconds(101)) == .poll(lag: .zero))
     }
 
@@ -230,18 +229,9 @@ import Testing
         var schedule = self.schedule()
         _ = schedule.step(at: .zero)
         schedule.record(at: .seconds(1), .succeeded, random: Self.exact)
-        schedule.pause(.requested)
-        schedule.resume(.requested, at: .seconds(2))
+        schedule.pause()
+        schedule.resume(at: .seconds(2))
         #expect(schedule.step(at: .seconds(2)) == .sleep(until: .seconds(7)))
-    }
-
-    @Test func twoReasonsToPauseMustBothGo() {
-        var schedule = self.schedule(pauses: .unobserved)
-        schedule.pause(.requested)
-        schedule.resume(.requested, at: .zero)
-        #expect(schedule.step(at: .zero) == .wait)
-        schedule.resume(.unobserved, at: .zero)
-        #expect(schedule.step(at: .zero) == .poll(lag: .zero))
     }
 
     @Test func noSequenceOfEventsStartsTwoPollsCloserThanTheMinimum() {
@@ -253,8 +243,8 @@ import Testing
             now += .milliseconds(Int.random(in: 0...2_000, using: &generator))
             switch Int.random(in: 0..<6, using: &generator) {
             case 0: schedule.pollSoon(at: now)
-            case 1: schedule.pause(.requested)
-            case 2: schedule.resume(.requested, at: now)
+            case 1: schedule.pause()
+            case 2: schedule.resume(at: now)
             case 3: schedule.record(at: now, .succeeded, random: .random(in: 0..<1, using: &generator))
             case 4: schedule.record(at: now, .failed(retryAfter: nil), random: .random(in: 0..<1, using: &generator))
             default: if case .poll = schedule.step(at: now) { starts.append(now) }

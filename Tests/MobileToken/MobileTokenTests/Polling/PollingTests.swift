@@ -105,16 +105,18 @@ import TestSupport
 
     @Test func aPauseHoldsPollsBackAndAMissedOneFollows() async {
         let service = self.makeService()
-        await service.startPolling()
-        #expect(await self.answer() == .seconds(7))
-        service.pausePolling()
+        var reader: AsyncStream<OperationList.Change>.Iterator? = service.changes().makeAsyncIterator()
+        await service.startPolling(options: .pauseWhenUnobserved)
+        #expect(await self.answer("a") == .seconds(7))
+        #expect(await reader?.next()?.addedIDs == ["a"])
+        reader = nil
         #expect(service.isPolling)
         #expect(service.isPollingPaused)
         await until { self.clock.sleeperCount == 0 }
         self.clock.advance(by: .seconds(100))
         #expect(self.channel.requestCount == 1)
-        service.resumePolling()
-        #expect(await self.answer() == .seconds(7))
+        reader = service.changes().makeAsyncIterator()
+        #expect(await self.answer("a") == .seconds(7))
         await service.stopPolling()
     }
 
@@ -195,6 +197,10 @@ import TestSupport
         #expect(!service.isPollingPaused)
         #expect(await events?.next()?.name == "changed a")
         events = nil
+        #expect(service.isPollingPaused)
+        await service.stopPolling()
+        #expect(!service.isPollingPaused)
+        await service.startPolling(options: .pauseWhenUnobserved)
         #expect(service.isPollingPaused)
         await service.stopPolling()
     }
@@ -314,24 +320,6 @@ import TestSupport
             await service.stopPolling()
             try #require(!service.isPolling)
         }
-    }
-
-    @Test func aPauseBeforeTheStartHolds() async {
-        let service = self.makeService()
-        service.pausePolling()
-        #expect(service.isPollingPaused)
-        #expect(!service.isPolling)
-        await service.startPolling()
-        #expect(service.isPolling)
-        #expect(service.isPollingPaused)
-        await service.stopPolling()
-        await service.startPolling(every: .seconds(10))
-        #expect(service.isPollingPaused)
-        #expect(self.channel.requestCount == 0)
-        service.resumePolling()
-        #expect(!service.isPollingPaused)
-        #expect(await self.answer() == .seconds(10))
-        await service.stopPolling()
     }
 
     @Test func askingByHandDoesNotWaitForRetryAfter() async throws {

@@ -124,15 +124,18 @@ import TestSupport
     @Test func aPausedServiceAsksForNoStatus() async throws {
         let (service, _) = self.makeService()
         self.failures.value = [.activationBlocked]
-        await service.startPolling()
+        var reader: AsyncStream<OperationList.Change>.Iterator? = service.changes().makeAsyncIterator()
+        await service.startPolling(options: .pauseWhenUnobserved)
         await self.untilAsleep(for: .seconds(30))
-        service.pausePolling()
+        reader = nil
+        #expect(service.isPollingPaused)
         await until { self.clock.sleeperCount == 0 }
         self.clock.advance(by: .seconds(300))
         #expect(self.evidence.questions.value == 0)
-        service.resumePolling()
+        reader = service.changes().makeAsyncIterator()
         await until { self.evidence.questions.value == 1 }
         await self.untilAsleep(for: .seconds(7))
+        #expect(await reader?.next()?.addedIDs == ["a"])
         await service.stopPolling()
     }
 
