@@ -129,8 +129,8 @@ let package = Package(
         .target(
             name: "MobileTokenNotifications",
             dependencies: [
-                "MobileToken", "MobileTokenErrors", "PowerAuth", "PowerAuthClient", "PowerAuthProtocol", "Coordination",
-                "Basics", "ExactJSON",
+                "MobileToken", "MobileTokenErrors", "PowerAuth", "PowerAuthClient", "Coordination", "Basics",
+                "ExactJSON",
             ]
         ),
         .target(
@@ -143,8 +143,8 @@ let package = Package(
         .target(
             name: "MobileTokenScreens",
             dependencies: [
-                "MobileToken", "OperationScreens", "PowerAuthClient", "PowerAuthProtocol", "PowerAuthCrypto",
-                "Coordination", "Basics", "ExactJSON",
+                "MobileToken", "OperationScreens", "PowerAuthClient", "PowerAuthCrypto", "Coordination", "Basics",
+                "ExactJSON",
             ]
         ),
         .target(
@@ -290,8 +290,7 @@ let package = Package(
         .executableTarget(
             name: "StoreExerciser",
             dependencies: [
-                "MobileToken", "PowerAuth", "PowerAuthProtocol", "StoreTesting", "MobileTokenTesting",
-                "HTTPClientTransport",
+                "MobileToken", "PowerAuth", "PowerAuthProtocol", "StoreTesting", "HTTPClientTransport",
             ]
         ),
 
@@ -320,7 +319,7 @@ let package = Package(
             name: "ApprovalTesting",
             dependencies: [
                 "MobileTokenApprovals", "MobileTokenCloud", "CloudCalls", "APIDescriptions", "MobileTokenTesting",
-                "HTTPClientTransport", "PowerAuth", "PowerAuthCrypto", "Coordination", "ExactJSON",
+                "HTTPClientTransport", "PowerAuth", "PowerAuthCrypto", "ExactJSON",
             ]
         ),
         // A process that asks and acts until it is killed.

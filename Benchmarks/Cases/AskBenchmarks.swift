@@ -3,7 +3,6 @@ import Foundation
 import MobileToken
 import MobileTokenApprovals
 import MobileTokenCloud
-import Synchronization
 
 /// Asking for approvals: from the request to the act, and what an open question costs.
 let askBenchmarks: [Benchmark] = [

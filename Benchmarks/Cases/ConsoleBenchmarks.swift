@@ -1,7 +1,5 @@
 import ExactJSON
-import Foundation
 import HeadlessBrowser
-import MobileToken
 
 /// The waits of a person at the console, in a real browser.
 let consoleBenchmarks: [Benchmark] = [

@@ -3,7 +3,6 @@ import Foundation
 import HTTPClientTransport
 import MobileTokenCloud
 import MobileTokenEmulator
-import PowerAuthProtocol
 
 /// The development server in a process of its own, reached as a foreign test suite reaches it.
 struct EmulatorProcess: Sendable {

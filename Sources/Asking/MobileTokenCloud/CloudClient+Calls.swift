@@ -2,7 +2,6 @@ package import APIDescriptions
 import Basics
 import Coordination
 import ExactJSON
-import Foundation
 import HTTPClientTransport
 
 extension CloudClient {

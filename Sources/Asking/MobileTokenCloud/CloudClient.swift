@@ -1,6 +1,5 @@
 import Basics
 import Coordination
-import Foundation
 package import HTTPClientTransport
 
 /// A client of PowerAuth Cloud, for back ends that request approvals and register devices.

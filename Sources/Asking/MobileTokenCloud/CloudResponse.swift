@@ -1,4 +1,3 @@
-import Basics
 public import ExactJSON
 public import Foundation
 

@@ -2,7 +2,6 @@ import APIDescriptions
 import CloudCalls
 import EmulatorMessages
 package import Foundation
-import PowerAuthCrypto
 import PowerAuthProtocol
 
 // MARK: - Administration

@@ -4,8 +4,6 @@ import CloudCalls
 package import EmulatorMessages
 import ExactJSON
 package import Foundation
-import PowerAuthCrypto
-import PowerAuthProtocol
 
 /// The development server's state, as a value, with the rules of its changes.
 ///

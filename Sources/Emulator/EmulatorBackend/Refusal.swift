@@ -3,7 +3,6 @@ import Basics
 import CloudCalls
 package import EmulatorMessages
 package import ExactJSON
-import PowerAuthProtocol
 
 /// The reason for refusing a request, and the response.
 package struct Refusal: Error {

@@ -1,9 +1,6 @@
-import APIDescriptions
-import Basics
 import CloudCalls
 import EmulatorMessages
 import ExactJSON
-import PowerAuthProtocol
 
 /// A request in progress, with its data for the journal.
 struct RequestContext {

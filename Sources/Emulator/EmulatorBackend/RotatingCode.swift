@@ -1,6 +1,3 @@
-import PowerAuthCrypto
-import PowerAuthProtocol
-
 /// An operation's proximity code: it changes with time, and proves that device and screen are in one place.
 package struct RotatingCode {
     private let code: TOTP

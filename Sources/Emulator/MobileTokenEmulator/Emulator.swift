@@ -4,7 +4,6 @@ import EmulatorHTTP
 package import ExactJSON
 public import Foundation
 import PowerAuthCrypto
-import Synchronization
 
 /// A strict PowerAuth backend for development and tests, in this process.
 ///

@@ -1,7 +1,5 @@
 import CloudCalls
-import EmulatorMessages
 public import ExactJSON
-import Foundation
 public import MobileTokenCloud
 
 extension Emulator {

@@ -2,8 +2,6 @@ import CloudCalls
 import EmulatorBackend
 import ExactJSON
 import Foundation
-import MobileTokenCloud
-import PowerAuthProtocol
 
 /// A part of a list, with the length of the whole list.
 struct SummaryPage<Summary: Sendable>: Sendable {

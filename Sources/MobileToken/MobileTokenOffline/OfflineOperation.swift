@@ -1,7 +1,6 @@
 import Basics
 public import MobileToken
 import PowerAuthCrypto
-import PowerAuthProtocol
 
 /// An operation from a QR code with a verified server signature.
 ///

@@ -1,4 +1,3 @@
-import Foundation
 import PostgresDatabase
 package import PowerAuthClient
 

@@ -1,4 +1,3 @@
-import PostgresDatabase
 public import PowerAuthClient
 
 extension ActivationStore {

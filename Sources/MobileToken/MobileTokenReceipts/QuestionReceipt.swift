@@ -1,7 +1,6 @@
 import Basics
 package import ExactJSON
 package import Foundation
-import PowerAuthClient
 import PowerAuthCrypto
 
 /// The receipt of a question: its content, its people and its end, as known to the desk.

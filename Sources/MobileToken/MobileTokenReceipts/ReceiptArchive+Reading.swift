@@ -1,6 +1,4 @@
 package import DecisionReceipts
-import PowerAuth
-import PowerAuthClient
 
 extension ReceiptArchive {
     /// Verifies every line of the archive against the earlier ones.

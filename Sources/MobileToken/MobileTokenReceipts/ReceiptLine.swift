@@ -1,8 +1,6 @@
 import Basics
 package import DecisionReceipts
 import ExactJSON
-import Foundation
-import PowerAuthClient
 import PowerAuthCrypto
 
 /// A line of an exported file: a journal entry, or a signature of all earlier lines.

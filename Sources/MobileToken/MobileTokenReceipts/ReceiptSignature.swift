@@ -1,7 +1,6 @@
 import Basics
 import ExactJSON
 public import Foundation
-import PowerAuthClient
 import PowerAuthCrypto
 
 /// A signature of all earlier lines, made with an activation's device key.

@@ -1,7 +1,6 @@
 import Basics
 public import DecisionReceipts
 public import MobileToken
-import PowerAuthClient
 
 /// The result of comparing receipts with the bank's history.
 ///

@@ -1,7 +1,6 @@
 public import DecisionReceipts
 public import MobileTokenErrors
 public import MobileTokenObserving
-import PowerAuthClient
 
 extension MobileTokenObservation.Request {
     /// Returns a request for tests of an observer.

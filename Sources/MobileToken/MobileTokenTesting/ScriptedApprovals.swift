@@ -1,5 +1,4 @@
 import Coordination
-import DecisionReceipts
 import EmulatorBackend
 import ExactJSON
 import Foundation

@@ -1,4 +1,3 @@
-import Basics
 package import Foundation
 
 /// A string with only an amount: a number, with an optional currency on either side.

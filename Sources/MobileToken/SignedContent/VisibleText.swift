@@ -1,4 +1,3 @@
-import Basics
 import Foundation
 
 /// A string as a person sees it, normalized: without invisible characters and markup, and with ASCII digits.

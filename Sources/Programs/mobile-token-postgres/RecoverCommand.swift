@@ -3,7 +3,6 @@ import DecisionReceipts
 import ExactJSON
 import Foundation
 import MobileToken
-import MobileTokenPostgres
 import PowerAuth
 
 extension StoreCommands {

@@ -2,7 +2,6 @@ import CommandLineSupport
 import ExactJSON
 import Foundation
 import MobileToken
-import MobileTokenPostgres
 import MobileTokenReceipts
 
 /// Commands for the receipts of a store, in the database or in an SQLite file.

@@ -1,10 +1,8 @@
 import CloudCalls
-import Coordination
 package import MobileTokenApprovals
 import MobileTokenTesting
 import PowerAuth
 import PowerAuthCrypto
-import Synchronization
 
 /// The requirements of a ledger, which each driver has to meet, also when several handles are open on the same rows.
 package enum LedgerConformance: String, CaseIterable, Sendable {

@@ -1,13 +1,11 @@
 import ApprovalTesting
 import Basics
 import CloudCalls
-import Coordination
 import ExactJSON
 import Foundation
 import MobileTokenTesting
 import PowerAuth
 import PowerAuthCrypto
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

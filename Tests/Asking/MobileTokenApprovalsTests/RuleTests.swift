@@ -1,6 +1,5 @@
 import ApprovalTesting
 import CloudCalls
-import Coordination
 import ExactJSON
 import Foundation
 import MobileTokenCloud

@@ -1,7 +1,6 @@
 import EmulatorBackend
 import ExactJSON
 import Foundation
-import PowerAuthCrypto
 import PowerAuthProtocol
 import Synchronization
 

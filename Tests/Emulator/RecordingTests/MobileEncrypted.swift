@@ -1,6 +1,5 @@
 import EmulatorBackend
 import ExactJSON
-import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 

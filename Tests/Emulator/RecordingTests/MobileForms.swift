@@ -1,7 +1,6 @@
 import EmulatorBackend
 import ExactJSON
 import Foundation
-import PowerAuthProtocol
 
 // Messages, push registrations, and the forms of operations.
 

@@ -1,7 +1,6 @@
 import EmulatorBackend
 import ExactJSON
 import Foundation
-import PowerAuthProtocol
 
 // Cases whose operations and messages are prepared in a way of their own.
 

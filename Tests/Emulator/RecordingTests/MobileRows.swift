@@ -1,6 +1,4 @@
-import EmulatorBackend
 import ExactJSON
-import Foundation
 
 // Cases about one row of the official servers' table of texts, or about a flag of their templates.
 

@@ -1,5 +1,4 @@
 import ExactJSON
-import Foundation
 
 /// The operation templates of the recorded cases, as the development server takes them.
 enum MobileTemplate {

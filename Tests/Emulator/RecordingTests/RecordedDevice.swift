@@ -1,7 +1,6 @@
 import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
-import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 

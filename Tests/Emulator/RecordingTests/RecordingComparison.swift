@@ -1,6 +1,5 @@
 import ExactJSON
 import Foundation
-import PowerAuthCrypto
 
 /// One difference between what the official server did and what the development server did.
 struct RecordingDifference: Equatable, CustomStringConvertible {

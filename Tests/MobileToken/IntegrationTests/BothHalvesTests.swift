@@ -4,7 +4,6 @@ import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
-import PowerAuthCrypto
 import PowerAuthProtocol
 import TestSupport
 import Testing

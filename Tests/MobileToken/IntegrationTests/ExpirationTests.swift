@@ -1,5 +1,4 @@
 import Foundation
-import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenScreens

@@ -1,5 +1,4 @@
 import DecisionReceipts
-import Foundation
 import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator

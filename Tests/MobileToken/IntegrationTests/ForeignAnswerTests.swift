@@ -1,13 +1,7 @@
 @testable import CommandLineSupport
-import ExactJSON
-import HTTPClientTransport
 import MobileToken
-import MobileTokenTesting
 import PowerAuth
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
-import TestSupport
 
 /// Answers that are not the server's own, to every call that changes something: it may have been carried out, and nothing is believed.
 @Suite(.timeLimit(.minutes(10))) struct ForeignAnswerTests {

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator

@@ -1,5 +1,4 @@
 import EmulatorBackend
-import Foundation
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting

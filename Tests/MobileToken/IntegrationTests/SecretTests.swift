@@ -1,5 +1,4 @@
 import Basics
-import ExactJSON
 import Foundation
 import HTTPClientTransport
 import MobileToken

@@ -4,7 +4,6 @@ import MobileTokenTesting
 import PowerAuth
 import PowerAuthCrypto
 import Testing
-import TestSupport
 
 /// The SDK against the emulator in version 4 of the protocol, over real sockets.
 @Suite(.timeLimit(.minutes(5))) struct Version4Tests {

@@ -1,5 +1,4 @@
 import ExactJSON
-import Foundation
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenNotifications

@@ -5,7 +5,6 @@ import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
-import PowerAuthProtocol
 import TestSupport
 import Testing
 import WireFacts

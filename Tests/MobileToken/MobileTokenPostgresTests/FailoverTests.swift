@@ -3,7 +3,6 @@ import MobileTokenTesting
 import PostgresDatabase
 import PostgresTestServer
 import PowerAuth
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

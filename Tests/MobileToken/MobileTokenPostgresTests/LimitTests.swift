@@ -1,5 +1,4 @@
 import Foundation
-import PostgresDatabase
 import StoreTesting
 import TestSupport
 import Testing

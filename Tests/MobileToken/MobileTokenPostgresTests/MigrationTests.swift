@@ -1,5 +1,4 @@
 import Dispatch
-import MobileTokenTesting
 import PostgresDatabase
 import PostgresTestServer
 import PowerAuth

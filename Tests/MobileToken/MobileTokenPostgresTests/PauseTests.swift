@@ -1,7 +1,6 @@
 import Dispatch
 import Foundation
 import StoreTesting
-import MobileTokenTesting
 import PostgresDatabase
 import PostgresTestServer
 import PowerAuth

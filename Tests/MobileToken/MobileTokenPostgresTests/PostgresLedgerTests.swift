@@ -1,5 +1,4 @@
 import ApprovalTesting
-import Coordination
 import Foundation
 import MobileTokenApprovals
 import MobileTokenCloud

@@ -1,9 +1,7 @@
 import StoreTesting
-import MobileTokenTesting
 import PostgresDatabase
 import PostgresTestServer
 import PowerAuth
-import TestSupport
 import Testing
 
 @testable import MobileTokenPostgres

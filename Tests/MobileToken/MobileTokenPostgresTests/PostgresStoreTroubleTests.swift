@@ -1,9 +1,7 @@
 import StoreTesting
 import MobileTokenPostgres
-import MobileTokenTesting
 import PostgresTestServer
 import PowerAuth
-import PowerAuthCrypto
 import TestSupport
 import Testing
 

@@ -4,7 +4,6 @@ import MobileTokenPostgres
 import MobileTokenTesting
 import PostgresTestServer
 import PowerAuth
-import TestSupport
 import Testing
 
 /// A database that went back, and the bank that did not.

@@ -3,7 +3,6 @@ import MobileTokenTesting
 import PostgresDatabase
 import PostgresTestServer
 import PowerAuth
-import TestSupport
 import Testing
 
 @testable import MobileTokenPostgres

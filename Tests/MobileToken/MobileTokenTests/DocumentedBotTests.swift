@@ -3,7 +3,6 @@ import ExactJSON
 import Foundation
 import MobileToken
 import MobileTokenTesting
-import PowerAuthProtocol
 import Testing
 
 @testable import MobileTokenEmulator

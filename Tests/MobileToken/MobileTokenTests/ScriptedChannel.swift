@@ -3,7 +3,6 @@ import ExactJSON
 import Foundation
 import MobileToken
 import PowerAuth
-import PowerAuthProtocol
 import Synchronization
 
 /// A channel whose answers a test writes, one request at a time or by rule.

@@ -1,6 +1,5 @@
 import Basics
 import ExactJSON
-import PowerAuthProtocol
 import Testing
 
 @Suite struct DisplayTextTests {

@@ -1,5 +1,4 @@
 import MobileTokenTesting
-import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 

@@ -3,7 +3,6 @@ import Glibc
 import HTTPClientTransport
 import StoreTesting
 import MobileToken
-import MobileTokenTesting
 import PowerAuth
 import PowerAuthProtocol
 import Synchronization

@@ -1,7 +1,6 @@
 import Basics
 import PowerAuth
 import PowerAuthCrypto
-import PowerAuthProtocol
 
 // The contents of a store, and changes to it.
 extension ActivationStoreConformance {

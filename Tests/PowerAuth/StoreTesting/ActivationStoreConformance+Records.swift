@@ -1,6 +1,5 @@
 import Basics
 import Foundation
-import PowerAuth
 package import PowerAuthClient
 import PowerAuthCrypto
 import PowerAuthProtocol

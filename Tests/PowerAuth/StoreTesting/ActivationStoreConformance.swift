@@ -1,6 +1,4 @@
 package import PowerAuthClient
-import PowerAuthCrypto
-import PowerAuthProtocol
 
 /// The requirements that each store driver has to meet.
 package enum ActivationStoreConformance: String, CaseIterable, Sendable {

@@ -1,4 +1,3 @@
-import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing

@@ -1,4 +1,3 @@
-import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 

@@ -1,5 +1,4 @@
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 
 @Suite(.enabled(if: VectorFile.exists("ecdsa")))

@@ -1,6 +1,5 @@
 import EmulatorBackend
 import ExactJSON
-import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 

@@ -1,5 +1,4 @@
 import ExactJSON
-import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 

@@ -1,6 +1,5 @@
 import MobileToken
 import MobileTokenOffline
-import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 

@@ -1,5 +1,4 @@
 import EmulatorBackend
-import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 

@@ -1,6 +1,5 @@
 import EmulatorBackend
 import Foundation
-import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 

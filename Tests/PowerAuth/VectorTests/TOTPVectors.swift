@@ -1,6 +1,4 @@
 import EmulatorBackend
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 
 @Suite(.enabled(if: VectorFile.exists("totp")))

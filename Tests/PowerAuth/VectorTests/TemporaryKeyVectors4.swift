@@ -1,5 +1,4 @@
 import ExactJSON
-import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing

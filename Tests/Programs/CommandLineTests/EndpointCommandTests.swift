@@ -1,6 +1,5 @@
 import ExactJSON
 import Foundation
-import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth

@@ -1,6 +1,5 @@
 import ExactJSON
 import Foundation
-import MobileToken
 import Testing
 
 /// Checks that the documentation's examples are compiled: each in Swift stands in a snippet or in a test.

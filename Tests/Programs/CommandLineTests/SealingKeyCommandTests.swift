@@ -3,7 +3,6 @@ import Foundation
 import Glibc
 import StoreTesting
 import MobileToken
-import MobileTokenTesting
 import TestSupport
 import Testing
 

@@ -1,4 +1,3 @@
-import Basics
 import MobileTokenApprovals
 
 /// The requester's questions, and its programs, which share a ledger.

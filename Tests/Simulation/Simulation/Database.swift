@@ -1,5 +1,3 @@
-import Basics
-import Foundation
 import MobileToken
 import MobileTokenPostgres
 import PowerAuth

@@ -1,4 +1,3 @@
-import MobileToken
 import PowerAuth
 
 // The end: the receipts and the bank's books.

@@ -1,8 +1,6 @@
 import Basics
-import CloudCalls
 import EmulatorBackend
 import ExactJSON
-import Foundation
 import HTTPClientTransport
 import MobileToken
 import PowerAuth

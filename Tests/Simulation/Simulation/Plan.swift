@@ -1,6 +1,4 @@
-import Basics
 import EmulatorBackend
-import Foundation
 
 /// The acts done to a world, with their times: all drawn from a seed at once, so that a plan can be shortened and stored.
 struct Plan: Codable, Sendable {

@@ -1,4 +1,3 @@
-import MobileToken
 import MobileTokenPostgres
 
 /// The database as a node and its membership see it, over a line that delays, loses and repeats.

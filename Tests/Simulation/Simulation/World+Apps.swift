@@ -1,6 +1,3 @@
-import Basics
-import EmulatorBackend
-import Foundation
 import MobileToken
 import MobileTokenScreens
 import PowerAuth

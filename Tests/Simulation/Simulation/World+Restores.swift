@@ -1,4 +1,3 @@
-import MobileTokenPostgres
 import PowerAuth
 
 // The database goes back.

@@ -1,5 +1,4 @@
 import Basics
-import Coordination
 public import Foundation
 public import MobileTokenReceipts
 

@@ -1,6 +1,5 @@
 import Basics
 import Coordination
-import Foundation
 import MobileTokenCloud
 
 extension DeskCore {

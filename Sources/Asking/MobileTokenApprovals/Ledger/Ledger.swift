@@ -1,6 +1,5 @@
 import Basics
 import ExactJSON
-import Foundation
 import PowerAuthClient
 import PowerAuthCrypto
 import Synchronization

@@ -1,4 +1,3 @@
-import Basics
 import ExactJSON
 
 /// The people who must approve.

@@ -1,4 +1,3 @@
-import Basics
 import SignedContent
 
 /// The strings that approvers may read, compared with the data that they sign.

@@ -1,9 +1,6 @@
 import Basics
 import CloudCalls
-import EmulatorMessages
 import ExactJSON
-import PowerAuthCrypto
-import PowerAuthProtocol
 
 /// A device's proof for its activation.
 struct ActivationIdentity {

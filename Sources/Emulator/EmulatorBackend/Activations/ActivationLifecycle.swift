@@ -1,7 +1,3 @@
-import Foundation
-import PowerAuthCrypto
-import PowerAuthProtocol
-
 extension Backend {
     /// Removes activations that waited too long for a device or a commit, and ends temporary blocks.
     mutating func expireActivations(_ context: inout RequestContext) {

@@ -2,7 +2,6 @@ import APIDescriptions
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
-import PowerAuthProtocol
 
 /// The transfer of an activation to another application of the user: the device requests an activation code for it.
 enum ActivationTransfer {

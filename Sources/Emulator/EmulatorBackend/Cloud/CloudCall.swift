@@ -1,6 +1,4 @@
 import APIDescriptions
-import Basics
-import CloudCalls
 import EmulatorMessages
 import ExactJSON
 

@@ -1,5 +1,4 @@
 import CloudCalls
-import PowerAuthProtocol
 
 /// Inbox messages, sent by the bank.
 enum CloudMessageEndpoints {

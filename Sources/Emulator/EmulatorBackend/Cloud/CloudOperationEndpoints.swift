@@ -1,9 +1,6 @@
 import Basics
 import CloudCalls
-import EmulatorMessages
 import ExactJSON
-import PowerAuthCrypto
-import PowerAuthProtocol
 
 /// Operations, for the bank.
 enum CloudOperationEndpoints {

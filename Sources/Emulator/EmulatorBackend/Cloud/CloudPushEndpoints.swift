@@ -1,8 +1,6 @@
 import Basics
 import CloudCalls
-import EmulatorMessages
 import ExactJSON
-import PowerAuthProtocol
 
 /// The bank's own push messages to a user's devices.
 enum CloudPushEndpoints {

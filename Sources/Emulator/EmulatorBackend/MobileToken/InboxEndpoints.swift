@@ -3,7 +3,6 @@ import CloudCalls
 import EmulatorMessages
 import ExactJSON
 import Foundation
-import PowerAuthProtocol
 
 /// A user's inbox, for the user's device.
 enum InboxEndpoints {

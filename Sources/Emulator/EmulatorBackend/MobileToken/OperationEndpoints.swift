@@ -4,7 +4,6 @@ import CloudCalls
 import EmulatorMessages
 import ExactJSON
 import Foundation
-import PowerAuthProtocol
 
 /// Operations, for the device of the deciding user.
 enum OperationEndpoints {

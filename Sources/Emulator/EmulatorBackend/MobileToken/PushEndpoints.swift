@@ -1,7 +1,6 @@
 import APIDescriptions
 import EmulatorMessages
 import ExactJSON
-import PowerAuthProtocol
 
 /// Registration for push messages.
 enum PushEndpoints {

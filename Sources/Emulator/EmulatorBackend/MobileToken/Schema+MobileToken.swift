@@ -1,6 +1,5 @@
 import APIDescriptions
 import CloudCalls
-import EmulatorMessages
 
 // The bodies of the Mobile Token API, push registration and the inbox.
 

@@ -1,5 +1,4 @@
 import Basics
-import EmulatorMessages
 import PowerAuthCrypto
 
 /// A sign-in request from a browser to a provider.

@@ -1,5 +1,4 @@
 import Basics
-import EmulatorMessages
 import PowerAuthCrypto
 
 /// The sign-in behind an authorization code.

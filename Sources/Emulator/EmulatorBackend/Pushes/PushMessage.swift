@@ -1,8 +1,6 @@
 import Basics
 import CloudCalls
-import EmulatorMessages
 package import ExactJSON
-import PowerAuthProtocol
 
 /// A push message for one device.
 package struct PushMessage: Sendable, Equatable {

@@ -1,5 +1,3 @@
-import EmulatorMessages
-
 /// A cloud API user, besides the configuration's.
 struct CloudUser: Sendable, Codable, Equatable {
     let name: String

@@ -1,6 +1,5 @@
 package import ExactJSON
 package import PowerAuthCrypto
-import PowerAuthProtocol
 
 /// A secret in the exported state. Only a development server may have this type.
 package struct ExportableSecret: Sendable, Equatable, Codable {

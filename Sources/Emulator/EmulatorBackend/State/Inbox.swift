@@ -1,6 +1,5 @@
 import Basics
 package import CloudCalls
-import PowerAuthProtocol
 
 /// A message in a user's inbox.
 package struct ServerInboxMessage: Sendable, Codable, Equatable {

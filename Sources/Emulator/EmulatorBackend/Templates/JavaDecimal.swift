@@ -1,5 +1,3 @@
-import Basics
-
 /// A decimal number in the notation of Java's `BigDecimal`, with every digit.
 struct JavaDecimal: CustomStringConvertible {
     let isNegative: Bool

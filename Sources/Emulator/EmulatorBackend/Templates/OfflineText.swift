@@ -1,6 +1,5 @@
 import Basics
 import ExactJSON
-import PowerAuthProtocol
 
 /// The text of an offline QR code's lines. Strings are split by scalars: to a `String`, CR and LF together are one character, and
 /// so is a letter with its combining mark.

@@ -3,7 +3,6 @@ import CloudCalls
 import EmulatorMessages
 import ExactJSON
 import Foundation
-import PowerAuthProtocol
 
 /// The templates of a server by name, and the presentation of their operations to devices.
 package struct OperationTemplates: Sendable {

@@ -1,8 +1,6 @@
 import APIDescriptions
-import Basics
 import EmulatorMessages
 import ExactJSON
-import PowerAuthProtocol
 
 /// Fills a string's placeholders: `${name}` is a parameter of the operation, `@{name}` a text in the reader's language.
 ///

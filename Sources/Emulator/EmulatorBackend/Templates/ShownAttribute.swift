@@ -1,4 +1,3 @@
-import Basics
 import ExactJSON
 
 /// An operation's attributes, as real servers make them from a template and its parameters.

@@ -1,4 +1,3 @@
-import Basics
 import ExactJSON
 
 /// The screens around a decision, as a release of real servers shows them.

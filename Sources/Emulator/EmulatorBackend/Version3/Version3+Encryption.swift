@@ -1,5 +1,4 @@
 import CloudCalls
-import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol

@@ -1,5 +1,4 @@
 import APIDescriptions
-import Basics
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto

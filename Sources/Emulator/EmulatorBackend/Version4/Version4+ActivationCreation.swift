@@ -2,7 +2,6 @@ import APIDescriptions
 import Basics
 import EmulatorMessages
 import ExactJSON
-import PowerAuthCrypto
 import PowerAuthProtocol
 
 extension Version4 {

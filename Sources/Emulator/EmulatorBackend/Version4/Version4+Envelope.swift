@@ -1,4 +1,3 @@
-import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol

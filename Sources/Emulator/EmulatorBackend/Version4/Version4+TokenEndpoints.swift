@@ -1,7 +1,6 @@
 import APIDescriptions
 import EmulatorMessages
 import ExactJSON
-import PowerAuthCrypto
 import PowerAuthProtocol
 
 extension Version4 {

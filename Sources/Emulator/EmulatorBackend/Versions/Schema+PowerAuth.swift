@@ -1,5 +1,4 @@
 import APIDescriptions
-import EmulatorMessages
 
 // The bodies of PowerAuth's standard endpoints. Encrypted ones are described as far as they are visible.
 

@@ -1,6 +1,5 @@
 import APIDescriptions
 import EmulatorBackend
-import ExactJSON
 
 extension ControlAPI {
     static let activationRoutes = [

@@ -1,6 +1,5 @@
 import APIDescriptions
 import EmulatorBackend
-import ExactJSON
 import PowerAuthProtocol
 
 /// The protocol rules and their effect.

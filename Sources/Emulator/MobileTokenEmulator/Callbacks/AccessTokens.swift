@@ -2,8 +2,6 @@ import Coordination
 import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
-import Foundation
-import HTTPClientTransport
 
 /// The access tokens for callbacks, kept until they expire on the server's clock.
 actor AccessTokens {

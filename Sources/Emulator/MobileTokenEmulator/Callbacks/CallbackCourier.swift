@@ -1,6 +1,5 @@
 import CloudCalls
 import EmulatorBackend
-import Foundation
 
 /// Delivers queued callbacks to the bank while the server runs.
 struct CallbackCourier: Sendable {

@@ -1,5 +1,4 @@
 import CloudCalls
-import EmulatorBackend
 public import MobileTokenCloud
 
 extension Emulator {

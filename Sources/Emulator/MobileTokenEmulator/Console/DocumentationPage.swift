@@ -1,4 +1,3 @@
-import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
 

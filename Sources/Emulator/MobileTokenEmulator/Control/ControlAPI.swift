@@ -3,7 +3,6 @@ import Coordination
 import EmulatorBackend
 import EmulatorHTTP
 import EmulatorMessages
-import Foundation
 import HTTPClientTransport
 
 /// The front end of a server: its pages, and the control API, `/_emulator/…`, which offers ``Emulator`` over HTTP. The core

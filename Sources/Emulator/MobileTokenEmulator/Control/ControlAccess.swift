@@ -2,7 +2,6 @@ import APIDescriptions
 import Basics
 import EmulatorBackend
 import EmulatorMessages
-import Foundation
 
 /// Access to the control API and the console.
 ///

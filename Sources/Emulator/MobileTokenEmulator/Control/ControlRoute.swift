@@ -1,5 +1,4 @@
 import APIDescriptions
-import Basics
 import EmulatorBackend
 import EmulatorMessages
 import ExactJSON

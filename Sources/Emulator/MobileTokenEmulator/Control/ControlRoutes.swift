@@ -1,7 +1,6 @@
 import APIDescriptions
 import EmulatorBackend
 import EmulatorMessages
-import Foundation
 
 extension ControlAPI {
     /// All pages, and all endpoints of the control API.

@@ -3,7 +3,6 @@ import Coordination
 import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
-import Foundation
 
 // The notifications of the core: to event readers, the bank and the devices.
 extension EmulatorCore {

@@ -1,10 +1,8 @@
 import Basics
 import Coordination
 import EmulatorBackend
-import EmulatorMessages
 import ExactJSON
 import Foundation
-import PowerAuthProtocol
 import Synchronization
 
 /// The development server's state and all its changes, one at a time.

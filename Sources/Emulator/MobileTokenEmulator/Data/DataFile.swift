@@ -1,6 +1,5 @@
 import Coordination
 import EmulatorBackend
-import Foundation
 
 /// The SQLite file that keeps the state over a restart: the reset state and the current state.
 ///

@@ -1,5 +1,4 @@
 import EmulatorBackend
-import Foundation
 
 // No client, bank or journal reader learns of a change before it is durable.
 extension EmulatorCore {

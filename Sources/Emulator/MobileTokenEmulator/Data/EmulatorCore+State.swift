@@ -1,5 +1,4 @@
 import EmulatorBackend
-import EmulatorMessages
 import Foundation
 import Synchronization
 

@@ -1,6 +1,5 @@
 import APIDescriptions
 import EmulatorBackend
-import EmulatorMessages
 import ExactJSON
 
 /// The OpenAPI 3.1 description of the server, generated only from its routes.

@@ -3,7 +3,6 @@ import Basics
 import EmulatorBackend
 import EmulatorHTTP
 import EmulatorMessages
-import ExactJSON
 
 extension ControlAPI.Route {
     /// A page for people, or the server's information about itself.

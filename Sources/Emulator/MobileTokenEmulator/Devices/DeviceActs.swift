@@ -1,7 +1,6 @@
 package import APIDescriptions
 import Basics
 public import Foundation
-import MobileToken
 import MobileTokenNotifications
 
 // Actions of a device besides its decisions.

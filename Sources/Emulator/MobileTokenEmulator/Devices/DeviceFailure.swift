@@ -1,5 +1,4 @@
 import EmulatorBackend
-import ExactJSON
 import HTTPClientTransport
 import PowerAuthClient
 

@@ -1,6 +1,4 @@
 import EmulatorBackend
-import EmulatorMessages
-import Foundation
 import PowerAuthClient
 import PowerAuthCrypto
 import PowerAuthProtocol

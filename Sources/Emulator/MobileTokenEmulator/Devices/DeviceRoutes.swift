@@ -1,6 +1,4 @@
 import APIDescriptions
-import EmulatorBackend
-import ExactJSON
 
 extension ControlAPI {
     static let deviceRoutes: [Route] = [

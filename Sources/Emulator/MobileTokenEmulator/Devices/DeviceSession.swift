@@ -1,4 +1,3 @@
-import EmulatorBackend
 import MobileToken
 import MobileTokenNotifications
 import MobileTokenOffline

@@ -1,4 +1,3 @@
-import APIDescriptions
 import Basics
 import Coordination
 import EmulatorMessages

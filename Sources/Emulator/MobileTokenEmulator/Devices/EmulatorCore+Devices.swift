@@ -2,7 +2,6 @@ import CloudCalls
 import Coordination
 import EmulatorBackend
 import Foundation
-import Synchronization
 
 /// An activated device.
 struct MadeDevice: Sendable {

@@ -1,7 +1,5 @@
 import APIDescriptions
-import Coordination
 import EmulatorBackend
-import EmulatorMessages
 import ExactJSON
 
 extension Scenario {

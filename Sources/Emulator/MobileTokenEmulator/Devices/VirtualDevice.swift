@@ -1,7 +1,5 @@
 package import APIDescriptions
-import CloudCalls
 import EmulatorBackend
-import ExactJSON
 public import Foundation
 public import MobileTokenCloud
 public import PowerAuthProtocol

@@ -1,7 +1,6 @@
 import Coordination
 import DecisionReceipts
 import EmulatorBackend
-import PowerAuthClient
 import Synchronization
 
 /// Thread-safe store of the virtual devices, shared by API calls and the device operator.

@@ -1,6 +1,5 @@
 import APIDescriptions
 import EmulatorBackend
-import ExactJSON
 
 /// All fault rules in order, with the requests matched by each.
 struct FaultRules: Described {

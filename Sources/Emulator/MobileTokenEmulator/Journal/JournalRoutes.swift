@@ -1,7 +1,5 @@
 import APIDescriptions
 import EmulatorBackend
-import EmulatorMessages
-import ExactJSON
 
 /// The requested part of the journal: before an entry, or after one.
 struct JournalBounds: Described {

@@ -2,7 +2,6 @@ import APIDescriptions
 import CloudCalls
 import EmulatorBackend
 import EmulatorMessages
-import ExactJSON
 import Foundation
 
 struct OperationHistory: Described {

@@ -1,5 +1,4 @@
 import APIDescriptions
-import CloudCalls
 import EmulatorBackend
 
 struct OperationWait: Described {

@@ -1,7 +1,6 @@
 import APIDescriptions
 import EmulatorBackend
 import EmulatorMessages
-import ExactJSON
 
 extension ControlAPI {
     /// Further calls for scripts.

@@ -1,6 +1,5 @@
 import APIDescriptions
 import EmulatorBackend
-import ExactJSON
 import Foundation
 
 struct ClockChange: Described {

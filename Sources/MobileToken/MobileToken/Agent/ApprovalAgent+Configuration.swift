@@ -1,5 +1,4 @@
 import DecisionReceipts
-import PowerAuthClient
 
 extension ApprovalAgent {
     /// The settings of an agent.

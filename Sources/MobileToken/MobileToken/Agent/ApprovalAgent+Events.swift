@@ -1,5 +1,4 @@
 import Basics
-import PowerAuthClient
 
 extension ApprovalAgent {
     /// Waits until an operation is left to people.

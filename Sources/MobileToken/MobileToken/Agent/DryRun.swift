@@ -1,5 +1,4 @@
 import Basics
-import DecisionReceipts
 import ExactJSON
 import PowerAuthClient
 

@@ -1,5 +1,4 @@
 import Basics
-import PowerAuthProtocol
 
 /// A part of the server's JSON that could not be read, with its content.
 ///

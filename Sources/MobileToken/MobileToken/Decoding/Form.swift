@@ -1,7 +1,6 @@
 import Basics
 package import ExactJSON
 package import Foundation
-import PowerAuthProtocol
 import SignedContent
 
 /// The required form of a JSON value, and the Swift value read from it.

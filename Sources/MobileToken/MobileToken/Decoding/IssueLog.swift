@@ -1,6 +1,5 @@
 import Basics
 package import ExactJSON
-import PowerAuthProtocol
 
 /// Tracks a decoder's position and the parts it could not read.
 ///

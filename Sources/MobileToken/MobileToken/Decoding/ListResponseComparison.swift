@@ -1,8 +1,6 @@
 import ExactJSON
 package import Foundation
 package import MobileTokenErrors
-import PowerAuthClient
-import PowerAuthProtocol
 
 /// Recognizes, without decoding, a response that differs from the last only in the server's time.
 ///

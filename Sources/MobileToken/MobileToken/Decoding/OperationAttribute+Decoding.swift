@@ -1,6 +1,5 @@
 import Basics
 import ExactJSON
-import PowerAuthProtocol
 
 extension UserOperation.Attribute {
     /// Returns a member's attributes: empty if it is absent, empty with an issue if it is no list.

@@ -1,7 +1,6 @@
 import Basics
 import ExactJSON
 import OperationScreens
-import PowerAuthProtocol
 
 extension OperationUI.PreApprovalScreen {
     init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {

@@ -1,7 +1,6 @@
 import Basics
 import ExactJSON
 import OperationScreens
-import PowerAuthProtocol
 
 extension OperationUI {
     /// - Parameter review: Receives the attributes of a review screen.

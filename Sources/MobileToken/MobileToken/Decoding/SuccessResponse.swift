@@ -2,7 +2,6 @@ import Basics
 package import ExactJSON
 package import MobileTokenErrors
 import PowerAuthClient
-import PowerAuthProtocol
 
 /// The envelope of a successful response: `{"status":"OK","responseObject":…}`. Errors are handled before.
 package struct SuccessResponse {

@@ -1,4 +1,3 @@
-import Basics
 import Coordination
 import PowerAuth
 import Synchronization

@@ -2,7 +2,6 @@ package import ExactJSON
 package import Foundation
 package import MobileTokenErrors
 import PowerAuthClient
-import PowerAuthProtocol
 
 /// The request bodies of the Mobile Token API.
 package enum OperationRequest {

@@ -1,7 +1,6 @@
 import Basics
 import Coordination
 import PowerAuthClient
-import Synchronization
 
 extension OperationsService {
     /// Waits until the server's list satisfies a condition, and returns that list.

@@ -1,6 +1,5 @@
 package import Coordination
 package import MobileTokenErrors
-import PowerAuthClient
 import Synchronization
 
 /// Executes the steps of a ``PollingState``: reads the clock, sleeps, sends.

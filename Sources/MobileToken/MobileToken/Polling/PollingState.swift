@@ -1,5 +1,4 @@
 package import MobileTokenErrors
-import PowerAuthClient
 
 /// The polling state of one activation, alone or in a fleet: condition, schedule and runners. One runner polls; the others stand
 /// by.

@@ -3,8 +3,6 @@ import ExactJSON
 public import Foundation
 public import MobileToken
 package import MobileTokenErrors
-import PowerAuthClient
-import PowerAuthProtocol
 
 /// A message in the inbox.
 public struct InboxMessage: Sendable, Hashable, Identifiable {

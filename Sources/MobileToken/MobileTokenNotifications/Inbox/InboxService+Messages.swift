@@ -1,7 +1,6 @@
 import Basics
 import MobileToken
 package import PowerAuthClient
-import PowerAuthProtocol
 
 extension InboxService {
     /// The messages of an inbox, page by page. Each iteration starts from the first page.

@@ -1,4 +1,3 @@
-import Basics
 package import Coordination
 public import MobileToken
 import PowerAuthClient

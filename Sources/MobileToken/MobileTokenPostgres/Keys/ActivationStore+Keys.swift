@@ -1,4 +1,3 @@
-import Coordination
 import PostgresDatabase
 public import PowerAuthClient
 

@@ -1,6 +1,5 @@
 import DecisionReceipts
 import PostgresDatabase
-import PowerAuthClient
 
 /// The versioned tables. Released steps are never edited. Each step only adds, so that nodes of the previous version continue;
 /// obsolete parts are dropped a release later.

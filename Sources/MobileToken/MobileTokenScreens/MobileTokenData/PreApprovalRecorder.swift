@@ -1,7 +1,6 @@
 public import ExactJSON
 public import Foundation
 public import PowerAuthClient
-import PowerAuthProtocol
 
 extension MobileTokenData {
     /// Records a person's path through an operation's pre-approval screens, for ``MobileTokenData``.

@@ -1,7 +1,6 @@
 import Basics
 public import Foundation
 import MobileToken
-import PowerAuthProtocol
 
 /// The content of a deep link or a QR code: an operation, and optionally a one-time code that proves presence.
 ///

@@ -1,7 +1,6 @@
 import ExactJSON
 import MobileToken
 import PowerAuthCrypto
-import PowerAuthProtocol
 
 extension ProximityCode {
     /// Reads a JWT, `header.payload[.signature]`. Header and signature are ignored, because neither can be relied on.

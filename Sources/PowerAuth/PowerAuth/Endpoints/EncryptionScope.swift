@@ -1,4 +1,3 @@
-import PowerAuthClient
 import PowerAuthProtocol
 
 /// The keys that encrypt a request.

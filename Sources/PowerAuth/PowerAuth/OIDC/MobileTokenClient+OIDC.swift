@@ -1,6 +1,5 @@
 public import PowerAuthClient
 public import PowerAuthCrypto
-import PowerAuthProtocol
 
 extension MobileTokenClient {
     /// Begins an activation with an OpenID provider.

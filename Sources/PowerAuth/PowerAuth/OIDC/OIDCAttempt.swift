@@ -1,5 +1,4 @@
 import Basics
-import Foundation
 import PowerAuthClient
 import PowerAuthCrypto
 

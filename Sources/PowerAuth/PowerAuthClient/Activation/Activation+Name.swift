@@ -1,5 +1,4 @@
 import Basics
-import HTTPClientTransport
 import PowerAuthProtocol
 
 extension Activation {

@@ -1,5 +1,3 @@
-import PowerAuthProtocol
-
 extension Activation {
     /// Sends a request without parameters and proof, after adopting the stored record.
     package func ask(_ endpoint: ServerEndpoint) async throws -> (response: ServerResponse, path: String) {

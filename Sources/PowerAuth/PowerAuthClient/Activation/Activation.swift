@@ -1,7 +1,6 @@
 import Basics
 import Coordination
 public import Foundation
-import HTTPClientTransport
 public import MobileTokenObserving
 public import PowerAuthProtocol
 import Synchronization

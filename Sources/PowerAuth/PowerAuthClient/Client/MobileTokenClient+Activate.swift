@@ -1,5 +1,4 @@
 import Coordination
-import Foundation
 public import PowerAuthCrypto
 import PowerAuthProtocol
 

@@ -1,5 +1,3 @@
-import Foundation
-
 extension MobileTokenClient {
     /// Pauses the decisions of agents for all activations of the store, in every process, until ``resumeDeciding()``. Polling and
     /// manual decisions continue.

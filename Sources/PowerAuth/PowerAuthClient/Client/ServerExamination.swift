@@ -1,5 +1,4 @@
 package import Foundation
-import PowerAuthProtocol
 
 /// The capabilities of a server, examined without signatures.
 package struct ServerExamination: Sendable {

@@ -1,5 +1,4 @@
 import Basics
-import Foundation
 import HTTPClientTransport
 import MobileTokenObserving
 import PowerAuthProtocol

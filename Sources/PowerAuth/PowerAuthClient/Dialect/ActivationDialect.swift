@@ -1,4 +1,3 @@
-import HTTPClientTransport
 import PowerAuthCrypto
 import PowerAuthProtocol
 

@@ -1,5 +1,4 @@
 import Coordination
-import Foundation
 import HTTPClientTransport
 import MobileTokenObserving
 import PowerAuthProtocol

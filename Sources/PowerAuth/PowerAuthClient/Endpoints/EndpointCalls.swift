@@ -1,6 +1,5 @@
 package import DecisionReceipts
 package import HTTPClientTransport
-import PowerAuthProtocol
 
 extension Activation {
     /// Makes a request as described by its endpoint, and decrypts the response.

@@ -1,4 +1,3 @@
-import PowerAuthCrypto
 package import PowerAuthProtocol
 
 /// An endpoint on the wire: a standard call or one of the application's own. It describes the path, the proof of the sender, the

@@ -1,5 +1,4 @@
 package import HTTPClientTransport
-import PowerAuthCrypto
 
 extension MobileTokenError {
     /// Translates a transport's error. Cancellation is unchanged.

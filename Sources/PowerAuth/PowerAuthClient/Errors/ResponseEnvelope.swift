@@ -2,7 +2,6 @@ import Basics
 import ExactJSON
 package import Foundation
 package import HTTPClientTransport
-import PowerAuthProtocol
 
 /// Decides whether a response is a success, and translates failures. Total: any status with any body yields a body or a
 /// ``MobileTokenError``.

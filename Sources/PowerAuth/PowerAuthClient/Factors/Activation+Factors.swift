@@ -1,6 +1,5 @@
 import MobileTokenObserving
 public import PowerAuthCrypto
-import PowerAuthProtocol
 
 extension Activation {
     /// Unlocks the knowledge factor for many signatures, which then need no key derivation.

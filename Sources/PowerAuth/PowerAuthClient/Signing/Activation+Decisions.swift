@@ -1,7 +1,5 @@
-import Basics
 import Coordination
 package import DecisionReceipts
-import Foundation
 import MobileTokenObserving
 import PowerAuthProtocol
 

@@ -1,4 +1,3 @@
-import DecisionReceipts
 import MobileTokenObserving
 import PowerAuthCrypto
 import PowerAuthProtocol

@@ -1,5 +1,4 @@
 import MobileTokenObserving
-import PowerAuthProtocol
 
 /// The explanation of a refused signature, by the status after it.
 struct RefusalFinding {

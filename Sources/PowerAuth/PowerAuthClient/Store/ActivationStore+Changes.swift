@@ -1,4 +1,3 @@
-import Basics
 import Coordination
 package import DecisionReceipts
 import Foundation

@@ -1,6 +1,5 @@
 import Basics
 import Coordination
-import HTTPClientTransport
 import PowerAuthProtocol
 
 /// Finding, creating and replacing tokens. A token is never replaced by one with fewer factors.

@@ -1,5 +1,4 @@
 import Basics
-import Coordination
 import HTTPClientTransport
 import MobileTokenObserving
 import PowerAuthProtocol

@@ -1,5 +1,4 @@
 import Basics
-import PowerAuthCrypto
 import PowerAuthProtocol
 
 extension RecordFields {

@@ -1,4 +1,3 @@
-import PowerAuthCrypto
 import PowerAuthProtocol
 
 /// The device's half of the version 4 keys of a new activation.

@@ -1,5 +1,3 @@
-import Basics
-
 /// The unverified lines of an offline QR code: identifier, title, message, operation data, flags, optionally a one-time code and
 /// lines of later formats, nonce, and the number of the server's key with its signature.
 package struct OfflineCodeLines: Sendable {

@@ -1,5 +1,3 @@
-import Basics
-
 extension [UInt8] {
     /// Appends a number in big-endian order.
     mutating func appendBigEndian(_ number: some FixedWidthInteger) {

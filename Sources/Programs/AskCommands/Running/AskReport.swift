@@ -1,4 +1,3 @@
-import Basics
 import CommandLineSupport
 import ExactJSON
 import Foundation

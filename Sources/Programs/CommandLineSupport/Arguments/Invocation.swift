@@ -1,5 +1,4 @@
 import Basics
-import Foundation
 
 /// A command with the arguments of a call.
 package struct Invocation: Sendable {

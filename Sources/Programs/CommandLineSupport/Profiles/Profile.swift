@@ -1,4 +1,3 @@
-import Foundation
 package import HTTPClientTransport
 package import MobileToken
 import PowerAuthClient

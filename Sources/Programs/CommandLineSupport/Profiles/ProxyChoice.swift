@@ -1,7 +1,5 @@
 import Basics
-import Foundation
 package import HTTPClientTransport
-import MobileToken
 
 /// The proxy of a profile's requests, as in `--proxy`.
 package struct ProxyChoice: Codable, Sendable {

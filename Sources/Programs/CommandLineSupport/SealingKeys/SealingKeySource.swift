@@ -1,4 +1,3 @@
-import Basics
 import Glibc
 package import MobileToken
 import PowerAuthClient

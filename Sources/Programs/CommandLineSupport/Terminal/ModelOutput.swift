@@ -3,7 +3,6 @@ package import Foundation
 package import MobileToken
 package import ExactJSON
 import MobileTokenNotifications
-import OperationScreens
 
 // The SDK's values in the form of `--json`: flat names, dates in ISO 8601, no secrets.
 

@@ -1,5 +1,4 @@
 import CommandLineSupport
-import Foundation
 import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator

@@ -2,7 +2,6 @@ import APIDescriptions
 import CommandLineSupport
 import ExactJSON
 import HTTPClientTransport
-import MobileToken
 import MobileTokenEmulator
 
 extension DriverCommands {

@@ -1,7 +1,6 @@
 import Basics
 import CommandLineSupport
 import ExactJSON
-import Foundation
 import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator

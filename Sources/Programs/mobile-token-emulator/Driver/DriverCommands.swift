@@ -3,8 +3,6 @@ import CommandLineSupport
 import ExactJSON
 import Foundation
 import HTTPClientTransport
-import MobileToken
-import MobileTokenEmulator
 
 /// Commands for a running server. With `--json` they write the server's response, as described in `/docs`.
 enum DriverCommands {

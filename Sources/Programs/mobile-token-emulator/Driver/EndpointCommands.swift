@@ -2,9 +2,7 @@ import APIDescriptions
 import Basics
 import CommandLineSupport
 import ExactJSON
-import Foundation
 import HTTPClientTransport
-import MobileToken
 import MobileTokenEmulator
 
 /// Commands generated from the control API's descriptions: each call below one of these paths has a command.

@@ -2,7 +2,6 @@ import CommandLineSupport
 import ExactJSON
 import MobileToken
 import MobileTokenNotifications
-import PowerAuthProtocol
 
 /// Commands for the inbox and push messages.
 enum InboxCommands {

@@ -5,7 +5,6 @@ import Foundation
 import MobileToken
 import MobileTokenOffline
 import MobileTokenScreens
-import PowerAuthProtocol
 
 enum OperationCommands {
     static let all = [list, watch, wait, show, approve, reject, claim, history, offline]

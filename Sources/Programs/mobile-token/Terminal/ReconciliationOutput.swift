@@ -1,7 +1,6 @@
 import CommandLineSupport
 import DecisionReceipts
 import ExactJSON
-import Foundation
 import MobileToken
 import MobileTokenReconciliation
 

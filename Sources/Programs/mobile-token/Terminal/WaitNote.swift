@@ -1,7 +1,6 @@
 import Basics
 import CommandLineSupport
 import ExactJSON
-import MobileToken
 import MobileTokenObserving
 import Synchronization
 

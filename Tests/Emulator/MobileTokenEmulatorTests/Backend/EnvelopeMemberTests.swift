@@ -5,7 +5,6 @@ import Testing
 import WireFacts
 
 @testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// The members of an envelope that the standard calls look for before they open it, by the version in the header.
 @Suite(.wireFact("4.1", "4.2", "3.2")) struct EnvelopeMemberTests {

@@ -2,7 +2,6 @@ import EmulatorBackend
 import ExactJSON
 import MobileTokenEmulator
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 
 /// Every endpoint is sent what no client should send: it refuses by name, and its state is as it was.

@@ -5,7 +5,6 @@ import TestSupport
 import Testing
 
 @testable import EmulatorBackend
-@testable import MobileTokenEmulator
 
 /// "How outside input is read", from the server's side: it produces only what a device accepts, and refuses what is not of
 /// the documented form.

@@ -1,6 +1,5 @@
 import APIDescriptions
 import EmulatorMessages
-import PowerAuthProtocol
 import Testing
 
 @testable import EmulatorBackend

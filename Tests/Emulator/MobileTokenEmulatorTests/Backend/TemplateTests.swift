@@ -1,6 +1,5 @@
 import EmulatorMessages
 import ExactJSON
-import PowerAuthProtocol
 import Testing
 
 @testable import EmulatorBackend

@@ -1,7 +1,6 @@
 import EmulatorBackend
 import ExactJSON
 import Foundation
-import MobileTokenEmulator
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing

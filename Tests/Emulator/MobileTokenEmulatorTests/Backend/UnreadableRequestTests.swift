@@ -1,10 +1,8 @@
 import EmulatorBackend
 import ExactJSON
-import Foundation
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
-import PowerAuthProtocol
 import Testing
 import WireFacts
 

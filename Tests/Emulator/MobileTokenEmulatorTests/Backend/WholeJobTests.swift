@@ -1,6 +1,5 @@
 import ExactJSON
 import MobileTokenEmulator
-import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 

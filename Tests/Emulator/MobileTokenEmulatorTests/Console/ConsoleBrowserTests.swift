@@ -1,4 +1,3 @@
-import EmulatorMessages
 import Foundation
 import Glibc
 import HeadlessBrowser

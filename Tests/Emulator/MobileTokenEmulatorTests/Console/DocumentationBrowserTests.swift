@@ -1,5 +1,4 @@
 import APIDescriptions
-import EmulatorMessages
 import HeadlessBrowser
 import MobileTokenTesting
 import Testing

@@ -1,11 +1,9 @@
-import EmulatorMessages
 import ExactJSON
 import Foundation
 import HTTPClientTransport
 import MobileTokenTesting
 import Testing
 
-@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// A busy server, or a proxy before it, holds requests, repeats them, delivers them late, or answers in the server's stead.

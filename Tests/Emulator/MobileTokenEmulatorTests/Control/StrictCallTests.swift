@@ -1,10 +1,8 @@
 import APIDescriptions
-import EmulatorMessages
 import ExactJSON
 import MobileTokenTesting
 import Testing
 
-@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// The calls that are this server's own: each of them refuses what it does not know, and misses what it needs, before it does anything.

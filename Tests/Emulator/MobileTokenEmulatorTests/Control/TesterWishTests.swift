@@ -1,4 +1,3 @@
-import APIDescriptions
 import EmulatorMessages
 import ExactJSON
 import Foundation

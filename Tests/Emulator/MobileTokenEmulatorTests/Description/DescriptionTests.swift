@@ -3,7 +3,6 @@ import CloudCalls
 import EmulatorMessages
 import ExactJSON
 import Foundation
-import MobileToken
 import MobileTokenTesting
 import Testing
 import WireFacts

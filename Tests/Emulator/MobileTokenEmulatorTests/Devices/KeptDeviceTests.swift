@@ -1,4 +1,3 @@
-import EmulatorMessages
 import ExactJSON
 import Foundation
 import MobileTokenTesting

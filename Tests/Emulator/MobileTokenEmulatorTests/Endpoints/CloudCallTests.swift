@@ -1,6 +1,5 @@
 import APIDescriptions
 import CloudCalls
-import EmulatorMessages
 import ExactJSON
 import Testing
 

@@ -1,5 +1,4 @@
 import APIDescriptions
-import EmulatorMessages
 import ExactJSON
 import Testing
 

@@ -1,11 +1,8 @@
 import ExactJSON
-import PowerAuthProtocol
 import Testing
 import WireFacts
 
 @testable import EmulatorBackend
-@testable import MobileToken
-@testable import MobileTokenEmulator
 import MobileTokenNotifications
 
 /// The messages that a push server would send, and their addressees; the SDK reads them as it reads a real server's.

@@ -2,8 +2,6 @@ import Coordination
 import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
-import Foundation
-import MobileToken
 import MobileTokenTesting
 import TestSupport
 import Testing

@@ -1,6 +1,5 @@
 import EmulatorHTTP
 import EmulatorMessages
-import MobileTokenEmulator
 import PowerAuthCrypto
 import TestSupport
 import Testing

@@ -1,9 +1,7 @@
 import EmulatorBackend
 import EmulatorHTTP
 import EmulatorMessages
-import MobileTokenEmulator
 import MobileTokenTesting
-import Synchronization
 import TestSupport
 import Testing
 

@@ -1,6 +1,5 @@
 import EmulatorHTTP
 import EmulatorMessages
-import MobileTokenEmulator
 import Testing
 
 /// The ways in which responses reach the client.

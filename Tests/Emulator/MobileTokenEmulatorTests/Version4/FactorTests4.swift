@@ -1,6 +1,4 @@
-import EmulatorBackend
 import ExactJSON
-import MobileTokenEmulator
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing

@@ -1,5 +1,4 @@
 import ExactJSON
-import Foundation
 import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuthProtocol

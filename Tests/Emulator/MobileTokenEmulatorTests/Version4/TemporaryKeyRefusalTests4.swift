@@ -1,10 +1,7 @@
 import EmulatorBackend
 import ExactJSON
-import MobileTokenEmulator
-import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
-import WireFacts
 
 /// The refusals of requests for temporary keys, and of requests that are encrypted with them.
 @Suite struct TemporaryKeyRefusalTests4 {

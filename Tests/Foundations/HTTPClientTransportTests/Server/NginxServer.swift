@@ -2,7 +2,6 @@ import Foundation
 import Glibc
 import HTTPClientTransport
 import TestSupport
-import Testing
 
 /// nginx with TLS and HTTP/2 on loopback, in front of a server that does what its script says.
 final class NginxServer: Sendable {

@@ -1,5 +1,4 @@
 import DecisionReceipts
-import Foundation
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting

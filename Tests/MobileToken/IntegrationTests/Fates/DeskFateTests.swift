@@ -1,5 +1,4 @@
 import ExactJSON
-import Foundation
 import HTTPClientTransport
 import MobileToken
 import MobileTokenApprovals

@@ -1,7 +1,5 @@
 import Foundation
-import MobileToken
 import Testing
-import TestSupport
 
 /// Every claim of every story, compared with the bank's books. A change tells one story of each fault, `Scripts/test --full` all.
 @Suite(.timeLimit(.minutes(10))) struct FateMatrixTests {

@@ -1,4 +1,3 @@
-import Foundation
 import MobileToken
 import MobileTokenApprovals
 import MobileTokenEmulator

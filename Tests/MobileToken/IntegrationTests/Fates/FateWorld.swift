@@ -5,7 +5,6 @@ import MobileTokenApprovals
 import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
-import PowerAuthProtocol
 import TestSupport
 
 /// A server with two devices of one person, from which each story gets a copy.

@@ -1,6 +1,5 @@
 import StoreTesting
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
 import Testing

@@ -2,7 +2,6 @@ import HTTPClientTransport
 import StoreTesting
 import Foundation
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
 import Testing

@@ -2,7 +2,6 @@ import Foundation
 import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
-import MobileTokenScreens
 import MobileTokenTesting
 import Testing
 

@@ -1,5 +1,3 @@
-import Foundation
-
 struct SoakReport {
     let samples: [SoakSample]
     let title: String

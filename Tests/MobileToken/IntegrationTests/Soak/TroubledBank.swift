@@ -3,7 +3,6 @@ import Foundation
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
-import TestSupport
 
 /// A bank on a bad day: it makes operations, and answers badly.
 struct TroubledBank {

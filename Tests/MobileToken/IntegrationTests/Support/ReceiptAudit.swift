@@ -1,5 +1,4 @@
 import DecisionReceipts
-import MobileToken
 
 /// Compares the receipts with the bank's truth.
 struct ReceiptAudit {

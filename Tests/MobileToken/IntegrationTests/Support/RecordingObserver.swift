@@ -1,4 +1,3 @@
-import MobileToken
 import MobileTokenObserving
 import TestSupport
 

@@ -1,5 +1,4 @@
 import MobileToken
-import MobileTokenTesting
 import Synchronization
 import TestSupport
 

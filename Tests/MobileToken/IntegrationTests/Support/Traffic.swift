@@ -1,7 +1,6 @@
 import HTTPClientTransport
 import MobileToken
 import MobileTokenTesting
-import Synchronization
 import TestSupport
 
 /// Counts requests on their way, so that a manual clock moves only while nobody waits for the network, which knows no clock.

@@ -1,4 +1,3 @@
-import HTTPClientTransport
 import Synchronization
 
 /// Numbers the moments before and after every request, and does something at one of them.

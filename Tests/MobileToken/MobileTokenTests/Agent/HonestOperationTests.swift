@@ -1,7 +1,6 @@
 import ExactJSON
 import Foundation
 import MobileToken
-import MobileTokenTesting
 import Testing
 
 /// Operations whose texts say what gets signed, in the languages of the world: none of them leaves a doubt.

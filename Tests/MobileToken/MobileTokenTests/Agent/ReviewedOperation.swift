@@ -1,5 +1,4 @@
 import ExactJSON
-import Foundation
 import MobileToken
 
 /// Operations for a policy to look at, as a server sends them.

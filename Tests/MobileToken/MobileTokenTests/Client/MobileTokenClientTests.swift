@@ -2,7 +2,6 @@ import Foundation
 import HTTPClientTransport
 import MobileToken
 import PowerAuth
-import PowerAuthProtocol
 import Synchronization
 import Testing
 

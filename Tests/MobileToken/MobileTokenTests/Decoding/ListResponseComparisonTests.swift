@@ -2,8 +2,6 @@ import ExactJSON
 import Foundation
 import MobileToken
 import MobileTokenTesting
-import PowerAuth
-import PowerAuthProtocol
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ListResponseComparisonTests {

@@ -3,7 +3,6 @@ import Foundation
 import MobileToken
 import MobileTokenTesting
 import PowerAuth
-import PowerAuthProtocol
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct OperationListTests {

@@ -2,7 +2,6 @@ import MobileToken
 import MobileTokenTesting
 import PowerAuth
 import Testing
-import TestSupport
 
 @Suite(.timeLimit(.minutes(5))) struct ServerLimiterTests {
     private let clock = ManualClock()

@@ -1,7 +1,6 @@
 import ExactJSON
 import Foundation
 import MobileToken
-import PowerAuthProtocol
 import Testing
 
 @Suite struct OperationAttributeTests {

@@ -3,7 +3,6 @@ import Foundation
 import MobileToken
 import MobileTokenNotifications
 import PowerAuth
-import PowerAuthProtocol
 import Testing
 import WireFacts
 

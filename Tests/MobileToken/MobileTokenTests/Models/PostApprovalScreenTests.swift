@@ -1,7 +1,6 @@
 import ExactJSON
 import MobileToken
 import OperationScreens
-import PowerAuthProtocol
 import Testing
 
 @Suite struct PostApprovalScreenTests {

@@ -1,7 +1,5 @@
 import ExactJSON
-import Foundation
 import MobileToken
-import PowerAuthProtocol
 import TestSupport
 
 /// JSON as servers send it, to be varied by tests.

@@ -2,7 +2,6 @@ import Foundation
 import MobileToken
 import MobileTokenOffline
 import MobileTokenTesting
-import PowerAuthProtocol
 import Testing
 
 @Suite struct OfflineOperationTests {

@@ -4,7 +4,6 @@ import MobileToken
 import MobileTokenNotifications
 import MobileTokenOffline
 import PowerAuth
-import PowerAuthProtocol
 import Testing
 import TestSupport
 import WireFacts

@@ -3,7 +3,6 @@ import Foundation
 import MobileToken
 import MobileTokenTesting
 import PowerAuth
-import PowerAuthProtocol
 import Testing
 import TestSupport
 

@@ -1,9 +1,7 @@
 import ExactJSON
 import Foundation
 import MobileToken
-import MobileTokenTesting
 import PowerAuth
-import PowerAuthProtocol
 import Testing
 import TestSupport
 

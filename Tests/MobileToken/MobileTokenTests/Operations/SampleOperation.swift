@@ -1,8 +1,6 @@
 import ExactJSON
 import Foundation
 import MobileToken
-import PowerAuth
-import PowerAuthProtocol
 
 extension UserOperation {
     /// The date around which the tests of this module live.

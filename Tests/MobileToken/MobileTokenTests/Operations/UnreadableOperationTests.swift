@@ -1,4 +1,3 @@
-import Coordination
 import ExactJSON
 import Foundation
 import MobileTokenTesting

@@ -1,5 +1,4 @@
 import Foundation
-import MobileToken
 import MobileTokenScreens
 import MobileTokenTesting
 import Testing

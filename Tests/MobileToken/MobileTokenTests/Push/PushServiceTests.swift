@@ -3,7 +3,6 @@ import MobileToken
 import MobileTokenNotifications
 import MobileTokenTesting
 import PowerAuth
-import PowerAuthProtocol
 import Testing
 import TestSupport
 

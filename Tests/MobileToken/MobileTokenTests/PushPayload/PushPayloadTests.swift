@@ -1,7 +1,5 @@
 import ExactJSON
-import MobileToken
 import MobileTokenNotifications
-import PowerAuthProtocol
 import Testing
 
 @Suite struct PushPayloadTests {

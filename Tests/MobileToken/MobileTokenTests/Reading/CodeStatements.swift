@@ -3,7 +3,6 @@ import MobileToken
 import MobileTokenNotifications
 import MobileTokenOffline
 import MobileTokenScreens
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

@@ -1,9 +1,7 @@
 import ExactJSON
 import Foundation
 import MobileToken
-import OperationScreens
 import PowerAuth
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

@@ -1,8 +1,6 @@
 import ExactJSON
-import Foundation
 import MobileToken
 import OperationScreens
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

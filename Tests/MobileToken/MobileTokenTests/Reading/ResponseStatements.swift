@@ -3,7 +3,6 @@ import HTTPClientTransport
 import MobileToken
 import MobileTokenNotifications
 import PowerAuth
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

@@ -1,6 +1,5 @@
 import ExactJSON
 import Foundation
-import PowerAuthProtocol
 import Testing
 
 @Suite struct ISO8601Tests {

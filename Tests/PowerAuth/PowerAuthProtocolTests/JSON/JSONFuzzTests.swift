@@ -1,7 +1,6 @@
 import ExactJSON
 import Foundation
 import MobileTokenTesting
-import PowerAuthProtocol
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct JSONFuzzTests {

@@ -1,7 +1,6 @@
 import ExactJSON
 import Foundation
 import MobileTokenTesting
-import PowerAuthProtocol
 import Testing
 
 /// No number from outside may end the process.

@@ -1,5 +1,4 @@
 import ExactJSON
-import PowerAuthProtocol
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct JSONParsingTests {

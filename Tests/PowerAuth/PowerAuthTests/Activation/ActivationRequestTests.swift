@@ -3,7 +3,6 @@ import Foundation
 import HTTPClientTransport
 import PowerAuthCrypto
 import PowerAuthProtocol
-import Synchronization
 import Testing
 import TestSupport
 

@@ -1,8 +1,6 @@
 import StoreTesting
 import Foundation
 import Glibc
-import HTTPClientTransport
-import MobileTokenTesting
 import PowerAuthCrypto
 import TestSupport
 import Testing

@@ -1,7 +1,6 @@
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
-import TestSupport
 
 import PowerAuth
 

@@ -3,7 +3,6 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import TestSupport
 import Testing
-import WireFacts
 
 @testable import EmulatorBackend
 import PowerAuth

@@ -1,7 +1,6 @@
 import ExactJSON
 import HTTPClientTransport
 import PowerAuthProtocol
-import Synchronization
 import Testing
 import TestSupport
 

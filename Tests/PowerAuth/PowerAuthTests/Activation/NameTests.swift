@@ -1,8 +1,6 @@
 import Basics
 import StoreTesting
-import MobileTokenTesting
 import PowerAuthCrypto
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

@@ -4,7 +4,6 @@ import HTTPClientTransport
 import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
-import Synchronization
 import Testing
 import TestSupport
 import WireFacts

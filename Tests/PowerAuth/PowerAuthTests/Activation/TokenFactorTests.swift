@@ -1,7 +1,6 @@
 import Basics
 import HTTPClientTransport
 import StoreTesting
-import MobileTokenTesting
 import PowerAuth
 @testable import PowerAuthClient
 import PowerAuthCrypto

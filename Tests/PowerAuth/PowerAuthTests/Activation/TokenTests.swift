@@ -1,8 +1,6 @@
 import Foundation
 import HTTPClientTransport
 import MobileTokenTesting
-import PowerAuthProtocol
-import Synchronization
 import Testing
 import TestSupport
 

@@ -1,7 +1,5 @@
-import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
-import Synchronization
 import Testing
 import WireFacts
 

@@ -1,8 +1,6 @@
 import Basics
 import ExactJSON
 import HTTPClientTransport
-import MobileTokenTesting
-import PowerAuthProtocol
 import Testing
 
 import PowerAuth

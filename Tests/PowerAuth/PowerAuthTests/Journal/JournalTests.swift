@@ -3,7 +3,6 @@ import Foundation
 import StoreTesting
 import MobileTokenTesting
 import PowerAuthCrypto
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

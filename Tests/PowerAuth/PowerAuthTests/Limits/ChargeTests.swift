@@ -1,10 +1,8 @@
 import Foundation
 import PowerAuthCrypto
-import PowerAuthProtocol
 import StoreTesting
 import Testing
 
-import PowerAuth
 @testable import DecisionReceipts
 @testable import PowerAuthClient
 

@@ -1,7 +1,5 @@
 import Foundation
 import StoreTesting
-import MobileTokenTesting
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

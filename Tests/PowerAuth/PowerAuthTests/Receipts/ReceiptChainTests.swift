@@ -2,14 +2,11 @@ import Basics
 import ExactJSON
 import Foundation
 import StoreTesting
-import MobileTokenTesting
 import PowerAuthCrypto
 import Testing
 
 @testable import DecisionReceipts
 @testable import MobileTokenReceipts
-import PowerAuth
-@testable import PowerAuthClient
 
 /// Lines of exported receipts: what each holds, and what follows from what.
 struct ReceiptChainTests {

@@ -3,7 +3,6 @@ import Foundation
 import HTTPClientTransport
 import StoreTesting
 import MobileTokenTesting
-import PowerAuthCrypto
 import SQLiteDatabase
 import TestSupport
 import Testing

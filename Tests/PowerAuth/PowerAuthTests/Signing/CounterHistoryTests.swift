@@ -1,6 +1,4 @@
 import StoreTesting
-import MobileTokenTesting
-import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 

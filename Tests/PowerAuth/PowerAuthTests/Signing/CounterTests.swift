@@ -1,8 +1,6 @@
-import HTTPClientTransport
 @testable import EmulatorBackend
 import PowerAuth
 @testable import PowerAuthClient
-import PowerAuthProtocol
 import Testing
 import TestSupport
 

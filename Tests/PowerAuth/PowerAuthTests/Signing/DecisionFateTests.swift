@@ -1,4 +1,3 @@
-import Foundation
 import PowerAuth
 import PowerAuthProtocol
 import Testing

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import PowerAuthCrypto
 import PowerAuthProtocol
 import Synchronization
 import TestSupport

@@ -1,5 +1,4 @@
 import StoreTesting
-import MobileTokenTesting
 import Testing
 
 import PowerAuth

@@ -1,6 +1,5 @@
 import Foundation
 import StoreTesting
-import MobileTokenTesting
 import TestSupport
 import Testing
 

@@ -1,12 +1,10 @@
 import CSQLite
 import Foundation
 import StoreTesting
-import MobileTokenTesting
 import Synchronization
 import TestSupport
 import Testing
 
-import PowerAuth
 @testable import PowerAuthClient
 
 /// Two stores on one file compete as two processes do: through the operating system.

@@ -1,8 +1,6 @@
 import CSQLite
 import Glibc
 import StoreTesting
-import MobileTokenTesting
-import PowerAuthCrypto
 import TestSupport
 import Testing
 

@@ -2,9 +2,7 @@ import StoreTesting
 import TestSupport
 import Foundation
 import Glibc
-import MobileTokenTesting
 import PowerAuthCrypto
-import PowerAuthProtocol
 import SQLiteDatabase
 import Testing
 

@@ -1,7 +1,6 @@
 import StoreTesting
 import TestSupport
 import Foundation
-import MobileTokenTesting
 import PowerAuth
 import Testing
 

@@ -1,9 +1,7 @@
 import Coordination
-import Foundation
 import MobileTokenTesting
 import PowerAuthCrypto
 import StoreTesting
-import TestSupport
 import Testing
 
 import PowerAuth

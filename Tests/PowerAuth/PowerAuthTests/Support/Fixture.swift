@@ -1,9 +1,7 @@
 import Coordination
-import Foundation
 import HTTPClientTransport
 import PowerAuth
 @testable import PowerAuthClient
-import PowerAuthProtocol
 import Testing
 
 /// A client at a verifying server, and what most tests do with it.

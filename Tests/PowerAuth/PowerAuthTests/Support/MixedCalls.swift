@@ -1,5 +1,4 @@
 import Foundation
-import HTTPClientTransport
 import MobileTokenTesting
 import Testing
 import TestSupport

@@ -1,6 +1,5 @@
 import HTTPClientTransport
 import PowerAuth
-import PowerAuthCrypto
 import PowerAuthProtocol
 import TestSupport
 import Testing

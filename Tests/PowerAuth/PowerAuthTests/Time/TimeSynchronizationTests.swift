@@ -4,7 +4,6 @@ import Foundation
 import MobileTokenTesting
 import Testing
 
-import PowerAuth
 @testable import PowerAuthClient
 
 @Suite struct TimeSynchronizationTests {

@@ -1,6 +1,5 @@
 import ExactJSON
 import HTTPClientTransport
-import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 import TestSupport

@@ -1,9 +1,7 @@
 @testable import EmulatorBackend
-import CloudCalls
 import ExactJSON
 import HTTPClientTransport
 import StoreTesting
-import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Synchronization

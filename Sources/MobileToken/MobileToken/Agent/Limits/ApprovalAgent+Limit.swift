@@ -1,6 +1,5 @@
 import DecisionReceipts
 public import Foundation
-import PowerAuthClient
 
 extension ApprovalAgent {
     /// A bound on what is approved in a period, whatever restarts and however many nodes there are.

@@ -1,4 +1,3 @@
-import Basics
 import DecisionReceipts
 import Foundation
 import PowerAuthClient

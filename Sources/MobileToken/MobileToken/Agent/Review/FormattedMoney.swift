@@ -1,5 +1,4 @@
 import Basics
-import Foundation
 import SignedContent
 
 extension UserOperation.Attribute.Money {

@@ -1,7 +1,6 @@
 package import Basics
 import Coordination
 package import DecisionReceipts
-import PowerAuthClient
 
 /// An agent's operations, their order, and the consequence of each result. It decides; ``ApprovalAgent`` asks the policy, signs,
 /// reads the clock and reports back.

@@ -1,5 +1,3 @@
-import Basics
-
 extension OperationsFleet {
     /// The parts of a fleet's activations, which several processes can divide.
     package enum Buckets {

@@ -1,4 +1,3 @@
-import Basics
 package import MobileTokenErrors
 package import MobileTokenObserving
 import PowerAuthClient

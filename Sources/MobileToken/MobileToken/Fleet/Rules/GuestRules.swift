@@ -1,4 +1,3 @@
-import Basics
 package import PowerAuthClient
 
 /// The limits on requests to one server. It decides; ``ServerLimiter`` reads the clock and waits.

@@ -1,5 +1,3 @@
-import Basics
-
 /// A limit on the events in any second, which remembers the latest ones.
 ///
 /// Rates of ten and more also limit each part of a second, so that a backlog does not leave in one burst per second.

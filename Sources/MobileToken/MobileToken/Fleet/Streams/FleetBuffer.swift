@@ -1,7 +1,6 @@
 import PowerAuthClient
 import Basics
 import Coordination
-import MobileTokenObserving
 
 /// The unread events of a fleet's subscriber: for each activation its newest state, one merged change and its newest failure, in
 /// order of arrival.

@@ -1,7 +1,6 @@
 public import ExactJSON
 public import Foundation
 import PowerAuthClient
-import PowerAuthProtocol
 
 /// An operation to authorize or reject, from the server or built by hand.
 package protocol AuthorizableOperation: Sendable {

@@ -1,6 +1,5 @@
 import Basics
 import ExactJSON
-import PowerAuthProtocol
 
 /// The form shown to a person before deciding.
 public struct OperationForm: Sendable, Hashable {

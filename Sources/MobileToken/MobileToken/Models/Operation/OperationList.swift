@@ -1,10 +1,8 @@
 public import Foundation
 public import PowerAuth
-import PowerAuthClient
 import Basics
 import ExactJSON
 package import MobileTokenErrors
-import PowerAuthProtocol
 
 /// The server's response to a request for pending operations or for the history.
 public struct OperationList: Sendable, Equatable {

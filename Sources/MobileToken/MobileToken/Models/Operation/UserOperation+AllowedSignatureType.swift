@@ -1,6 +1,5 @@
 import ExactJSON
 package import PowerAuthClient
-import PowerAuthProtocol
 
 extension UserOperation {
     /// The factors required to sign an operation.

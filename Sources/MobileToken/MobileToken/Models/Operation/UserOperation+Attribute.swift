@@ -1,6 +1,5 @@
 public import ExactJSON
 public import Foundation
-import PowerAuthProtocol
 
 extension UserOperation {
     /// One detail of an operation, such as the amount or the payee.

@@ -1,6 +1,5 @@
 import ExactJSON
 public import Foundation
-import PowerAuthProtocol
 
 extension UserOperation {
     /// A one-time code, sent with the authorization, that proves the person is where the operation began.

@@ -1,4 +1,3 @@
-import Basics
 public import Foundation
 package import SignedContent
 

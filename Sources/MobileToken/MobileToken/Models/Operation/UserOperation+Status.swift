@@ -1,5 +1,4 @@
 import Basics
-import PowerAuthProtocol
 
 extension UserOperation {
     /// The state of an operation.

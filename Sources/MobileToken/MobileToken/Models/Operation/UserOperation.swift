@@ -3,7 +3,6 @@ public import ExactJSON
 public import Foundation
 public import OperationScreens
 public import PowerAuthClient
-import PowerAuthProtocol
 
 /// A pending or decided operation, as the server describes it.
 ///

@@ -1,4 +1,3 @@
-import Basics
 package import DecisionReceipts
 package import Foundation
 import ExactJSON

@@ -1,4 +1,3 @@
-import DecisionReceipts
 import Foundation
 import SQLiteDatabase
 

@@ -1,4 +1,3 @@
-import Coordination
 import Glibc
 package import PowerAuthCrypto
 

@@ -1,4 +1,3 @@
-import DecisionReceipts
 import SQLiteDatabase
 
 extension SQLiteDriver {

@@ -1,5 +1,4 @@
 import Basics
-import PowerAuthProtocol
 
 /// A stored activation: named values, with the secret ones sealed. A store keeps ``fields`` without knowing their meaning. It
 /// must keep only the latest ones: returning old ones is a rollback.

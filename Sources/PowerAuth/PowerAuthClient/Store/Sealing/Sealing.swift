@@ -1,6 +1,5 @@
 import Basics
 package import PowerAuthCrypto
-import PowerAuthProtocol
 
 /// Seals activations for a store: AES-256-GCM with one key, each value bound to its activation and name. A changed, exchanged or
 /// moved value cannot be decrypted. Values that are not secret stay readable, and are authenticated together. Unchanged fields

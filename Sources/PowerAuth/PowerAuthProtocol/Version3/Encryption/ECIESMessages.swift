@@ -1,5 +1,3 @@
-import PowerAuthCrypto
-
 /// An encrypted request in the body: JSON with Base64 values.
 package struct ECIESRequest: Sendable, Equatable {
     /// The identifier of the temporary key; `nil` before version 3.3.

@@ -1,5 +1,3 @@
-import PowerAuthCrypto
-
 /// The header with a request's signature.
 package struct SignatureHeader: Sendable, Equatable {
     package static let name = "X-PowerAuth-Authorization"

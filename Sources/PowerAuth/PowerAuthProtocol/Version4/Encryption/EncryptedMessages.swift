@@ -1,5 +1,3 @@
-import PowerAuthCrypto
-
 extension Version4 {
     /// An encrypted request in the body.
     package struct EncryptedRequest: Sendable, Equatable {

@@ -1,4 +1,3 @@
-import Basics
 import PowerAuthCrypto
 
 extension Version4 {
