@@ -131,8 +131,6 @@ extension Schema {
     package static var strings: Self { .list(of: .string) }
     /// A nonnegative integer.
     package static var count: Self { .integer(0...Int64.max) }
-    package static var integer: Self { .integer(Int64.min...Int64.max) }
-    package static var number: Self { .number(-Double.greatestFiniteMagnitude...Double.greatestFiniteMagnitude) }
 
     package static func oneOf(_ values: [String]) -> Self { .string(StringRule(values: values)) }
 
@@ -149,11 +147,6 @@ extension Schema {
 
     /// A named object with only these members.
     package static func object(_ name: String, _ members: [Member]) -> Self { .named(name, .object(members)) }
-
-    /// A named object whose reader ignores unknown members.
-    package static func tolerant(_ name: String, _ members: [Member]) -> Self {
-        .named(name, .tolerant(.object(members)))
-    }
 
     /// Returns a value without the members specific to this server.
     package func documented(_ value: JSONValue) -> JSONValue {

@@ -204,11 +204,6 @@ extension JSONObject {
         return object
     }
 
-    /// Returns an object's values by name, empty if it is missing or null.
-    func valuesByName(of name: String) throws(Refusal) -> [String: JSONValue] {
-        try self.optionalObject(name)?.valuesByName ?? [:]
-    }
-
     /// The members by name; the last one if a name is repeated.
     var valuesByName: [String: JSONValue] {
         Dictionary(self.members.map { ($0.key, $0.value) }) { _, last in last }

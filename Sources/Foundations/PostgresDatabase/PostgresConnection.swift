@@ -128,9 +128,6 @@ package final class PostgresConnection {
     /// Indicates that no pooler shares the session, so that its locks outlast a transaction.
     package var ownsSession: Bool { self.sessionIsSet }
 
-    /// The server's version, such as 150018.
-    package var serverVersion: Int { Int(PQserverVersion(self.handle)) }
-
     /// Marks the protocol's state as unknown, and returns the error.
     func lost(mayCommit: Bool, sqlState: String? = nil) -> PostgresError {
         self.isLost = true

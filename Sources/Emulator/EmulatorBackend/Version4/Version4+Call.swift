@@ -95,7 +95,6 @@ extension Version4.Endpoint {
         switch self.authentication {
         case .none: .open
         case .code, .version3Code: .code
-        case .token: .token
         }
     }
 }

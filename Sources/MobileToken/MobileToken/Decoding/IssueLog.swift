@@ -25,8 +25,6 @@ package struct IssueLog {
         case element(Int)
     }
 
-    var isEmpty: Bool { self.issues.isEmpty && self.omittedCount == 0 }
-
     /// Returns a separate log for a part that reports its own issues, such as an operation of a list.
     ///
     /// It keeps at least one issue, so a part with issues never appears to have none.

@@ -28,9 +28,4 @@ public struct ChannelResponse: Sendable {
 
     /// Reads the body; see ``ServerResponse/read(_:)``.
     package func read<Value>(_ body: ([UInt8]) throws -> Value) throws -> Value { try self.response.read(body) }
-
-    /// Adds the status and the signature of this response to the errors of `body`.
-    package func mappingErrors<Value>(_ body: () throws -> Value) throws -> Value {
-        try self.response.mappingErrors(body)
-    }
 }

@@ -126,9 +126,6 @@ public final class MobileTokenClient: Sendable {
     /// and `Activation.measuredServerDate` is `nil`.
     public var serverDate: Date { self.server.time.date }
 
-    /// The server's time; `nil` before the first response and after the local clock was set.
-    package var measuredServerDate: Date? { self.server.time.measuredDate }
-
     /// Fetches the server's time, unless it is known.
     public func synchronizeTime() async throws {
         try await self.server.synchronizeTime()

@@ -6,7 +6,6 @@ extension Version4 {
             case none
             /// A code of one of these types over this `uriId`.
             case code(uriID: String, types: Set<AuthenticationCodeType>)
-            case token
             /// A version 3 code with two factors over this `uriId`.
             case version3Code(uriID: String)
         }
@@ -28,7 +27,6 @@ extension Version4 {
 
         package static let temporaryKey = Self("/keystore/create", .none, nil)
         package static let serverStatus = Self("/status", .none, nil)
-        package static let userInfo = Self("/user/info", .none, .genericActivation)
         package static let activationStatus = Self("/activation/status", .none, .genericActivation)
         /// The outer layer; the inner one uses ``EncryptionPurpose/activation``.
         package static let activationCreate = Self("/activation/create", .none, .genericApplication)
@@ -42,12 +40,6 @@ extension Version4 {
             .code(uriID: "/pa/activation/remove", types: Self.twoFactors),
             nil
         )
-        package static let activationRename = Self(
-            "/activation/rename",
-            .code(uriID: "/pa/activation/rename", types: Self.twoFactors),
-            .genericActivation
-        )
-        package static let activationDetail = Self("/activation/detail", .token, .genericActivation)
         package static let validate = Self(
             "/auth/validate",
             .code(uriID: "/pa/auth/validate", types: Self.anyFactors),

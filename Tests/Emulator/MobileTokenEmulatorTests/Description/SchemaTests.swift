@@ -48,7 +48,8 @@ import Testing
     }
 
     @Test func aTolerantReaderIsToldWhatItIgnored() throws {
-        let schema = Schema.tolerant("Order", [.required("userId", .word), .optional("items", .list(of: Self.order))])
+        let members: [Schema.Member] = [.required("userId", .word), .optional("items", .list(of: Self.order))]
+        let schema = Schema.named("Order", .tolerant(.object(members)))
         let given = try JSONValue(parsing: #"{"userID":"b","userId":"a","items":[{"userId":"x","odd":1}],"zzz":{}}"#)
         let (known, unknown) = schema.withoutUnknown(given)
         #expect(known.object?.keys == ["userId", "items"])

@@ -41,8 +41,6 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     public var json: [UInt8] { self.storage.json }
     /// The unreadable parts of the presentation, which are left out: at most 100, at least one if there are any.
     public var issues: [DecodingIssue] { self.storage.issues }
-    /// The number of issues beyond those in `issues`.
-    package var omittedIssueCount: Int { self.storage.omittedIssueCount }
 
     /// Indicates whether the operation is pending and the server accepts factors known to this version.
     public var isAuthorizable: Bool { self.status == .pending && self.allowedSignatureType.isAuthorizable }
@@ -203,7 +201,6 @@ extension UserOperation {
         let reviewAttributes: [UserOperation.Attribute]
         let json: [UInt8]
         let issues: [DecodingIssue]
-        let omittedIssueCount: Int
 
         init(
             id: String,
@@ -236,7 +233,6 @@ extension UserOperation {
             members["statusReason"] = statusReason.map { .string($0) }
             self.json = JSONValue.object(members).serialized()
             self.issues = []
-            self.omittedIssueCount = 0
         }
 
         init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
@@ -261,7 +257,6 @@ extension UserOperation {
             self.reviewAttributes = review
             self.json = Array(view.bytes)
             self.issues = log.issues
-            self.omittedIssueCount = log.omittedCount
         }
     }
 }
