@@ -96,12 +96,7 @@ extension Version3 {
         }
 
         static func remove(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            var demand = SignaturePolicy(
-                uriID: "/pa/activation/remove",
-                types: .twoFactors,
-                version: .version3,
-                takesThreeFactors: true
-            )
+            var demand = SignaturePolicy(version3: "/pa/activation/remove", types: .twoFactors)
             try demand.admitRemoval(bank, context)
             let id = try bank.authenticate(&context, demand).activation.id
             bank.remove(id, &context)
@@ -109,12 +104,7 @@ extension Version3 {
         }
 
         static func validate(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            let demand = SignaturePolicy(
-                uriID: "/pa/signature/validate",
-                types: .onlineFactors,
-                version: .version3,
-                takesThreeFactors: true
-            )
+            let demand = SignaturePolicy(version3: "/pa/signature/validate", types: .onlineFactors)
             _ = try bank.authenticate(&context, demand)
             return .ok
         }

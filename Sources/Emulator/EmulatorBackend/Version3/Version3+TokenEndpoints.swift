@@ -36,12 +36,7 @@ extension Version3 {
         ]
 
         static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            let demand = SignaturePolicy(
-                uriID: "/pa/token/create",
-                types: .onlineFactors,
-                version: .version3,
-                takesThreeFactors: true
-            )
+            let demand = SignaturePolicy(version3: "/pa/token/create", types: .onlineFactors)
             let (request, envelope) = try bank.authenticateEncrypted(&context, purpose: .tokenCreate, demand)
             guard demand.types.contains(request.type) else {
                 throw .authentication("no token is made with three factors")
@@ -65,12 +60,7 @@ extension Version3 {
 
         /// Removes a token. An unknown or foreign one is no error, because the first response may have been lost.
         static func remove(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            let demand = SignaturePolicy(
-                uriID: "/pa/token/remove",
-                types: .onlineFactors,
-                version: .version3,
-                takesThreeFactors: true
-            )
+            let demand = SignaturePolicy(version3: "/pa/token/remove", types: .onlineFactors)
             let outcome = bank.attempt(&context, demand)
             _ = try context.optionalRequestObject()?.optionalString("tokenId")
             let activation = try outcome.get().activation

@@ -64,6 +64,13 @@ struct SignaturePolicy {
     }
 }
 
+extension SignaturePolicy {
+    /// An endpoint of version 3 that also takes codes of three factors.
+    init(version3 uriID: String, types: Set<SignatureType>) {
+        self.init(uriID: uriID, types: types, version: .version3, takesThreeFactors: true)
+    }
+}
+
 /// The data that a request's code covers.
 struct SignedPayload {
     /// The content of the envelope, instead of the body.

@@ -1,6 +1,7 @@
 import PowerAuthProtocol
 
-/// The servers' standard calls. Columns: path, proof, encryption, order, wrapping of request and response.
+/// The servers' standard calls. Columns: path, proof, encryption, order, wrapping of request and response; or, for those with a
+/// code: path, factors, envelope, wrapping.
 extension ServerEndpoint {
     // MARK: Nothing proves the sender
 
@@ -36,22 +37,10 @@ extension ServerEndpoint {
 
     // MARK: A code
 
-    static let validate3 = Self(.version3("/signature/validate"), .code(uriID: "/pa/signature/validate", .any))
-    static let validate4 = Self(
-        .version4("/auth/validate"),
-        .code(uriID: "/pa/auth/validate", .any),
-        nil,
-        .signThenEncrypt,
-        .both
-    )
+    static let validate3 = Self(.version3("/signature/validate"), code: .any)
+    static let validate4 = Self(.version4("/auth/validate"), code: .any, .both)
     /// Some servers are configured to accept possession alone.
-    static let activationRemove = Self(
-        .versions3And4("/activation/remove"),
-        .code(uriID: "/pa/activation/remove", .any),
-        nil,
-        .signThenEncrypt,
-        .both
-    )
+    static let activationRemove = Self(.versions3And4("/activation/remove"), code: .any, .both)
     static let activationRename = Self(
         .versions3And4("/activation/rename"),
         .code(uriID: "/pa/activation/rename", .twoOrMore),
@@ -59,13 +48,7 @@ extension ServerEndpoint {
         .signThenEncrypt,
         .response
     )
-    static let activationConfirm = Self(
-        .version4("/activation/confirm"),
-        .code(uriID: "/pa/activation/confirm", .withKnowledge),
-        nil,
-        .signThenEncrypt,
-        .both
-    )
+    static let activationConfirm = Self(.version4("/activation/confirm"), code: .withKnowledge, .both)
     package static let activationCode = Self(
         .path("/api/activation/code"),
         .code(uriID: "/api/activation/code", .twoOrMore),
@@ -73,63 +56,23 @@ extension ServerEndpoint {
         .signThenEncrypt,
         .both
     )
-    static let tokenCreate = Self(
-        .versions3And4("/token/create"),
-        .code(uriID: "/pa/token/create", .any),
-        .activation(.tokenCreate),
-        .encryptThenSign
-    )
-    static let tokenRemove = Self(
-        .versions3And4("/token/remove"),
-        .code(uriID: "/pa/token/remove", .any),
-        nil,
-        .signThenEncrypt,
-        .both
-    )
+    static let tokenCreate = Self(.versions3And4("/token/create"), code: .any, in: .activation(.tokenCreate))
+    static let tokenRemove = Self(.versions3And4("/token/remove"), code: .any, .both)
     /// The required factors depend on the key and the server's configuration.
-    static let vaultUnlock = Self(
-        .versions3And4("/vault/unlock"),
-        .code(uriID: "/pa/vault/unlock", .twoOrMore),
-        .activation(.vaultUnlock),
-        .encryptThenSign
-    )
+    static let vaultUnlock = Self(.versions3And4("/vault/unlock"), code: .twoOrMore, in: .activation(.vaultUnlock))
     static let passwordChange = Self(
         .version4("/password/change"),
-        .code(uriID: "/pa/password/change", .withKnowledge),
-        .activation(.passwordChange),
-        .encryptThenSign
+        code: .withKnowledge,
+        in: .activation(.passwordChange)
     )
-    static let biometryAdd = Self(
-        .version4("/biometry/add"),
-        .code(uriID: "/pa/biometry/add", .withKnowledge),
-        .activation(.biometryAdd),
-        .encryptThenSign
-    )
-    static let biometryRemove = Self(
-        .version4("/biometry/remove"),
-        .code(uriID: "/pa/biometry/remove", .possession),
-        nil,
-        .signThenEncrypt,
-        .both
-    )
+    static let biometryAdd = Self(.version4("/biometry/add"), code: .withKnowledge, in: .activation(.biometryAdd))
+    static let biometryRemove = Self(.version4("/biometry/remove"), code: .possession, .both)
     /// The code is of version 3, the envelope of version 4.
-    static let upgradeStart = Self(
-        .version4("/upgrade/start"),
-        .code(uriID: "/pa/upgrade/start", .withKnowledge),
-        .application(.upgradeStart),
-        .encryptThenSign
-    )
-    static let upgradeConfirm = Self(
-        .version4("/upgrade/confirm"),
-        .code(uriID: "/pa/upgrade/confirm", .possession),
-        nil,
-        .signThenEncrypt,
-        .both
-    )
+    static let upgradeStart = Self(.version4("/upgrade/start"), code: .withKnowledge, in: .application(.upgradeStart))
+    static let upgradeConfirm = Self(.version4("/upgrade/confirm"), code: .possession, .both)
     static let recoveryConfirm = Self(
         .version3("/recovery/confirm"),
-        .code(uriID: "/pa/recovery/confirm", .withKnowledge),
-        .activation(.recoveryConfirm),
-        .encryptThenSign
+        code: .withKnowledge,
+        in: .activation(.recoveryConfirm)
     )
 }

@@ -24,6 +24,17 @@ package struct ServerEndpoint: Sendable, Hashable {
         self.wrapping = wrapping
     }
 
+    /// Creates a standard call that takes a code, which covers the path without the version, and the envelope if there is one.
+    init(
+        _ place: Place,
+        code factors: Factors,
+        in encryption: Encryption? = nil,
+        _ wrapping: Wrapping = .neither
+    ) {
+        let order: Order = encryption == nil ? .signThenEncrypt : .encryptThenSign
+        self.init(place, .code(uriID: "/pa" + place.path, factors), encryption, order, wrapping)
+    }
+
     /// Creates an endpoint of the application's own.
     package init(_ path: String, _ proof: Proof, in scope: EnvelopeScope?, wrapsRequest: Bool, wrapsResponse: Bool) {
         self.init(
@@ -44,6 +55,12 @@ package struct ServerEndpoint: Sendable, Hashable {
         case version4(String)
         /// The same in all versions.
         case path(String)
+
+        fileprivate var path: String {
+            switch self {
+            case .versions3And4(let path), .version3(let path), .version4(let path), .path(let path): path
+            }
+        }
     }
 
     package enum Proof: Sendable, Hashable {

@@ -21,6 +21,15 @@ extension Version4 {
             self.encryption = encryption
         }
 
+        /// Creates an endpoint that takes a code, which covers the path without the version.
+        private init(
+            _ path: String,
+            code types: Set<AuthenticationCodeType>,
+            _ encryption: EncryptionPurpose? = nil
+        ) {
+            self.init(path, .code(uriID: "/pa" + path, types: types), encryption)
+        }
+
         private static let withPassword: Set<AuthenticationCodeType> = [.possessionKnowledge]
         private static let twoFactors: Set<AuthenticationCodeType> = [.possessionKnowledge, .possessionBiometry]
         private static let anyFactors = Set(AuthenticationCodeType.allCases)
@@ -30,61 +39,21 @@ extension Version4 {
         package static let activationStatus = Self("/activation/status", .none, .genericActivation)
         /// The outer layer; the inner one uses ``EncryptionPurpose/activation``.
         package static let activationCreate = Self("/activation/create", .none, .genericApplication)
-        package static let activationConfirm = Self(
-            "/activation/confirm",
-            .code(uriID: "/pa/activation/confirm", types: Self.withPassword),
-            nil
-        )
-        package static let activationRemove = Self(
-            "/activation/remove",
-            .code(uriID: "/pa/activation/remove", types: Self.twoFactors),
-            nil
-        )
-        package static let validate = Self(
-            "/auth/validate",
-            .code(uriID: "/pa/auth/validate", types: Self.anyFactors),
-            nil
-        )
+        package static let activationConfirm = Self("/activation/confirm", code: Self.withPassword)
+        package static let activationRemove = Self("/activation/remove", code: Self.twoFactors)
+        package static let validate = Self("/auth/validate", code: Self.anyFactors)
         /// The allowed types depend on the key: see ``VaultKeyIdentifier/allowedTypes``.
-        package static let vaultUnlock = Self(
-            "/vault/unlock",
-            .code(uriID: "/pa/vault/unlock", types: Self.twoFactors),
-            .vaultUnlock
-        )
-        package static let tokenCreate = Self(
-            "/token/create",
-            .code(uriID: "/pa/token/create", types: Self.anyFactors),
-            .tokenCreate
-        )
-        package static let tokenRemove = Self(
-            "/token/remove",
-            .code(uriID: "/pa/token/remove", types: Self.anyFactors),
-            nil
-        )
-        package static let passwordChange = Self(
-            "/password/change",
-            .code(uriID: "/pa/password/change", types: Self.withPassword),
-            .passwordChange
-        )
-        package static let biometryAdd = Self(
-            "/biometry/add",
-            .code(uriID: "/pa/biometry/add", types: Self.withPassword),
-            .biometryAdd
-        )
-        package static let biometryRemove = Self(
-            "/biometry/remove",
-            .code(uriID: "/pa/biometry/remove", types: [.possession]),
-            nil
-        )
+        package static let vaultUnlock = Self("/vault/unlock", code: Self.twoFactors, .vaultUnlock)
+        package static let tokenCreate = Self("/token/create", code: Self.anyFactors, .tokenCreate)
+        package static let tokenRemove = Self("/token/remove", code: Self.anyFactors)
+        package static let passwordChange = Self("/password/change", code: Self.withPassword, .passwordChange)
+        package static let biometryAdd = Self("/biometry/add", code: Self.withPassword, .biometryAdd)
+        package static let biometryRemove = Self("/biometry/remove", code: [.possession])
         package static let upgradeStart = Self(
             "/upgrade/start",
             .version3Code(uriID: "/pa/upgrade/start"),
             .upgradeStart
         )
-        package static let upgradeConfirm = Self(
-            "/upgrade/confirm",
-            .code(uriID: "/pa/upgrade/confirm", types: [.possession]),
-            nil
-        )
+        package static let upgradeConfirm = Self("/upgrade/confirm", code: [.possession])
     }
 }
