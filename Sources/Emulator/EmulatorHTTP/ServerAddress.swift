@@ -1,4 +1,3 @@
-/// The address of a server.
 package struct ServerAddress: Sendable {
     package var port: UInt16
     /// Indicates whether only this machine can reach it.
@@ -7,12 +6,6 @@ package struct ServerAddress: Sendable {
     ///
     /// For a part of the server, with its path prefix.
     package var origin: String
-
-    package init(port: UInt16, isLoopback: Bool, origin: String) {
-        self.port = port
-        self.isLoopback = isLoopback
-        self.origin = origin
-    }
 }
 
 extension ServerAddress {

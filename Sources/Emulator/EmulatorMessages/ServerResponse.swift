@@ -1,6 +1,5 @@
 package import ExactJSON
 
-/// A response of the server.
 package struct ServerResponse: Sendable {
     package enum Body: Sendable {
         case bytes([UInt8])

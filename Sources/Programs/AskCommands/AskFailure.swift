@@ -2,7 +2,6 @@ import CommandLineSupport
 import MobileTokenApprovals
 import MobileTokenCloud
 
-/// The failure of an asking command.
 struct AskFailure: CommandFailure {
     let code: String
     let message: String

@@ -365,7 +365,6 @@ struct Database {
 }
 
 extension LoadedRow {
-    /// Returns the row after a change.
     fileprivate func after(_ change: RowChange) -> Self {
         var row = self
         (row.tag, row.key, row.comparedEpoch) = (change.newTag, change.key, change.comparedEpoch)

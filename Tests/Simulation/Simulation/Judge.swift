@@ -261,7 +261,6 @@ struct Judge {
     /// Notes that a person looked at an operation, and decides it.
     mutating func takenInHand(_ operationID: String) { self.inHand.insert(operationID) }
 
-    /// Notes a committed change.
     mutating func committed(
         _ change: RowChange,
         _ commit: Commit,

@@ -55,6 +55,5 @@ public struct ApprovalTicket: Sendable, Identifiable {
 extension Date {
     init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1_000) }
 
-    /// The time in milliseconds since 1970.
     var milliseconds: Int64 { Int64(saturating: (self.timeIntervalSince1970 * 1_000).rounded()) }
 }

@@ -54,13 +54,6 @@ public struct Approvers: Sendable, Hashable, Codable {
         Self(people: people, needed: count, isInOrder: inOrder, onRejection: onRejection)
     }
 
-    private init(people: [Person], needed: Int, isInOrder: Bool, onRejection: RejectionRule) {
-        self.people = people
-        self.needed = needed
-        self.isInOrder = isInOrder
-        self.onRejection = onRejection
-    }
-
     /// Returns the approvers without some people, such as the requester.
     ///
     /// A person is excluded if any name or user id matches one of these, ignoring case. With `all(of:)`, all others must still

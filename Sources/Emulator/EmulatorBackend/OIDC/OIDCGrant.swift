@@ -73,7 +73,6 @@ extension Backend {
         return provider
     }
 
-    /// Issues a code.
     mutating func issueCode(for grant: OIDCGrant, at now: Milliseconds) -> String {
         self.state.oidcGrants.removeAll { $0.expires + Self.grantAge <= now }
         if self.state.oidcGrants.count >= Self.grantCount {
@@ -85,7 +84,6 @@ extension Backend {
         return code
     }
 
-    /// Returns a code's grant and its key.
     func oidcGrant(of code: String) throws(Refusal) -> (key: String, grant: OIDCGrant) {
         let key = Self.key(ofCode: code)
         guard let grant = self.state.oidcGrants[key] else { throw .activation("the code is unknown") }

@@ -34,13 +34,11 @@ package struct Inbox: Sendable, Codable, Equatable {
 
     package subscript(id: String) -> ServerInboxMessage? { self.messages[id] }
 
-    /// All messages, newest first.
     package var newestFirst: [ServerInboxMessage] {
         // Requests read only users' inboxes; only the console needs this order.
         self.messages.values.sorted { ($0.created, $0.id) > ($1.created, $1.id) }
     }
 
-    /// Returns an activation's messages, newest first.
     func newestFirst(for activation: ServerActivation) -> some Sequence<ServerInboxMessage> {
         (self.identifiersByUser[activation.userID] ?? []).reversed().lazy.compactMap {
             self.message($0, for: activation)
@@ -90,7 +88,6 @@ extension Inbox {
     }
 }
 
-/// A push device.
 package struct PushDevice: Sendable, Codable, Hashable {
     /// The platforms that a device may name; the first three are those of older clients.
     package static let platforms = ["ios", "android", "huawei", "apns", "fcm", "hms"]

@@ -24,12 +24,10 @@ package struct OperationLedger: Sendable, Codable, Equatable {
 
     package var count: Int { self.operations.count }
 
-    /// All operations, newest first.
     package var newestFirst: some Sequence<ServerOperation> {
         self.identifiers.reversed().lazy.compactMap { self.operations[$0] }
     }
 
-    /// Returns a user's operations, newest first.
     func newestFirst(ofUser userID: String) -> some Sequence<ServerOperation> {
         (self.identifiersByUser[userID] ?? []).reversed().lazy.compactMap { self.operations[$0] }
     }

@@ -9,7 +9,6 @@ package struct ServerApplication: Sendable {
     package let secret: ApplicationSecret
     /// The master key of version 3.
     package let masterKey: P256PrivateKey
-    /// The master keys of version 4.
     let version4Keys: Version4.MasterKeys
     /// The application's roles at the bank.
     let roles: [String]

@@ -20,7 +20,6 @@ package enum MajorVersion: Int, Sendable, Codable, CaseIterable {
         self = Self.namesOfVersion3.contains(known) ? .version3 : .version4
     }
 
-    /// The rules of the version.
     var rules: any ServedVersion.Type {
         switch self {
         case .version3: Version3.self

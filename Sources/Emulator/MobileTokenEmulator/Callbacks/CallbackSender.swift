@@ -9,11 +9,6 @@ struct CallbackSender: Sendable {
     let transport: any HTTPTransport
     private let tokens = AccessTokens()
 
-    init(core: EmulatorCore, transport: any HTTPTransport) {
-        self.core = core
-        self.transport = transport
-    }
-
     struct Attempt {
         var outcome: Outbox.Outcome
         /// The body of the response.

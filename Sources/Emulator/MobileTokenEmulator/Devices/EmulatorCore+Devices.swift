@@ -112,7 +112,6 @@ extension EmulatorCore {
         )
     }
 
-    /// All devices, newest first.
     var virtualDevices: [Emulator.VirtualDevice] { self.devices.roster.newestFirst.map(self.summary) }
 
     func device(_ id: String) throws(EmulatorError) -> Emulator.VirtualDevice {

@@ -2,7 +2,6 @@
 package struct ServerResponse: Sendable {
     /// The body, undecoded.
     package let bytes: [UInt8]
-    /// The status.
     package let httpStatus: Int
     /// The path of the call that it is the response to, where that is known.
     var path: String?

@@ -244,19 +244,4 @@ private final class PriorityChannel: AuthenticatedChannel {
         self.priority.value = Task.currentPriority
         return ChannelResponse(SampleAnswer.list("a"))
     }
-
-    func offlineSignature(
-        data: [UInt8],
-        nonce: [UInt8],
-        uriID: String,
-        componentLength: Int?,
-        with authentication: Activation.Authentication
-    ) async throws -> String { "" }
-
-    func isSignedByServer(
-        _ data: [UInt8],
-        signature: [UInt8],
-        key: Activation.ServerSigningKey,
-        format: Activation.ServerSignatureFormat
-    ) -> Bool { false }
 }

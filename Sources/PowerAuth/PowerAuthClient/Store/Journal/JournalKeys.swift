@@ -51,13 +51,7 @@ package struct JournalKeys: Sendable {
     /// The key number for new rows.
     package let current: Int64
     package let currentSealing: Sealing
-    private let sealings: [Int64: Sealing]
-
-    init(current: Int64, currentSealing: Sealing, sealings: [Int64: Sealing]) {
-        self.current = current
-        self.currentSealing = currentSealing
-        self.sealings = sealings
-    }
+    fileprivate let sealings: [Int64: Sealing]
 
     /// Returns the key with a number; `nil` if the providers have none.
     subscript(number: Int64) -> Sealing? { self.sealings[number] }
