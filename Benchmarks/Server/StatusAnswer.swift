@@ -2,7 +2,7 @@ import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// What the server answers to the question for the status of an activation of ``StoredActivations``, all of which have one counter
+/// The answer to a question for the status of an activation of ``StoredActivations``, all of which have one counter
 /// and one transport key. Without an answer that can be read, a fleet asks again before its polls.
 struct StatusAnswer {
     static let counter = HashCounter(data: SecretBytes(copying: (0..<16).map { UInt8($0) }))
