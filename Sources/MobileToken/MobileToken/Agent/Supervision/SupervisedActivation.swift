@@ -120,3 +120,15 @@ struct SupervisedActivation: Sendable {
         return actions
     }
 }
+
+extension SupervisedOperation {
+    enum Listing: Sendable {
+        case listed
+        /// Listed in a form that cannot be read: it is not gone.
+        case unreadable
+        /// Listed no more.
+        case gone
+        /// The activation is not looked after here any more.
+        case forgotten
+    }
+}

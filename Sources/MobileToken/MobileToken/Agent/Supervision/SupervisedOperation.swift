@@ -11,16 +11,6 @@ struct SupervisedOperation: Sendable {
         indirect case resolve(LostDecisions)
     }
 
-    enum Listing: Sendable {
-        case listed
-        /// Listed in a form that cannot be read: it is not gone.
-        case unreadable
-        /// Listed no more.
-        case gone
-        /// The activation is not looked after here any more.
-        case forgotten
-    }
-
     private enum Phase: Sendable {
         /// The step may begin.
         case ready
