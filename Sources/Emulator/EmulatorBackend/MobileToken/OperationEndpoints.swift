@@ -62,7 +62,7 @@ enum OperationEndpoints {
 
     static func list(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try bank.authenticateToken(&context, dialect: .mobileToken)
-        let (operations, shown) = try Self.operations(bank, of: activation, context) { $0.status == .pending }
+        let (operations, shown) = try Self.operations(bank, of: activation, context)
         for id in shown { context.inspection.note(.shown, id) }
         return Self.timed(operations, context)
     }
@@ -70,21 +70,20 @@ enum OperationEndpoints {
     static func history(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let demand = SignaturePolicy(uriID: "/operation/history", types: .twoFactors)
         let request = try bank.authenticate(&context, demand, dialect: .mobileToken)
-        return .object(try Self.operations(bank, of: request.activation, context, isHistory: true) { _ in true }.shown)
+        return .object(try Self.operations(bank, of: request.activation, context, isHistory: true).shown)
     }
 
     private static func operations(
         _ bank: Backend,
         of activation: ServerActivation,
         _ context: RequestContext,
-        isHistory: Bool = false,
-        where isListed: (ServerOperation) -> Bool
+        isHistory: Bool = false
     ) throws(Refusal) -> (shown: JSONValue, ids: [String]) {
         let reader = bank.reader(context, readsHistory: isHistory)
         var listed: [JSONValue] = []
         var ids: [String] = []
-        for operation in bank.state.operations.newestFirst(ofUser: activation.userID)
-        where operation.isVisible(to: activation) && isListed(operation) {
+        for operation in bank.state.operations.newestFirst(ofUser: activation.userID, pendingOnly: !isHistory)
+        where operation.isVisible(to: activation) {
             guard listed.count < bank.limits.listLength else { break }
             if let shown = try bank.operationTemplates.presented(operation, to: reader) {
                 listed.append(shown)

@@ -28,8 +28,10 @@ package struct OperationLedger: Sendable, Codable, Equatable {
         self.identifiers.reversed().lazy.compactMap { self.operations[$0] }
     }
 
-    func newestFirst(ofUser userID: String) -> some Sequence<ServerOperation> {
-        (self.identifiersByUser[userID] ?? []).reversed().lazy.compactMap { self.operations[$0] }
+    /// - Parameter pendingOnly: `true` to look up no others: most of a user's operations have ended.
+    func newestFirst(ofUser userID: String, pendingOnly: Bool) -> some Sequence<ServerOperation> {
+        (self.identifiersByUser[userID] ?? []).reversed().lazy.filter { !pendingOnly || self.pending.contains($0) }
+            .compactMap { self.operations[$0] }
     }
 
     mutating func insert(_ operation: ServerOperation) {

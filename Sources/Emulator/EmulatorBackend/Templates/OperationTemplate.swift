@@ -36,6 +36,8 @@ package struct OperationTemplate: Sendable {
     package let texts: [String: [String: String]]
     package let formData: JSONValue
     let ui: JSONValue?
+    /// The names of the parameters, those of the data first.
+    package let parameters: [String]
 
     /// Reads a template and fills it once in every language, so that errors show before the first request.
     ///
@@ -76,6 +78,10 @@ package struct OperationTemplate: Sendable {
         }
         self.formData = object["formData"] ?? [:]
         self.ui = object["ui"].flatMap { $0.isNull ? Optional<JSONValue>.none : $0 }
+        let texts = (self.texts[ReaderLocale.english.language] ?? [:]).sorted { $0.key < $1.key }
+        let values = [.string(self.data), self.formData, self.ui ?? .null] + texts.map { .string($0.value) }
+        var seen: Set<String> = []
+        self.parameters = values.flatMap(Placeholders.parameters(in:)).filter { seen.insert($0).inserted }
         try self.check(object)
     }
 
@@ -124,16 +130,6 @@ package struct OperationTemplate: Sendable {
 
     /// The languages of its texts.
     private var languages: [String] { self.texts.isEmpty ? [ReaderLocale.english.language] : self.texts.keys.sorted() }
-
-    /// The names of the parameters, those of the data first.
-    package var parameters: [String] {
-        let values = [.string(self.data), self.formData, self.ui ?? .null]
-        let texts = (self.texts[ReaderLocale.english.language] ?? [:]).sorted { $0.key < $1.key }.map {
-            JSONValue.string($0.value)
-        }
-        var seen: Set<String> = []
-        return (values + texts).flatMap(Placeholders.parameters(in:)).filter { seen.insert($0).inserted }
-    }
 
     /// Returns an operation's parameters.
     ///
