@@ -50,14 +50,16 @@ package struct DataFields: Sendable, Hashable {
 extension DataFields {
     /// Returns whether each amount of money in a string is one of these.
     package func signAmounts(in text: VisibleText) -> Bool {
-        let amounts = self.amounts
-        return ShownMoney(in: text).mentions.allSatisfy { mention in amounts.contains { mention.isShown($0) } }
+        let mentions = ShownMoney(in: text).mentions
+        let amounts = mentions.isEmpty ? [] : self.amounts
+        return mentions.allSatisfy { mention in amounts.contains { mention.isShown($0) } }
     }
 
     /// Returns whether each account in a string is one of these.
     package func signAccounts(in text: VisibleText) -> Bool {
-        let accounts = self.accounts
-        return ShownAccounts(in: text).numbers.allSatisfy { number in accounts.contains { $0.isShown(as: number) } }
+        let numbers = ShownAccounts(in: text).numbers
+        let accounts = numbers.isEmpty ? [] : self.accounts
+        return numbers.allSatisfy { number in accounts.contains { $0.isShown(as: number) } }
     }
 }
 
