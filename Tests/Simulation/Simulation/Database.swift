@@ -54,7 +54,9 @@ struct Database {
 
     var keys: [StoreFacts.Key] = []
     var rows: [String: LoadedRow] = [:]
-    var entries: [Entry] = []
+    private(set) var entries: [Entry] = []
+    /// The indices of a signature's intents.
+    private var intentIndices: [Judge.Signature: [Int]] = [:]
     var chargeSums = ChargeSums()
     /// Indicates whether another epoch closes the limits, and whether open outcomes take charges back: defects.
     var (closesLimits, releasesOpen) = (true, false)
@@ -294,18 +296,13 @@ struct Database {
 
     /// The signatures with a receipt.
     var intents: [Judge.Signature] {
-        self.entries.filter { $0.intent == nil }.map {
-            Judge.Signature(activationID: $0.sealed.activationID, move: $0.sealed.moves)
-        }
+        self.entries.filter { $0.intent == nil }.map { Judge.Signature(of: $0.sealed) }
     }
 
     mutating func append(_ sent: SealedOutcome) -> AppendAnswer {
         var outcome = sent
-        let intents = self.entries.indices.filter { index in
-            let entry = self.entries[index]
-            return entry.intent == nil && entry.sealed.moves == outcome.sealed.moves
-                && entry.sealed.activationID == outcome.sealed.activationID
-                && (outcome.tag == nil || outcome.tag == entry.tag)
+        let intents = (self.intentIndices[Judge.Signature(of: outcome.sealed)] ?? []).filter { index in
+            outcome.tag == nil || outcome.tag == self.entries[index].tag
         }
         let isOpen = outcome.weight < DecisionOutcome.Result.decidedWeight
         // A change made twice, because its row was restored in between, has two intents.
@@ -332,6 +329,7 @@ struct Database {
     private mutating func append(_ sealed: SealedReceipt, _ intent: UInt64?, _ tag: WriteTag, _ key: Int64) {
         self.lastNumber += 1
         if let charges = sealed.charges { self.chargeSums.charge(LimitCharges.entries(stored: charges)) }
+        if intent == nil { self.intentIndices[Judge.Signature(of: sealed), default: []].append(self.entries.count) }
         self.entries.append(Entry(number: self.lastNumber, intent: intent, tag: tag, key: key, sealed: sealed))
     }
 
@@ -372,4 +370,8 @@ extension LoadedRow {
         row.format = change.format ?? self.format
         return row
     }
+}
+
+extension Judge.Signature {
+    fileprivate init(of receipt: SealedReceipt) { self.init(activationID: receipt.activationID, move: receipt.moves) }
 }

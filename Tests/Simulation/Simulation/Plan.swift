@@ -201,4 +201,25 @@ struct Plan: Codable, Sendable {
     var endsOnRejection: Bool?
     var chances = Chances()
     var entries: [Entry] = []
+
+    /// Returns a plan without trouble, in which agents decide operations, five each second.
+    static func quiet(decisions: Int) -> Self {
+        let entries = (0..<max(0, decisions)).map { index in
+            Entry(
+                milliseconds: 1_000 + 200 * index,
+                act: .make(index % 2 == 0 ? .smallPayment : .login, device: index % 4)
+            )
+        }
+        return Self(seed: 1, devices: 4, seconds: 40 + entries.count / 5, entries: entries)
+    }
+
+    /// Indicates whether any content of the database goes back.
+    var restores: Bool {
+        self.entries.contains { entry in
+            switch entry.act {
+            case .goBack, .promote, .promoteAtLease, .replaceServer, .replaceServerAt, .putBackRow: true
+            default: false
+            }
+        }
+    }
 }

@@ -11,6 +11,7 @@ package struct SimulateCommand {
         simulate --seed N [--trace|--steps]   tells the story of one world; every step of it
         simulate --seed N --shrink            looks for a shorter plan that fails as well, and prints it
         simulate --plan FILE [--trace]        lives through a plan that was kept
+        simulate --quiet N                    lives through N decisions without trouble, and measures them
         simulate --defects [--seeds N]        looks for each defect that can be put in
           --defect NAME                       puts a defect in
           --threads N                         lives through so many at a time: 2
@@ -23,6 +24,7 @@ package struct SimulateCommand {
     private var first: UInt64 = 1
     private var seed: UInt64?
     private var plan: String?
+    private var quiet: Int?
     private var rates: String?
     private var keptRates: String?
     private var defect = Defect.none
@@ -63,6 +65,7 @@ package struct SimulateCommand {
             case "--seeds": self.seeds = rest.popFirst().flatMap { Int($0) }
             case "--from": self.first = rest.popFirst().flatMap { UInt64($0) } ?? 1
             case "--seed": self.seed = rest.popFirst().flatMap { UInt64($0) }
+            case "--quiet": self.quiet = rest.popFirst().flatMap { Int($0) }
             case "--plan": self.plan = rest.popFirst()
             case "--rates": self.rates = rest.popFirst()
             case "--keep-rates": self.keptRates = rest.popFirst()
@@ -73,7 +76,7 @@ package struct SimulateCommand {
             default: return nil
             }
         }
-        let isSomething = self.seeds != nil || self.seed != nil || self.plan != nil
+        let isSomething = self.seeds != nil || self.seed != nil || self.plan != nil || self.quiet != nil
         guard isSomething || self.flags.contains("--proof") || self.flags.contains("--defects") else { return nil }
     }
 
@@ -88,6 +91,12 @@ package struct SimulateCommand {
         if let seeds { return try self.search(seeds, self.defect, settings) }
         let plan = try self.plan.map { try JSONDecoder().decode(Plan.self, from: Data(contentsOf: URL(filePath: $0))) }
         let marks = MarkFiles(name: "one")
+        if let quiet {
+            let begun = Self.processorSeconds
+            let isFine = try self.tell(.quiet(decisions: quiet), settings, marks)
+            print(String(format: "%.2f s of processor time", Self.processorSeconds - begun))
+            return isFine
+        }
         guard let chosen = plan ?? self.seed.map({ Plan(seed: $0) }) else { return false }
         if self.flags.contains("--shrink") {
             let shorter = Shrinking(settings: settings, marks: marks, defect: self.defect).shrunk(chosen)

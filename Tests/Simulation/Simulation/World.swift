@@ -290,7 +290,8 @@ final class World: @unchecked Sendable {
     }
 
     func backUp() {
-        self.backups.append(self.database)
+        // A backup costs the next change a copy of all receipts.
+        if self.plan.restores { self.backups.append(self.database) }
         if self.backups.count > 40 { self.backups.removeFirst() }
         self.simulator.post(to: self.simulator.world, after: .seconds(1)) { self.backUp() }
     }

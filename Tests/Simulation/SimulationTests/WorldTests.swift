@@ -28,6 +28,13 @@ import TestSupport
         }
     }
 
+    /// `--quiet 1000` is the measurement of the simulation's speed.
+    @Test func withoutTroubleEverythingIsDecided() async throws {
+        let outcome = try await Self.simulate(["--quiet", "60"])
+        #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.errors)")
+        #expect(outcome.lines.contains("decisions: 60"))
+    }
+
     /// A kind that is kept ten times as often as it comes is named, and so is one that never comes.
     @Test func aRateThatDiffersIsNamed() async throws {
         struct Rate: Codable { var value, error: Double }
