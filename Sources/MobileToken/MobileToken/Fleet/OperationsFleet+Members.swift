@@ -160,14 +160,13 @@ extension OperationsFleet {
             streams.follow(id.string, list: $0, unreadable: $1)
         }
         guard let member = self.members[id], member.isOurs else { return self.streams.unfollow(id.string) }
-        _ = self.takePollingTurn(id)
+        if let service = member.service { _ = self.takePollingTurn(id, member, service) }
     }
 
     /// Takes the turn to poll an activation. If a manual call has it, the fleet tries again when that ends.
     ///
     /// - Returns: `true` if the fleet has the turn.
-    func takePollingTurn(_ id: ExactString) -> Bool {
-        guard let member = self.members[id], let service = member.service else { return false }
+    func takePollingTurn(_ id: ExactString, _ member: FleetMember, _ service: OperationsService) -> Bool {
         guard member.runner == nil else { return true }
         member.runner = service.poller.drive(self.plan(of: member), for: ObjectIdentifier(self)) { [inbox] in
             inbox.recordChange(of: id)
@@ -199,8 +198,7 @@ extension OperationsFleet {
 
 extension OperationsFleet {
     /// Reports an activation's state to the streams and the observer if its phase changed.
-    func reportState(of id: ExactString) {
-        guard let member = self.members[id], member.isOurs else { return }
+    func reportState(of id: ExactString, _ member: FleetMember) {
         let (state, before) = (member.currentState, member.state.phase)
         member.state = state
         guard state.phase != before else { return }

@@ -151,11 +151,12 @@ extension OperationsFleet {
 
     private func begin(queue: Int, at now: Duration, _ start: (FleetJob) -> Void) -> Duration {
         while let id = self.queues[queue].first {
-            switch self.begin(id, at: now, start) {
+            let member = self.members[id]
+            switch self.begin(id, member, at: now, start) {
             case .go:
                 self.queues[queue].popFirst()
-                self.members[id]?.isQueued = false
-                self.plan(id)
+                member?.isQueued = false
+                self.plan(id, member)
             case .wait(let time): return time
             case .waitForEnd: return .longest
             }
@@ -166,8 +167,13 @@ extension OperationsFleet {
     /// Begins the next work of an activation.
     ///
     /// - Returns: `.go` if it has begun, or there is none.
-    private func begin(_ id: ExactString, at now: Duration, _ start: (FleetJob) -> Void) -> GuestRules.Step {
-        guard let member = self.members[id], member.isOurs, !member.isBusy else { return .go }
+    private func begin(
+        _ id: ExactString,
+        _ member: FleetMember?,
+        at now: Duration,
+        _ start: (FleetJob) -> Void
+    ) -> GuestRules.Step {
+        guard let member, member.isOurs, !member.isBusy else { return .go }
         guard member.opening.isOpened else { return self.beginOpening(id, member, at: now, start) }
         return self.beginRequest(of: id, member, at: now, start)
     }
@@ -211,15 +217,18 @@ extension OperationsFleet {
     }
 
     /// Sets the activation's due time.
-    func plan(_ id: ExactString) {
-        self.reportState(of: id)
-        guard let member = self.members[id], member.isOurs, !member.isBusy, !member.isQueued else { return }
+    func plan(_ id: ExactString) { self.plan(id, self.members[id]) }
+
+    private func plan(_ id: ExactString, _ member: FleetMember?) {
+        guard let member, member.isOurs else { return }
+        self.reportState(of: id, member)
+        guard member.isOurs, !member.isBusy, !member.isQueued else { return }
         switch member.opening.step(at: self.now) {
         case .open(let time): self.setDue(id, at: time)
         case .end: self.due.remove(id)
         case .poll, .askStatus:
             guard let service = member.service, !member.state.phase.isEnded else { return }
-            if self.takePollingTurn(id), let time = service.poller.next { self.setDue(id, at: time) }
+            if self.takePollingTurn(id, member, service), let time = service.poller.next { self.setDue(id, at: time) }
         }
     }
 
@@ -258,20 +267,21 @@ extension OperationsFleet {
     }
 
     private func end(_ job: FleetJob, _ outcome: FleetOutcome) {
-        self.members[job.id]?.isBusy = false
+        let member = self.members[job.id]
+        member?.isBusy = false
         switch job.work {
         case .open:
             self.openingCount -= 1
             if self.queues[0].first != nil { self.inbox.raise() }
         case .send(_, _, let limiter): limiter?.endPoll()
         }
-        if self.concernsWhatIsPolled(job) { self.record(outcome, of: job) }
-        self.plan(job.id)
+        if let member, self.concernsWhatIsPolled(job, member) { self.record(outcome, of: job, member) }
+        self.plan(job.id, member)
     }
 
     /// Returns whether a job began after its activation was last taken. The outcome of an earlier one does not apply.
-    private func concernsWhatIsPolled(_ job: FleetJob) -> Bool {
-        guard let member = self.members[job.id], member.isOurs else { return false }
+    private func concernsWhatIsPolled(_ job: FleetJob, _ member: FleetMember) -> Bool {
+        guard member.isOurs else { return false }
         return switch job.work {
         case .open: true
         case .send(_, let service, _): service === member.service
@@ -279,14 +289,14 @@ extension OperationsFleet {
     }
 
     /// Records a job's outcome. The service of an open activation has already updated its condition.
-    private func record(_ outcome: FleetOutcome, of job: FleetJob) {
+    private func record(_ outcome: FleetOutcome, of job: FleetJob, _ member: FleetMember) {
         switch (outcome, job.work) {
         case (.opened, _):
-            self.members[job.id]?.opening.recordOpening()
+            member.opening.recordOpening()
             self.endOpening(job.id)
         case (.sent, _): self.noteSuccess(of: .activation(job.id))
         case (.failed(let error), .open):
-            self.members[job.id]?.opening.recordOpeningFailure(error, at: self.now)
+            member.opening.recordOpeningFailure(error, at: self.now)
             self.noteFailure(error, of: .activation(job.id))
             self.streams.reportFailure(error, of: job.id.string)
             self.endOpening(job.id)

@@ -11,7 +11,9 @@ package final class MemoryDriver: JournalDriver {
     package struct Contents: Sendable {
         fileprivate let entryLimit: Int
         fileprivate var keys: [StoreFacts.Key] = []
-        fileprivate var rows: [ExactString: LoadedRow] = [:]
+        fileprivate private(set) var rows: [ExactString: LoadedRow] = [:]
+        /// The activations being upgraded, of which a fleet asks each second.
+        fileprivate private(set) var upgrading: Set<ExactString> = []
         fileprivate var lastSlot: Int64 = 0
         fileprivate var entries: [Entry] = []
         fileprivate var lastNumber: UInt64 = 0
@@ -25,12 +27,21 @@ package final class MemoryDriver: JournalDriver {
         /// Takes over one activation without its receipts.
         package init(entryLimit: Int, keys: [StoreFacts.Key], row: LoadedRow) {
             (self.entryLimit, self.keys, self.lastSlot) = (entryLimit, keys, row.slot)
-            self.rows = [ExactString(row.sealed.activationID): row]
+            self.set(row, for: ExactString(row.sealed.activationID))
         }
 
         /// The check values of the sealing keys.
         package var sealingKeys: [StoreFacts.Key] { self.keys }
         package func row(of activationID: String) -> LoadedRow? { self.rows[ExactString(activationID)] }
+
+        fileprivate mutating func set(_ row: LoadedRow?, for id: ExactString) {
+            self.rows[id] = row
+            if row?.sealed.fields.contains(SealedActivation.upgradeMark) == true {
+                self.upgrading.insert(id)
+            } else {
+                self.upgrading.remove(id)
+            }
+        }
     }
 
     /// An entry. An intent has the number and weight of its latest outcome.
@@ -122,7 +133,7 @@ package final class MemoryDriver: JournalDriver {
                 return .limited(limit)
             }
             row = row.applying(change)
-            contents.rows[id] = row
+            contents.set(row, for: id)
             if let intent = change.intent { contents.append(intent, tag: change.newTag, key: change.key) }
             return .written
         }
@@ -133,13 +144,14 @@ package final class MemoryDriver: JournalDriver {
             let id = ExactString(row.sealed.activationID)
             if let held = contents.rows[id] { return held.tag == row.tag ? .written(slot: held.slot) : .held }
             contents.lastSlot += 1
-            contents.rows[id] = LoadedRow(
+            let loaded = LoadedRow(
                 slot: contents.lastSlot,
                 tag: row.tag,
                 key: row.key,
                 sealed: row.sealed,
                 format: row.format
             )
+            contents.set(loaded, for: id)
             return .written(slot: contents.lastSlot)
         }
     }
@@ -147,18 +159,22 @@ package final class MemoryDriver: JournalDriver {
     package func rehearse(_ row: NewRow) async throws -> Bool { true }
 
     package func remove(_ activationID: String) async throws -> Int64? {
-        self.contents.withLock { $0.rows.removeValue(forKey: ExactString(activationID))?.slot }
+        self.contents.withLock { contents in
+            let id = ExactString(activationID)
+            defer { contents.set(nil, for: id) }
+            return contents.rows[id]?.slot
+        }
     }
 
     package func activationIDs(_ filter: RowFilter) async throws -> [String] {
         self.contents.withLock { contents in
-            contents.rows.values.filter { row in
+            let slots =
                 switch filter {
-                case .all: true
-                case .upgrading: row.sealed.fields.contains(SealedActivation.upgradeMark)
+                case .all: contents.rows.map { (slot: $0.value.slot, id: $0.key.string) }
+                case .upgrading:
+                    contents.upgrading.compactMap { id in contents.rows[id].map { (slot: $0.slot, id: id.string) } }
                 }
-            }
-            .sorted { $0.slot < $1.slot }.map(\.sealed.activationID)
+            return slots.sorted { $0.slot < $1.slot }.map(\.id)
         }
     }
 
