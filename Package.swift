@@ -160,13 +160,10 @@ let package = Package(
         //
         // Calls described once: their form, their readers and writers, their words in OpenAPI.
         .target(name: "APIDescriptions", dependencies: ["Basics", "ExactJSON"]),
-        // The calls of PowerAuth Cloud as values: the server answers them, a client can send them.
-        .target(name: "CloudCalls", dependencies: ["APIDescriptions", "ExactJSON"]),
+        // The calls of PowerAuth Cloud as values, which the development server answers, and the client that sends them.
         .target(
             name: "MobileTokenCloud",
-            dependencies: [
-                "CloudCalls", "APIDescriptions", "HTTPClientTransport", "Coordination", "Basics", "ExactJSON",
-            ]
+            dependencies: ["APIDescriptions", "HTTPClientTransport", "Coordination", "Basics", "ExactJSON"]
         ),
         // The half that asks: desk, ledger, binding.
         .target(
@@ -188,8 +185,8 @@ let package = Package(
         .target(
             name: "EmulatorBackend",
             dependencies: [
-                "APIDescriptions", "CloudCalls", "EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto", "Basics",
-                "ExactJSON",
+                "APIDescriptions", "MobileTokenCloud", "EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto",
+                "Basics", "ExactJSON",
             ],
             resources: [.embedInCode("Templates/BuiltIn")]
         ),
@@ -200,8 +197,9 @@ let package = Package(
         .target(
             name: "MobileTokenEmulator",
             dependencies: [
-                "APIDescriptions", "CloudCalls", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "MobileToken",
-                "MobileTokenCloud", "MobileTokenNotifications", "MobileTokenOffline", "PowerAuth", "DecisionReceipts",
+                "APIDescriptions", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "MobileToken",
+                "MobileTokenCloud",
+                "MobileTokenNotifications", "MobileTokenOffline", "PowerAuth", "DecisionReceipts",
                 "PowerAuthClient", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "CQREncode", "CZlib",
                 "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ],
@@ -307,7 +305,7 @@ let package = Package(
             name: "Simulation",
             dependencies: [
                 "CRuntimeHooks", "MobileToken", "MobileTokenApprovals", "MobileTokenPostgres", "MobileTokenScreens",
-                "PowerAuth", "PowerAuthCrypto", "HTTPClientTransport", "CloudCalls", "EmulatorBackend",
+                "PowerAuth", "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenCloud", "EmulatorBackend",
                 "EmulatorMessages", "MobileTokenTesting", "Coordination", "Basics", "ExactJSON",
             ],
             exclude: ["README.md"]
@@ -318,7 +316,7 @@ let package = Package(
         .target(
             name: "ApprovalTesting",
             dependencies: [
-                "MobileTokenApprovals", "MobileTokenCloud", "CloudCalls", "APIDescriptions", "MobileTokenTesting",
+                "MobileTokenApprovals", "MobileTokenCloud", "APIDescriptions", "MobileTokenTesting",
                 "HTTPClientTransport", "PowerAuth", "PowerAuthCrypto", "ExactJSON",
             ]
         ),
@@ -361,14 +359,15 @@ let package = Package(
             dependencies: [
                 "MobileTokenReconciliation", "MobileTokenReceipts", "PowerAuth", "DecisionReceipts", "PowerAuthClient",
                 "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenTesting", "CSQLite",
-                "SQLiteDatabase", "APIDescriptions", "CloudCalls", "EmulatorBackend", "EmulatorMessages", "TestSupport",
+                "SQLiteDatabase", "APIDescriptions", "MobileTokenCloud", "EmulatorBackend", "EmulatorMessages",
+                "TestSupport",
                 "StoreTesting", "StoreExerciser", "Coordination", "Basics", "ExactJSON", "WireFacts",
             ]
         ),
         .testTarget(
             name: "MobileTokenApprovalsTests",
             dependencies: [
-                "MobileTokenApprovals", "MobileTokenCloud", "CloudCalls", "MobileTokenEmulator", "MobileTokenTesting",
+                "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenEmulator", "MobileTokenTesting",
                 "ApprovalTesting", "MobileTokenReceipts",
                 "ApprovalExerciser", "PowerAuth", "PowerAuthCrypto", "PowerAuthProtocol", "Coordination", "Basics",
                 "ExactJSON", "HTTPClientTransport", "TestSupport",
@@ -407,7 +406,7 @@ let package = Package(
         .testTarget(
             name: "MobileTokenEmulatorTests",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "MobileTokenNotifications", "APIDescriptions", "CloudCalls",
+                "MobileToken", "MobileTokenEmulator", "MobileTokenNotifications", "APIDescriptions", "MobileTokenCloud",
                 "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "Basics", "MobileTokenTesting",
                 "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "HeadlessBrowser", "TestSupport",
                 "Coordination", "ExactJSON", "WireFacts", "SQLiteDatabase",
@@ -524,7 +523,7 @@ let rooms = [
     MobileToken MobileTokenNotifications MobileTokenOffline MobileTokenPostgres MobileTokenReceipts \
     MobileTokenReconciliation MobileTokenScreens MobileTokenTesting OperationScreens SignedContent
     """,
-    "Sources/Asking": "APIDescriptions CloudCalls MobileTokenApprovals MobileTokenCloud",
+    "Sources/Asking": "APIDescriptions MobileTokenApprovals MobileTokenCloud",
     "Sources/Emulator": "EmulatorBackend EmulatorHTTP EmulatorMessages MobileTokenEmulator",
     "Sources/Programs": "AskCommands CommandLineSupport mobile-token mobile-token-emulator mobile-token-postgres",
     "Tests/Foundations": """

@@ -80,8 +80,12 @@ extension Form {
     }
 
     /// The raw value of a case.
-    package static func cases(of values: [Value] = Array(Value.allCases)) -> Self
-    where Value: CaseIterable & RawRepresentable<String> {
+    package static func cases() -> Self where Value: CaseIterable & RawRepresentable<String> {
+        .cases(of: Array(Value.allCases))
+    }
+
+    /// The raw value of one of some cases.
+    package static func cases(of values: [Value]) -> Self where Value: RawRepresentable<String> {
         let schema = Schema.oneOf(values.map(\.rawValue))
         return Self(schema, "is not known", read: { $0.string.flatMap(Value.init) }, write: { .string($0.rawValue) })
     }
@@ -189,6 +193,13 @@ extension Form<Int64> {
     /// Milliseconds since 1970.
     package static var timestamp: Self {
         Self(.timestamp, "is not a whole number", read: \.int64, write: { .number(JSONNumber($0)) })
+    }
+}
+
+extension Form<JSONObject> {
+    /// Any object, unchanged.
+    package static var object: Self {
+        Self(.open(), "is not an object", read: \.object, write: { .object($0) })
     }
 }
 

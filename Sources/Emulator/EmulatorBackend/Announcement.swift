@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 import ExactJSON
 
 /// An event with its outgoing messages.

@@ -1,6 +1,6 @@
 import APIDescriptions
 import Basics
-import CloudCalls
+import MobileTokenCloud
 package import EmulatorMessages
 import ExactJSON
 package import Foundation

@@ -1,4 +1,3 @@
-import CloudCalls
 public import ExactJSON
 public import MobileTokenCloud
 
@@ -50,8 +49,8 @@ extension CloudClient {
         flags: [String] = [],
         protocolVersion: String? = nil
     ) async throws -> CloudResponse<ActivationOffer> {
-        var registration = NewCloudRegistration(userID: userID)
-        registration.flags = flags
+        var registration = CloudClient.NewRegistration(userID: userID)
+        registration.givenFlags = flags
         registration.protocolVersion = protocolVersion
         return try await self.register(registration)
     }
@@ -77,9 +76,9 @@ extension CloudClient {
         lifetime: Duration? = nil,
         demandsProximityCheck: Bool? = nil
     ) async throws -> CloudResponse<Operation> {
-        var operation = NewCloudOperation(userID: userID)
-        operation.template = template
-        operation.parameters = parameters
+        var operation = CloudClient.NewOperation(userID: userID)
+        operation.templateName = template
+        operation.allParameters = parameters
         operation.lifetime = lifetime?.wholeSeconds
         operation.demandsProximityCheck = demandsProximityCheck
         return try await self.createOperation(operation)
@@ -115,7 +114,7 @@ extension CloudClient {
         ui: JSONValue? = nil,
         lifetime: Duration? = nil
     ) async throws -> CloudResponse<Operation> {
-        var operation = NewCloudOperation(userID: userID)
+        var operation = CloudClient.NewOperation(userID: userID)
         operation.operationType = name
         operation.data = data
         operation.formData = formData
@@ -138,7 +137,7 @@ extension CloudClient {
     /// - Throws: `CloudError`.
     public func offlineCode(operation operationID: String) async throws -> OfflineCode {
         let signer = CloudAPI.OfflineSigner(registrationID: nil)
-        return OfflineCode(try await self.call(CloudAPI.makeOfflineCode, (operationID, signer)).value)
+        return try await self.call(CloudAPI.makeOfflineCode, (operationID, signer)).value
     }
 }
 

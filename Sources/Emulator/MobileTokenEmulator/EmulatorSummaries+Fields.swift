@@ -1,21 +1,21 @@
 package import APIDescriptions
-import CloudCalls
 import EmulatorBackend
 import MobileTokenCloud
 
 // The summaries as the control API shows them.
 
-extension Form<CloudClient.RegistrationStatus> {
-    static var activationStatus: Self {
-        Form<String>.string(oneOf: ServerActivation.Status.allCases.map(\.rawValue)).map {
-            CloudClient.RegistrationStatus(rawValue: $0)
-        } from: {
-            $0.rawValue
-        }
-    }
+/// A summary whose JSON says all of it.
+package protocol DescribedSummary: Described, Hashable {}
+
+extension DescribedSummary {
+    /// Compares all members.
+    public static func == (one: Self, other: Self) -> Bool { one.json == other.json }
+
+    /// Hashes all members.
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.json) }
 }
 
-extension Emulator.ActivationSummary: Described {
+extension Emulator.ActivationSummary: DescribedSummary {
     package static let fields = FieldTable("ActivationSummary", Self.init, \.registration, \.inner)
 }
 
@@ -28,7 +28,7 @@ extension Emulator.ActivationSummary.Inner {
     )
 }
 
-extension Emulator.OperationSummary: Described {
+extension Emulator.OperationSummary: DescribedSummary {
     package static let fields = FieldTable("OperationSummary", Self.init, \.operation, \.shown)
 }
 
@@ -55,7 +55,7 @@ extension Emulator.TemplateSummary: Described {
     )
 }
 
-extension Emulator.MessageSummary: Described {
+extension Emulator.MessageSummary: DescribedSummary {
     package static let fields = FieldTable("MessageSummary", Self.init, \.message, \.owner)
 }
 

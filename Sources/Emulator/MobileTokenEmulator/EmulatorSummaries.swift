@@ -1,5 +1,4 @@
 import APIDescriptions
-import CloudCalls
 import EmulatorBackend
 public import ExactJSON
 public import Foundation
@@ -9,10 +8,10 @@ import PowerAuthProtocol
 extension Emulator {
     /// An activation in the server: its registration in the cloud API, and what the bank does not see.
     public struct ActivationSummary: Sendable, Hashable, Identifiable {
-        let registration: CloudRegistration
+        let registration: CloudClient.Registration
         let inner: Inner
 
-        struct Inner: Described, Hashable {
+        struct Inner: Described {
             var counter: UInt64
             var statusFlags: [String]
         }
@@ -20,24 +19,24 @@ extension Emulator {
         /// The activation's identifier, the same as its registration's in the cloud API.
         public var id: String { self.registration.id }
         /// The user of the device.
-        public var userID: String { self.registration.userID ?? "" }
+        public var userID: String { self.registration.userID }
         /// The identifier of the application.
         public var applicationID: String { self.registration.applicationID ?? "" }
         /// The device's own name.
         public var name: String? { self.registration.name }
         /// The state of its registration.
-        public var status: CloudClient.RegistrationStatus { .init(rawValue: self.registration.status ?? "") }
+        public var status: CloudClient.RegistrationStatus { self.registration.status }
         /// The protocol version of the activation, such as `3.3` or `4.0`.
         public var version: String? { self.registration.protocolVersion }
         /// The suite of a version 4 activation, such as `EC_P384`; also while an upgrade waits for its confirmation.
         public var suite: AlgorithmSuite? { self.registration.algorithm.flatMap(AlgorithmSuite.init(rawValue:)) }
         /// The flags of the registration.
-        public var flags: [String] { self.registration.flags ?? [] }
+        public var flags: [String] { self.registration.flags }
         /// The status flags of a version 4 activation besides its state: `AWAITS_CONFIRMATION`, `UPGRADE_AWAITS_CONFIRMATION`,
         /// `SUITE_UNSUPPORTED`, `BIOMETRY_IS_ON`.
         public var statusFlags: [String] { self.inner.statusFlags }
         /// The time when a temporary block ends.
-        public var blockExpires: Date? { self.registration.blockExpires.map(Date.init(milliseconds:)) }
+        public var blockExpires: Date? { self.registration.blockExpiresMilliseconds.map(Date.init(milliseconds:)) }
         /// The eight digits that the device shows if both sides have the same keys, to compare before committing the
         /// registration. `nil` before the key exchange.
         public var fingerprint: String? { self.registration.fingerprint }
@@ -50,7 +49,7 @@ extension Emulator {
         /// The activation's QR code content, `CODE#SIGNATURE`, while it is usable.
         public var activationQRCode: String? { self.registration.activationQRCode }
         /// The time of the registration.
-        public var created: Date { Date(milliseconds: self.registration.created ?? 0) }
+        public var created: Date { self.registration.created }
         /// The registered push platform: `apns`, `fcm` or `hms`.
         public var pushPlatform: String? { self.registration.push?.platform }
         /// The registered push token.
@@ -60,10 +59,10 @@ extension Emulator {
     /// An operation in the server: as the cloud API shows it, and as its user is shown it.
     @dynamicMemberLookup
     public struct OperationSummary: Sendable, Hashable, Identifiable {
-        let operation: CloudOperation
+        let operation: CloudClient.Operation
         let shown: Shown
 
-        struct Shown: Described, Hashable {
+        struct Shown: Described {
             var title: String
             var formData: JSONValue?
             var rejectReason: String?
@@ -84,7 +83,7 @@ extension Emulator {
 
         /// A member of the operation in the cloud API, such as `status`.
         public subscript<Value>(dynamicMember member: KeyPath<CloudClient.Operation, Value>) -> Value {
-            CloudClient.Operation(self.operation)[keyPath: member]
+            self.operation[keyPath: member]
         }
     }
 
@@ -106,10 +105,10 @@ extension Emulator {
 
     /// A message in a user's inbox.
     public struct MessageSummary: Sendable, Hashable, Identifiable {
-        let message: CloudMessage
+        let message: CloudClient.Message
         let owner: Owner
 
-        struct Owner: Described, Hashable {
+        struct Owner: Described {
             var userID: String
             /// The user once more and, below, `read`: the program that replays recordings reads them by these names.
             var replayed: String
@@ -131,7 +130,7 @@ extension Emulator {
         /// Indicates whether a client has marked it as read.
         public var isRead: Bool { self.message.isRead }
         /// The time of creation.
-        public var created: Date { Date(milliseconds: self.message.created) }
+        public var created: Date { self.message.created }
     }
 }
 
@@ -149,7 +148,7 @@ extension Emulator.ActivationSummary: CustomStringConvertible, Opaque {
 
 extension Emulator.OperationSummary: CustomStringConvertible, Opaque {
     /// Identifier and state.
-    public var description: String { CloudClient.Operation(self.operation).description }
+    public var description: String { self.operation.description }
 }
 
 extension Emulator.PushSummary: CustomStringConvertible, Opaque {

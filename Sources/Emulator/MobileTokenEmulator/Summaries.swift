@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 import EmulatorBackend
 import ExactJSON
 import Foundation
@@ -34,7 +34,7 @@ extension Backend {
 
     private func summary(of activation: ServerActivation) -> Emulator.ActivationSummary {
         .init(
-            registration: CloudRegistration(self, activation),
+            registration: CloudClient.Registration(self, activation),
             inner: .init(counter: activation.steps, statusFlags: self.statusFlags(of: activation))
         )
     }
@@ -58,7 +58,7 @@ extension Backend {
     private func summary(of operation: ServerOperation, at now: Date) -> Emulator.OperationSummary {
         let formData = self.formData(of: operation)
         return .init(
-            operation: CloudOperation(self, operation, at: now.milliseconds),
+            operation: CloudClient.Operation(self, operation, at: now.milliseconds),
             shown: .init(
                 title: formData?["title"]?.string ?? operation.type,
                 formData: formData,
@@ -106,7 +106,7 @@ extension Backend {
 
     private static func summary(of message: ServerInboxMessage) -> Emulator.MessageSummary {
         .init(
-            message: CloudMessage(message),
+            message: CloudClient.Message(message),
             owner: .init(userID: message.userID, replayed: message.userID, isRead: message.isRead)
         )
     }

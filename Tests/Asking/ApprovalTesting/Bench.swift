@@ -1,4 +1,3 @@
-import CloudCalls
 import Dispatch
 import Foundation
 package import MobileTokenApprovals

@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 package import MobileTokenApprovals
 import MobileTokenTesting
 import PowerAuth

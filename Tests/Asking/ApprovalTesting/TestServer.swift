@@ -1,5 +1,4 @@
 import APIDescriptions
-package import CloudCalls
 import ExactJSON
 import Foundation
 package import HTTPClientTransport
@@ -17,7 +16,7 @@ package final class TestServer: HTTPTransport {
         package var registration = "device-1"
         package var factors = "possession_knowledge"
         /// The device's own signature of what it approves.
-        package var signature: (@Sendable (CloudOperation) -> String?)?
+        package var signature: (@Sendable (CloudClient.Operation) -> String?)?
 
         package init(
             status: CloudClient.OperationStatus = .approved,
@@ -46,15 +45,15 @@ package final class TestServer: HTTPTransport {
     }
 
     package struct State {
-        package var operations: [CloudOperation] = []
-        package var registrations: [String: CloudRegistration] = [:]
+        package var operations: [CloudClient.Operation] = []
+        package var registrations: [String: CloudClient.Registration] = [:]
         /// The decisions of people, by user id.
         package var script: [String: Decision] = [:]
         /// The templates that requests pin.
         package var templates: [String: ApprovalTemplate] = [:]
         /// The form of the data at the server, by template, where it is not the pinned one.
         package var forms: [String: String] = [:]
-        package var creations: [NewCloudOperation] = []
+        package var creations: [CloudClient.NewOperation] = []
         package var shows: [String] = []
         package var cancellations: [String] = []
         package var offlineCodes = 0
@@ -71,11 +70,11 @@ package final class TestServer: HTTPTransport {
         package var sendsDates = true
         /// The lead of the server's clock, in milliseconds.
         package var skew: Int64 = 0
-        package var lie: (@Sendable (inout CloudOperation) -> Void)?
+        package var lie: (@Sendable (inout CloudClient.Operation) -> Void)?
         /// Beside the binding: parameters that the server's template does not name.
         package var dropped: Set<String> = []
         package var beforeShow: (@Sendable (TestServer) async -> Void)?
-        package var beforeCreate: (@Sendable (TestServer, NewCloudOperation) async -> Void)?
+        package var beforeCreate: (@Sendable (TestServer, CloudClient.NewOperation) async -> Void)?
         /// Done with every request that arrives; a failure is its answer.
         package var onArrival: (@Sendable (TestServer) async -> Failure?)?
         /// Done after the next answer was made, and before anybody reads it.
@@ -103,10 +102,10 @@ package final class TestServer: HTTPTransport {
         try self.state.withLock { try body(&$0) }
     }
 
-    package var operations: [CloudOperation] { self.with { $0.operations } }
+    package var operations: [CloudClient.Operation] { self.with { $0.operations } }
 
     /// Changes an operation of the server.
-    package func update(_ index: Int = 0, _ change: (inout CloudOperation) -> Void) {
+    package func update(_ index: Int = 0, _ change: (inout CloudClient.Operation) -> Void) {
         self.with { change(&$0.operations[index]) }
     }
 
@@ -147,24 +146,26 @@ package final class TestServer: HTTPTransport {
         switch (request.method, segments.first, segments.count) {
         case (.post, "operations", 1):
             guard let body = try? JSONValue(parsing: request.body ?? []),
-                let new = try? NewCloudOperation.form.read(body)
+                let new = try? CloudClient.NewOperation.form.read(body)
             else { throw .refused("ERROR_REQUEST") }
-            return CloudOperation.form.json(self.shown(try await self.create(new)))
-        case (.get, "operations", 2): return CloudOperation.form.json(self.shown(try await self.show(segments[1])))
-        case (.delete, "operations", 2): return CloudOperation.form.json(self.shown(try await self.cancel(segments[1])))
+            return CloudClient.Operation.form.json(self.shown(try await self.create(new)))
+        case (.get, "operations", 2):
+            return CloudClient.Operation.form.json(self.shown(try await self.show(segments[1])))
+        case (.delete, "operations", 2):
+            return CloudClient.Operation.form.json(self.shown(try await self.cancel(segments[1])))
         case (.get, "operations", 4): return try await self.offlineCode(ofOperation: segments[1])
         case (.get, "registrations", 2):
             try await self.arrive()
             guard let registration = self.with({ $0.registrations[segments[1]] }) else {
                 throw .refused("ERROR_REGISTRATION_NOT_FOUND", 404)
             }
-            return CloudRegistration.form.json(registration)
+            return CloudClient.Registration.form.json(registration)
         case (.get, "registrations", 1) where self.with { $0.listsRegistrations }:
             try await self.arrive()
             let registrations = self.with {
-                $0.registrations.values.filter { query.contains("userId=\($0.userID ?? "")&") }
+                $0.registrations.values.filter { query.contains("userId=\($0.userID)&") }
             }
-            return CloudRegistration.list.json(registrations)
+            return CloudClient.Registration.list.json(registrations)
         default: throw .refused("ERROR_NOT_FOUND", 404)
         }
     }
@@ -178,7 +179,7 @@ package final class TestServer: HTTPTransport {
         if let failure = await act?(self) { throw failure }
     }
 
-    private func create(_ new: NewCloudOperation) async throws(Failure) -> CloudOperation {
+    private func create(_ new: CloudClient.NewOperation) async throws(Failure) -> CloudClient.Operation {
         try await self.arrive()
         let now = self.now
         if let before = self.with({ $0.beforeCreate }) { await before(self, new) }
@@ -188,21 +189,21 @@ package final class TestServer: HTTPTransport {
             let (failure, isMade) = state.creationFailures.removeFirst()
             return (failure, isMade)
         }
-        guard isMade, let name = new.template, let template = self.with({ $0.templates[name] }) else {
+        guard isMade, let name = new.templateName, let template = self.with({ $0.templates[name] }) else {
             throw failure ?? .refused("ERROR_TEMPLATE_NOT_FOUND")
         }
-        let operation = self.with { state -> CloudOperation in
-            let parameters = new.parameters ?? [:]
-            var operation = CloudOperation(
+        let operation = self.with { state -> CloudClient.Operation in
+            let parameters = new.allParameters ?? [:]
+            var operation = CloudClient.Operation(
                 id: "op-\(state.operations.count + 1)",
                 status: "PENDING",
                 operationType: template.operationType ?? name,
                 failures: (0, 5),
                 created: now,
-                expires: new.expires ?? now
+                expires: new.expiresMilliseconds ?? now
             )
             operation.userID = new.userID
-            operation.parameters = parameters.filter { !state.dropped.contains($0.key) }
+            operation.allParameters = parameters.filter { !state.dropped.contains($0.key) }
             operation.data = Self.fill(state.forms[name] ?? template.signs, parameters.compactMapValues(\.string))
             state.operations.append(operation)
             return operation
@@ -222,15 +223,17 @@ package final class TestServer: HTTPTransport {
         }
     }
 
-    private func shown(_ operation: CloudOperation) -> CloudOperation {
+    private func shown(_ operation: CloudClient.Operation) -> CloudClient.Operation {
         var operation = operation
         let (isDocumentedOnly, lie) = self.with { ($0.isDocumentedOnly, $0.lie) }
         lie?(&operation)
-        if isDocumentedOnly { (operation.data, operation.additionalData, operation.finalized) = (nil, nil, nil) }
+        if isDocumentedOnly {
+            (operation.data, operation.additionalData, operation.finalizedMilliseconds) = (nil, nil, nil)
+        }
         return operation
     }
 
-    private func show(_ id: String) async throws(Failure) -> CloudOperation {
+    private func show(_ id: String) async throws(Failure) -> CloudClient.Operation {
         try await self.arrive()
         // Only the time is asked for.
         guard !id.hasPrefix("00000000-") else { throw .notFound }
@@ -252,11 +255,11 @@ package final class TestServer: HTTPTransport {
             for index in state.operations.indices where state.operations[index].status == "PENDING" {
                 let operation = state.operations[index]
                 let decision = state.script[operation.userID ?? ""]
-                if let decision, operation.created + decision.after <= now,
-                    operation.created + decision.after < operation.expires
+                if let decision, operation.createdMilliseconds + decision.after <= now,
+                    operation.createdMilliseconds + decision.after < operation.expiresMilliseconds
                 {
-                    state.operations[index].status = decision.status.rawValue
-                    state.operations[index].finalized = operation.created + decision.after
+                    state.operations[index].status = decision.status
+                    state.operations[index].finalizedMilliseconds = operation.createdMilliseconds + decision.after
                     var data: JSONObject = [
                         "activationId": .string(decision.registration), "authFactor": .string(decision.factors),
                     ]
@@ -265,15 +268,15 @@ package final class TestServer: HTTPTransport {
                     }
                     data["rejectReason"] = decision.reason.map { .string($0) }
                     state.operations[index].additionalData = .object(data)
-                } else if operation.expires <= now {
+                } else if operation.expiresMilliseconds <= now {
                     state.operations[index].status = "EXPIRED"
-                    state.operations[index].finalized = operation.expires
+                    state.operations[index].finalizedMilliseconds = operation.expiresMilliseconds
                 }
             }
         }
     }
 
-    private func cancel(_ id: String) async throws(Failure) -> CloudOperation {
+    private func cancel(_ id: String) async throws(Failure) -> CloudClient.Operation {
         try await self.arrive()
         let failure = self.with { state -> Failure? in
             state.cancellations.append(id)
@@ -282,12 +285,12 @@ package final class TestServer: HTTPTransport {
         if let failure { throw failure }
         self.decide()
         let now = self.now
-        let canceled = self.with { state -> CloudOperation? in
+        let canceled = self.with { state -> CloudClient.Operation? in
             guard let index = state.operations.firstIndex(where: { $0.id == id }),
                 state.operations[index].status == "PENDING"
             else { return nil }
             state.operations[index].status = "CANCELED"
-            state.operations[index].finalized = now
+            state.operations[index].finalizedMilliseconds = now
             return state.operations[index]
         }
         guard let canceled else { throw .over }
@@ -301,16 +304,21 @@ package final class TestServer: HTTPTransport {
             throw .over
         }
         let (title, code) = self.with { ($0.offlineTitle, $0.offlineOneTimeCode) }
-        let parameters = operation.parameters.compactMapValues(\.string)
+        let parameters = operation.parameters
         let lines =
             [id, Self.fill(title, parameters), "message", operation.data ?? "", "BX"] + [code].compactMap(\.self)
             + ["bm9uY2U=", "0c2ln"]
-        return CloudAPI.OfflineQRCode.form.json(.init(content: lines.joined(separator: "\n"), nonce: "bm9uY2U="))
+        return CloudClient.OfflineCode.form.json(.init(content: lines.joined(separator: "\n"), nonce: "bm9uY2U="))
     }
 }
 
 /// Tests say the server's words as they are.
 extension CloudClient.OperationStatus: ExpressibleByStringLiteral {
+    /// Creates a status from the server's word.
+    public init(stringLiteral word: String) { self.init(rawValue: word) }
+}
+
+extension CloudClient.RegistrationStatus: ExpressibleByStringLiteral {
     /// Creates a status from the server's word.
     public init(stringLiteral word: String) { self.init(rawValue: word) }
 }

@@ -1,5 +1,5 @@
 import ApprovalTesting
-import CloudCalls
+import MobileTokenCloud
 import Coordination
 import ExactJSON
 import Foundation
@@ -18,7 +18,7 @@ import Testing
         #expect(first.fingerprint == second.fingerprint)
         #expect(bench.server.operations.count == 1)
         #expect(first.fingerprint.wholeMatch(of: /[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}/) != nil)
-        #expect(bench.server.operations[0].parameters["fingerprint"]?.string == first.fingerprint)
+        #expect(bench.server.operations[0].parameters["fingerprint"] == first.fingerprint)
     }
 
     @Test func aCanceledTaskWithdrawsItsQuestion() async throws {
@@ -254,7 +254,12 @@ import Testing
         limits.shortestPoll = .seconds(5)
         var record = QuestionRecord(try Bench.request().terms(audience: "test"), at: 0)
         let operation = CloudClient.Operation(
-            .init(id: "op-1", status: "PENDING", operationType: "x", failures: (0, 1), created: 0, expires: 300_000)
+            id: "op-1",
+            status: "PENDING",
+            operationType: "x",
+            failures: (0, 1),
+            created: 0,
+            expires: 300_000
         )
         _ = record.adopt(operation, for: 0, date: nil, evidence: .answer, at: 0)
         func plan(at seconds: Int64, retryAfter: Duration?) {

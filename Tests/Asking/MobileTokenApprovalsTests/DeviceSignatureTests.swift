@@ -1,5 +1,4 @@
 import ApprovalTesting
-import CloudCalls
 import Foundation
 import MobileTokenCloud
 import MobileTokenTesting
@@ -28,8 +27,8 @@ import Testing
     /// Signs as a device does, by claims that a test may spoil.
     private static func sign(
         _ key: P256PrivateKey,
-        _ claims: @escaping @Sendable (CloudOperation) -> String = { #"{"operationData":"\#($0.data ?? "")"}"# }
-    ) -> @Sendable (CloudOperation) -> String? {
+        _ claims: @escaping @Sendable (CloudClient.Operation) -> String = { #"{"operationData":"\#($0.data ?? "")"}"# }
+    ) -> @Sendable (CloudClient.Operation) -> String? {
         { try? JSONWebSignature.compact(Array(claims($0).utf8), type: "JWT", signedBy: key.jwsSigner) }
     }
 
@@ -66,7 +65,7 @@ import Testing
         #expect(try await bench.state() == .failed)
     }
 
-    static let lies: [(name: String, claims: @Sendable (CloudOperation) -> String)] = [
+    static let lies: [(name: String, claims: @Sendable (CloudClient.Operation) -> String)] = [
         ("other data", { #"{"operationData":"\#($0.data ?? "")*X1"}"# }),
         ("another question's data", { _ in #"{"operationData":"A9*Tbilling*N4.2.1*R0000"}"# }),
         ("no data", { _ in "{}" }),
@@ -153,7 +152,7 @@ import Testing
         let operation = try #require(bench.server.operations.first)
         let signature = try #require(Self.sign(key)(operation))
         #expect(bench.desk.receive(body: Self.callback(signature), headers: Self.headers) == 200)
-        bench.server.update { $0.status = status.rawValue }
+        bench.server.update { $0.status = status }
         bench.clock.advance(by: .seconds(2))
         try await bench.desk.core.step(ticket.key)
         let states: [CloudClient.OperationStatus: ApprovalState] = [

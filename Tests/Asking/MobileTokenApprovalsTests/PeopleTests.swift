@@ -1,5 +1,5 @@
 import ApprovalTesting
-import CloudCalls
+import MobileTokenCloud
 import ExactJSON
 import MobileTokenTesting
 import TestSupport
@@ -17,7 +17,7 @@ import Testing
         #expect(approval.approvals.map(\.person) == ["alice", "bob"])
         #expect(bench.runs.count == 1)
         // Each was asked under a binding of their own, and the third is no longer.
-        let bindings = bench.server.with { $0.creations.compactMap { $0.parameters?["binding"]?.string } }
+        let bindings = bench.server.with { $0.creations.compactMap { $0.parameters["binding"] } }
         #expect(Set(bindings).count == 3)
         #expect(await bench.statusesAtRest() == ["APPROVED", "APPROVED", "CANCELED"])
     }
@@ -190,6 +190,6 @@ extension Bench {
     /// A call tells the server of an end for two seconds, which pass at once in test time; its step goes on after it.
     func statusesAtRest() async -> [String] {
         await until { self.desk.core.withState { $0.steps.isEmpty } }
-        return self.server.operations.map(\.status)
+        return self.server.operations.map(\.status.rawValue)
     }
 }

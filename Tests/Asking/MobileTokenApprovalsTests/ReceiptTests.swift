@@ -1,6 +1,6 @@
 import ApprovalTesting
 import Basics
-import CloudCalls
+import MobileTokenCloud
 import ExactJSON
 import Foundation
 import MobileTokenTesting

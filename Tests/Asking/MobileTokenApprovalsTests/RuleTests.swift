@@ -1,5 +1,4 @@
 import ApprovalTesting
-import CloudCalls
 import ExactJSON
 import Foundation
 import MobileTokenCloud
@@ -152,11 +151,11 @@ import Testing
         #expect(await bench.code(of: bench.readable(Bench.request())) == .bindingMismatch)
     }
 
-    static let lies: [@Sendable (inout CloudOperation) -> Void] = [
+    static let lies: [@Sendable (inout CloudClient.Operation) -> Void] = [
         { $0.data = "A9*Tbilling*N9.9.9*R" }, { $0.userID = "Alice" }, { $0.userID = nil },
-        { $0.operationType = "other" }, { $0.parameters["version"] = "9" },
-        { $0.parameters["version"] = 4 },
-        { $0.parameters["more"] = "x" }, { $0.expires += 60_000 }, { $0.created -= 1 },
+        { $0.operationType = "other" }, { $0.allParameters["version"] = "9" },
+        { $0.allParameters["version"] = 4 },
+        { $0.allParameters["more"] = "x" }, { $0.expiresMilliseconds += 60_000 }, { $0.createdMilliseconds -= 1 },
     ]
 
     @Test(arguments: lies.indices) func rule3WhatTheServerShowsBeforeTheActionIsComparedAgain(_ index: Int) async throws
@@ -314,7 +313,7 @@ import Testing
         _ = try await staging.ask(Bench.request())
         let again = try await Bench.desk(.inMemory(), bench.server)
         _ = try await again.ask(Bench.request())
-        let bindings = bench.server.with { $0.creations.compactMap { $0.parameters?["binding"]?.string } }
+        let bindings = bench.server.with { $0.creations.compactMap { $0.parameters["binding"] } }
         #expect(Set(bindings).count == 3)
     }
 
@@ -406,7 +405,7 @@ import Testing
     }
 
     private static func approved(_ id: String) -> CloudClient.Operation {
-        .init(.init(id: id, status: "APPROVED", operationType: "x", failures: (0, 1), created: 0, expires: 300_000))
+        .init(id: id, status: "APPROVED", operationType: "x", failures: (0, 1), created: 0, expires: 300_000)
     }
 
     /// Whatever an answer says: nothing leads out of an end, nor to the action but an approval.
@@ -501,7 +500,7 @@ import Testing
         // Also the first question of a process.
         try await bench.perform(bench.readable(Bench.request("real")))
         let operation = try #require(bench.server.operations.first)
-        #expect((operation.expires - operation.created - 300_000).magnitude <= 1_000)
+        #expect((operation.expiresMilliseconds - operation.createdMilliseconds - 300_000).magnitude <= 1_000)
         let ticket = try await bench.desk.ask(bench.readable(Bench.request("late", from: .user("bob"))))
         _ = try await bench.passing { try await ticket.decision() }
         bench.clock.advance(by: .seconds(301))
@@ -520,7 +519,11 @@ import Testing
         _ = try await bench.desk.ask(Bench.request("one"))
         shift.value = 3_600
         _ = try await bench.desk.ask(Bench.request("two", from: .user("bob")))
-        #expect(bench.server.operations.map { $0.expires - $0.created }.allSatisfy { $0 <= 300_000 && $0 >= 299_000 })
+        #expect(
+            bench.server.operations.map { $0.expiresMilliseconds - $0.createdMilliseconds }.allSatisfy {
+                $0 <= 300_000 && $0 >= 299_000
+            }
+        )
     }
 
     @Test func rule9AServersClockThatGoesBackIsNoFreshness() async throws {
@@ -566,7 +569,7 @@ import Testing
     @Test(arguments: servers) func rule9ALifetimeThatTheServerChangesIsAMismatch(_ isDocumentedOnly: Bool) async throws
     {
         let bench = try await Bench(isDocumentedOnly: isDocumentedOnly)
-        bench.server.with { $0.lie = { $0.expires += 3_600_000 } }
+        bench.server.with { $0.lie = { $0.expiresMilliseconds += 3_600_000 } }
         #expect(await bench.code(of: bench.readable(Bench.request())) == .bindingMismatch)
     }
 
@@ -574,7 +577,7 @@ import Testing
     @Test(arguments: [(50_000, nil), (70_000, ApprovalError.Code.bindingMismatch)] as [(Int64, ApprovalError.Code?)])
     func rule9AQuestionThatArrivesLateHasLessTime(_ delay: Int64, _ code: ApprovalError.Code?) async throws {
         let bench = try await Bench()
-        bench.server.with { $0.lie = { $0.expires -= delay } }
+        bench.server.with { $0.lie = { $0.expiresMilliseconds -= delay } }
         #expect(await bench.code() == code)
     }
 
@@ -588,7 +591,7 @@ import Testing
         }
         let approval = try await bench.perform(bench.readable(Bench.request()))
         #expect(bench.runs.count == 1)
-        let bindings = bench.server.with { $0.creations.compactMap { $0.parameters?["binding"]?.string } }
+        let bindings = bench.server.with { $0.creations.compactMap { $0.parameters["binding"] } }
         #expect(bindings.count == lost + 1)
         #expect(Set(bindings).count == 1)
         // The strays were approved too, as the server's script has it: nothing follows from them.
@@ -602,7 +605,7 @@ import Testing
             state.lie = { operation in
                 guard operation.id == "op-1" else { return }
                 operation.id = "op-of-another"
-                operation.parameters["binding"] = "IQdM6bx-30zbi9cPN_yGw7PnMPD7B7_GGGjoWZ_gPLk"
+                operation.allParameters["binding"] = "IQdM6bx-30zbi9cPN_yGw7PnMPD7B7_GGGjoWZ_gPLk"
             }
         }
         let ticket = try await bench.desk.ask(Bench.request())
@@ -707,7 +710,7 @@ import Testing
             state.creationFailures = [(TestServer.unanswered(lost: true), isMade: true)]
         }
         _ = try await bench.desk.ask(Bench.request())
-        bench.server.update { $0.parameters["binding"] = "other" }
+        bench.server.update { $0.allParameters["binding"] = "other" }
         _ = bench.desk.receive(body: Self.callback("op-1"), headers: Self.basic("secret"))
         try await bench.desk.core.lookUpUnrecognized()
         #expect(try await bench.state() == .drafted)
@@ -758,7 +761,7 @@ import Testing
     @Test func rule12ADeviceThatWasEnrolledWhileAskedDoesNotCount() async throws {
         let bench = try await Bench()
         bench.server.with { state in
-            state.registrations["device-1"]?.created = TestServer.start + 1
+            state.registrations["device-1"]?.createdMilliseconds = TestServer.start + 1
         }
         #expect(await bench.code() == .deviceNotAccepted)
         #expect(bench.runs.count == 0)
@@ -796,7 +799,7 @@ import Testing
         for device in ["device-2", "device-9"] {
             #expect(await bench.code(of: altered(Bench.request()) { $0.devices = [device] }) == .noDevice)
         }
-        bench.server.with { $0.registrations["device-1"]?.registrationStatus = "BLOCKED" }
+        bench.server.with { $0.registrations["device-1"]?.givenStatus = "BLOCKED" }
         #expect(await bench.code(of: altered(Bench.request()) { $0.devices = ["device-1"] }) == .noDevice)
         #expect(bench.server.operations.isEmpty)
     }

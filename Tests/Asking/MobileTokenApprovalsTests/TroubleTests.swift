@@ -1,5 +1,4 @@
 import ApprovalTesting
-import CloudCalls
 import Foundation
 import HTTPClientTransport
 import MobileTokenApprovals
@@ -166,7 +165,7 @@ private struct Scene {
         let approved = self.bench.server.operations.filter { $0.status == "APPROVED" }
         for time in self.acts.times.withLock({ $0 }) {
             let inTime = approved.filter { operation in
-                guard let finalized = operation.finalized else { return false }
+                guard let finalized = operation.finalizedMilliseconds else { return false }
                 return (0...305_000).contains(TestServer.start + time - finalized)
             }
             #expect(Set(inTime.map(\.userID)).count >= self.request.approvers.needed, "\(place): no approval in time")

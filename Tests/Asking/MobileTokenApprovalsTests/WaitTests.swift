@@ -1,5 +1,5 @@
 import ApprovalTesting
-import CloudCalls
+import MobileTokenCloud
 import Foundation
 import HTTPClientTransport
 import MobileTokenApprovals
@@ -157,7 +157,7 @@ import Testing
         #expect(error?.code == .noDevice && error?.message.contains("dave") == true)
         #expect(bench.server.operations.isEmpty && bench.server.elapsed == 0)
         #expect(await bench.code(of: Bench.request(from: .all(of: ["alice", "dave"]))) == .noDevice)
-        bench.server.with { $0.registrations["device-2"]?.registrationStatus = "BLOCKED" }
+        bench.server.with { $0.registrations["device-2"]?.givenStatus = "BLOCKED" }
         #expect(await bench.code(of: Bench.request(from: .user("bob"))) == .noDevice)
         // Enough others have one.
         try await bench.perform(Bench.request(from: .any(1, of: ["dave", "alice"])))

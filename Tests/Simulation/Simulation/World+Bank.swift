@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 import EmulatorBackend
 import EmulatorMessages
 import ExactJSON

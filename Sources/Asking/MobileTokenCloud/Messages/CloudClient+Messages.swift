@@ -1,4 +1,4 @@
-import CloudCalls
+package import APIDescriptions
 public import ExactJSON
 public import Foundation
 
@@ -13,49 +13,40 @@ extension CloudClient {
         public var summary: String
         /// The text.
         public var body: String
-        /// Indicates whether ``body`` is HTML. Default: `false`, plain text.
-        public var isHTML = false
+        package var format: CloudMessageFormat?
         /// Suppresses the push notification. Default: the server's.
         public var isSilent: Bool?
+        /// The application whose devices show it; the server's own if left out.
+        package var applicationID: String?
 
-        /// Creates a message.
-        public init(userID: String, subject: String, summary: String, body: String) {
-            (self.userID, self.subject, self.summary, self.body) = (userID, subject, summary, body)
+        /// Indicates whether ``body`` is HTML. Default: `false`, plain text.
+        public var isHTML: Bool {
+            get { self.format == .html }
+            set { self.format = newValue ? .html : .text }
         }
 
         /// The name of the type only.
         public var description: String { "NewMessage" }
-
-        var wire: NewCloudMessage {
-            NewCloudMessage(
-                userID: self.userID,
-                subject: self.subject,
-                summary: self.summary,
-                body: self.body,
-                format: self.isHTML ? .html : .text,
-                isSilent: self.isSilent
-            )
-        }
     }
 
     /// A message in an inbox.
     public struct Message: Sendable, Identifiable, CustomStringConvertible {
-        private let wire: CloudMessage
-
-        init(_ wire: CloudMessage) { self.wire = wire }
-
         /// The message's identifier.
-        public var id: String { self.wire.id }
+        public let id: String
         /// The subject.
-        public var subject: String { self.wire.subject }
+        public let subject: String
         /// The summary for lists.
-        public var summary: String { self.wire.summary }
+        public let summary: String
         /// The text.
-        public var body: String { self.wire.body }
-        /// The server's time of creation.
-        public var created: Date { Date(milliseconds: self.wire.created) }
+        public let body: String
+        package let format: String
+        /// Since 1970.
+        package let createdMilliseconds: Int64
         /// Indicates whether the user has read it.
-        public var isRead: Bool { self.wire.isRead }
+        public let isRead: Bool
+
+        /// The server's time of creation.
+        public var created: Date { Date(milliseconds: self.createdMilliseconds) }
 
         /// The name of the type only.
         public var description: String { "Message" }
@@ -78,32 +69,15 @@ extension CloudClient {
         /// Further members for the device.
         public var extras: JSONObject?
 
-        /// Creates a push message.
-        public init(userID: String, title: String?, message: String?) {
-            (self.userID, self.title, self.message) = (userID, title, message)
-        }
-
         /// The name of the type only.
         public var description: String { "NewPush" }
-
-        var wire: CloudAPI.NewPush {
-            CloudAPI.NewPush(
-                userID: self.userID,
-                registrationID: self.registrationID,
-                isSilent: self.isSilent,
-                title: self.title,
-                message: self.message,
-                sound: self.sound,
-                extras: self.extras.map { .object($0) }
-            )
-        }
     }
 
     /// Adds a message to a user's inbox. It is sent once. With ``CloudError/isOutcomeUnknown``, the message may be there.
     ///
     /// - Throws: ``CloudError``.
     public func createMessage(_ message: NewMessage) async throws -> CloudResponse<Message> {
-        try await self.call(CloudAPI.createMessage, message.wire) { Message($0) }
+        try await self.call(CloudAPI.createMessage, message)
     }
 
     /// Pushes a message to a user's devices.
@@ -111,6 +85,75 @@ extension CloudClient {
     /// - Throws: ``CloudError/Code/pushFailed``.
     @discardableResult
     public func push(_ message: NewPush) async throws -> CloudResponse<Void> {
-        try await self.call(CloudAPI.push, message.wire)
+        try await self.call(CloudAPI.push, message)
+    }
+}
+
+extension CloudClient.NewMessage: Described {
+    package static let fields = FieldTable(
+        "NewMessage",
+        Self.init(userID:subject:summary:body:format:isSilent:applicationID:),
+        .required("userId", \.userID, .word(upTo: 255), "The user into whose inbox it is put."),
+        .required("subject", \.subject, .word),
+        .required("summary", \.summary, .word),
+        .required("body", \.body, .word),
+        .optional("type", \.format, .cases()),
+        .optional("silent", \.isSilent, .boolean),
+        .optional("appId", \.applicationID, .string, "The application whose devices show it.")
+    ).tolerant
+}
+
+extension CloudClient.NewMessage {
+    /// Creates a message.
+    public init(userID: String, subject: String, summary: String, body: String) {
+        self.init(userID: userID, subject: subject, summary: summary, body: body, format: .text)
+    }
+}
+
+extension CloudClient.Message: Described {
+    package static let fields = FieldTable(
+        "Message",
+        Self.init(id:subject:summary:body:format:createdMilliseconds:isRead:),
+        .required("id", \.id, .string),
+        .required("subject", \.subject, .string),
+        .required("summary", \.summary, .string),
+        .required("body", \.body, .string),
+        .required("type", \.format, .string(oneOf: CloudMessageFormat.allCases.map(\.rawValue))),
+        .required("timestamp", \.createdMilliseconds, .timestamp),
+        .required("read", \.isRead, .boolean)
+    )
+
+    package init(
+        id: String,
+        subject: String,
+        summary: String,
+        body: String,
+        format: CloudMessageFormat,
+        created: Int64,
+        isRead: Bool
+    ) {
+        (self.id, self.subject, self.summary, self.body) = (id, subject, summary, body)
+        (self.format, self.createdMilliseconds, self.isRead) = (format.rawValue, created, isRead)
+    }
+}
+
+extension CloudClient.NewPush: Described {
+    package static let fields = FieldTable(
+        "NewPush",
+        Self.init(userID:registrationID:isSilent:title:message:sound:extras:),
+        .required("userId", \.userID, .word(upTo: 255), "The user whose devices get it."),
+        .optional("registrationId", \.registrationID, .string, "The only registration whose device gets it."),
+        .optional("silent", \.isSilent, .boolean, "Shows nothing to the user; `false` by default."),
+        .optional("title", \.title, .string, "Needed, unless it is silent.", example: "News"),
+        .optional("message", \.message, .string, "Needed, unless it is silent.", example: "What is new"),
+        .optional("sound", \.sound, .string),
+        .optional("extras", \.extras, .object, "Further members of what the device gets.")
+    ).tolerant
+}
+
+extension CloudClient.NewPush {
+    /// Creates a push message.
+    public init(userID: String, title: String?, message: String?) {
+        (self.userID, self.title, self.message) = (userID, title, message)
     }
 }

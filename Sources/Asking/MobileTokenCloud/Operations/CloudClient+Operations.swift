@@ -1,5 +1,4 @@
 import APIDescriptions
-package import CloudCalls
 
 extension CloudClient {
     /// Creates an operation.
@@ -8,20 +7,15 @@ extension CloudClient {
     /// need not be unique.
     @discardableResult
     public func createOperation(_ operation: NewOperation) async throws -> CloudResponse<Operation> {
-        try await self.createOperation(operation.wire)
-    }
-
-    /// Creates an operation, including options of the development server.
-    package func createOperation(_ operation: NewCloudOperation) async throws -> CloudResponse<Operation> {
-        try await self.call(CloudAPI.createOperation, operation) { Operation($0) }
+        try await self.call(CloudAPI.createOperation, operation)
     }
 
     /// Returns the current state of an operation.
     ///
     /// - Throws: ``CloudError/Code/operationNotFound``.
     public func operation(_ id: String) async throws -> CloudResponse<Operation> {
-        try await self.call(CloudAPI.showOperation, id) { (wire) throws(Schema.Objection) in
-            try Operation(wire, expecting: id)
+        try await self.call(CloudAPI.showOperation, id) { (operation) throws(Schema.Objection) in
+            try operation.of(id)
         }
     }
 
@@ -33,8 +27,8 @@ extension CloudClient {
     /// - Throws: ``CloudError/Code/operationNotChangeable`` for an ended operation, ``CloudError/Code/operationNotFound``.
     @discardableResult
     public func cancelOperation(_ id: String, reason: String? = nil) async throws -> CloudResponse<Operation> {
-        try await self.call(CloudAPI.cancelOperation, (id, reason)) { (wire) throws(Schema.Objection) in
-            try Operation(wire, expecting: id)
+        try await self.call(CloudAPI.cancelOperation, (id, reason)) { (operation) throws(Schema.Objection) in
+            try operation.of(id)
         }
     }
 
@@ -48,6 +42,6 @@ extension CloudClient {
         registration registrationID: String
     ) async throws -> CloudResponse<OfflineCode> {
         let signer = CloudAPI.OfflineSigner(registrationID: registrationID)
-        return try await self.call(CloudAPI.makeOfflineCode, (operationID, signer)) { OfflineCode($0) }
+        return try await self.call(CloudAPI.makeOfflineCode, (operationID, signer))
     }
 }

@@ -1,4 +1,4 @@
-package import CloudCalls
+package import APIDescriptions
 
 extension CloudClient {
     /// The QR code for approving an operation on a device without a network.
@@ -8,9 +8,18 @@ extension CloudClient {
         /// The value for verifying the user's code.
         public let nonce: String
 
-        package init(_ wire: CloudAPI.OfflineQRCode) { (self.content, self.nonce) = (wire.content, wire.nonce) }
+        package init(content: String, nonce: String) { (self.content, self.nonce) = (content, nonce) }
 
         /// The name of the type only.
         public var description: String { "OfflineCode" }
     }
+}
+
+extension CloudClient.OfflineCode: Described {
+    package static let fields = FieldTable(
+        "OfflineQrCode",
+        Self.init(content:nonce:),
+        .required("operationQrCodeData", \.content, .string),
+        .required("nonce", \.nonce, .base64, "The nonce to verify the code with.")
+    )
 }

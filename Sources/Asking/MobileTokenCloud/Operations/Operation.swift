@@ -1,6 +1,5 @@
-import APIDescriptions
+package import APIDescriptions
 import Basics
-package import CloudCalls
 public import ExactJSON
 public import Foundation
 
@@ -32,54 +31,123 @@ extension CloudClient {
 
     /// An operation at the server.
     public struct Operation: Sendable, Identifiable {
-        private let wire: CloudOperation
-
-        package init(_ wire: CloudOperation) { self.wire = wire }
-
-        /// - Throws: An objection to a response about another operation.
-        init(_ wire: CloudOperation, expecting id: String) throws(Schema.Objection) {
-            guard wire.id.isExactly(id) else { throw Schema.Objection(member: "operationId", hint: "is another one") }
-            self.wire = wire
-        }
-
         /// The operation's identifier.
-        public var id: String { self.wire.id }
+        public package(set) var id: String
         /// The operation's user; `nil` until a user claims it.
-        public var userID: String? { self.wire.userID }
-        /// The state. Only ``OperationStatus/approved`` is an approval.
-        public var status: OperationStatus { OperationStatus(rawValue: self.wire.status) }
-        /// The name shown on the device.
-        public var operationType: String { self.wire.operationType }
-        /// The parameters at the server that are strings.
-        public var parameters: [String: String] { self.wire.parameters.compactMapValues(\.string) }
-        /// The parameters at the server, whatever their type.
-        package var allParameters: [String: JSONValue] { self.wire.parameters }
-        /// The number of failed approvals.
-        public var failureCount: Int { self.wire.failures }
-        /// The number of failed approvals that fails the operation.
-        public var maximumFailureCount: Int { self.wire.maximumFailures }
-        /// The server's time of creation.
-        public var created: Date { Date(milliseconds: self.wire.created) }
-        /// The server's deadline for the decision.
-        public var expires: Date { Date(milliseconds: self.wire.expires) }
-        /// The current one-time code of a pending operation with a proximity check.
-        public var proximityCode: String? { self.wire.proximityCode }
-
-        // Undocumented by PowerAuth Cloud, but present in servers and callbacks.
-
+        public package(set) var userID: String?
+        package var applicationID: String?
+        /// The only registration that may decide.
+        package var boundRegistrationID: String?
         /// The caller's identifier. Undocumented; `nil` if the server does not report it.
-        public var externalID: String? { self.wire.externalID }
+        public package(set) var externalID: String?
+        package var callbackURL: String?
+        /// The state. Only ``OperationStatus/approved`` is an approval.
+        public package(set) var status: OperationStatus
         /// The reason of the cancellation. Undocumented; `nil` if the server does not report it.
-        public var statusReason: String? { self.wire.statusReason }
-        /// The reason of the rejection, from the user's device. Undocumented; `nil` if the server does not report it.
-        public var rejectReason: String? { self.additionalData?["rejectReason"]?.string }
+        public package(set) var statusReason: String?
+        /// The name shown on the device.
+        public package(set) var operationType: String
+        package var template: String?
         /// The data that the user signs. Undocumented; `nil` if the server does not report it.
-        public var data: String? { self.wire.data }
-        /// The server's time of the decision or the end. Undocumented; `nil` if the server does not report it.
-        public var finalized: Date? { self.wire.finalized.map(Date.init(milliseconds:)) }
+        public package(set) var data: String?
+        package var language: String?
+        package var flag: String?
+        package var isSilent: Bool?
+        /// The parameters at the server, whatever their type.
+        package var allParameters: [String: JSONValue]
+        /// The number of failed approvals.
+        public package(set) var failureCount: Int
+        /// The number of failed approvals that fails the operation.
+        public package(set) var maximumFailureCount: Int
+        /// Since 1970, like the next two.
+        package var createdMilliseconds: Int64
+        package var expiresMilliseconds: Int64
+        package var finalizedMilliseconds: Int64?
+        /// The current one-time code of a pending operation with a proximity check.
+        public package(set) var proximityCode: String?
         /// The server's data about the decision, such as registration, factors and reason. Undocumented; `nil` if the server does
         /// not report it.
-        public var additionalData: JSONValue? { self.wire.additionalData }
+        public package(set) var additionalData: JSONValue?
+
+        /// The parameters at the server that are strings.
+        public var parameters: [String: String] { self.allParameters.compactMapValues(\.string) }
+        /// The server's time of creation.
+        public var created: Date { Date(milliseconds: self.createdMilliseconds) }
+        /// The server's deadline for the decision.
+        public var expires: Date { Date(milliseconds: self.expiresMilliseconds) }
+        /// The server's time of the decision or the end. Undocumented; `nil` if the server does not report it.
+        public var finalized: Date? { self.finalizedMilliseconds.map(Date.init(milliseconds:)) }
+        /// The reason of the rejection, from the user's device. Undocumented; `nil` if the server does not report it.
+        public var rejectReason: String? { self.additionalData?["rejectReason"]?.string }
+    }
+}
+
+extension CloudClient.Operation: Described {
+    package static let fields = FieldTable(
+        "Operation",
+        Self.init,
+        .required("operationId", \.id, .string),
+        .optional("userId", \.userID, .string),
+        .promised("appId", \.applicationID, .string).ours,
+        .optional("registrationId", \.boundRegistrationID, .string).ours,
+        .optional("externalId", \.externalID, .string).ours,
+        .optional("callbackUrl", \.callbackURL, .string).ours,
+        .required("status", \.status, .operationStatus),
+        .optional("statusReason", \.statusReason, .string).ours,
+        .required("operationType", \.operationType, .string),
+        .optional("template", \.template, .string).ours,
+        .promised("data", \.data, .string).ours,
+        .optional("language", \.language, .string).ours,
+        .optional("flag", \.flag, .string).ours,
+        .optional("silent", \.isSilent, .boolean).ours,
+        .promised("parameters", \.allParameters, .values, or: [:]),
+        .required("failureCount", \.failureCount, .count),
+        .required("maxFailureCount", \.maximumFailureCount, .count),
+        .required("timestampCreated", \.createdMilliseconds, .timestamp),
+        .required("timestampExpires", \.expiresMilliseconds, .timestamp),
+        .optional("timestampFinalized", \.finalizedMilliseconds, .timestamp).ours,
+        .optional("proximityOtp", \.proximityCode, .string, "The one-time code of this moment."),
+        .optional(
+            "additionalData",
+            \.additionalData,
+            .json(.open()),
+            "The data that the device sent with its decision."
+        )
+        .ours
+    )
+
+    /// Creates an operation with only the members that every server sends.
+    package init(
+        id: String,
+        status: CloudClient.OperationStatus,
+        operationType: String,
+        failures: (count: Int, maximum: Int),
+        created: Int64,
+        expires: Int64
+    ) {
+        (self.id, self.status, self.operationType, self.allParameters) = (id, status, operationType, [:])
+        (self.failureCount, self.maximumFailureCount) = failures
+        (self.createdMilliseconds, self.expiresMilliseconds) = (created, expires)
+    }
+
+    /// - Throws: An objection to a response about another operation.
+    func of(_ id: String) throws(Schema.Objection) -> Self {
+        try self.id.mustBe(id, "operationId")
+        return self
+    }
+}
+
+extension Form<CloudClient.OperationStatus> {
+    static var operationStatus: Self {
+        Form<String>.string(oneOf: CloudOperationStatus.allCases.map(\.rawValue))
+            .map(Value.init(rawValue:), from: \.rawValue)
+    }
+}
+
+extension String {
+    /// - Throws: An objection to a response about another object.
+    func mustBe(_ id: String, _ member: String) throws(Schema.Objection) {
+        guard self.isExactly(id) else { throw Schema.Objection(member: member, hint: "is another one") }
     }
 }
 

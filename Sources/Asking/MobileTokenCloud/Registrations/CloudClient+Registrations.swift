@@ -1,6 +1,5 @@
 import APIDescriptions
 import Basics
-package import CloudCalls
 
 extension CloudClient {
     /// Registers a device for a user.
@@ -13,17 +12,9 @@ extension CloudClient {
         _ registration: NewRegistration,
         refusesOthersInProgress: Bool = false
     ) async throws -> CloudResponse<ActivationOffer> {
-        try await self.register(registration.wire, refusesOthersInProgress: refusesOthersInProgress)
-    }
-
-    /// Registers a device, including options of the development server.
-    package func register(
-        _ registration: NewCloudRegistration,
-        refusesOthersInProgress: Bool = false
-    ) async throws -> CloudResponse<ActivationOffer> {
         try await self.call(CloudAPI.register, (refusesOthersInProgress, registration)) {
-            (wire) throws(Schema.Objection) in
-            guard let offer = ActivationOffer(wire) else {
+            (registration) throws(Schema.Objection) in
+            guard let offer = ActivationOffer(registration) else {
                 throw Schema.Objection(member: "activationCode", hint: "or 'activationQrCodeData' is missing")
             }
             return offer
@@ -34,19 +25,16 @@ extension CloudClient {
     ///
     /// - Throws: ``CloudError/Code/registrationNotFound``.
     public func registration(_ id: String) async throws -> CloudResponse<Registration> {
-        try await self.call(CloudAPI.showRegistration, id) { (wire) throws(Schema.Objection) in
-            try Registration(wire, expecting: id)
+        try await self.call(CloudAPI.showRegistration, id) { (registration) throws(Schema.Objection) in
+            try registration.of(id)
         }
     }
 
     /// Returns a user's registrations that are not removed, if the server supports this undocumented call.
     package func registrations(of user: String) async throws -> CloudResponse<[Registration]> {
         let filter = CloudAPI.RegistrationFilter(userID: user, showsRemoved: false)
-        return try await self.call(CloudAPI.listRegistrations, filter) { (wire) throws(Schema.Objection) in
-            var registrations: [Registration] = []
-            for registration in wire {
-                registrations.append(try Registration(registration, expecting: registration.id))
-            }
+        return try await self.call(CloudAPI.listRegistrations, filter) { (registrations) throws(Schema.Objection) in
+            for registration in registrations { _ = try registration.of(registration.id) }
             return registrations
         }
     }
@@ -98,9 +86,7 @@ extension CloudClient {
         of id: String
     ) async throws -> CloudResponse<Void> {
         try await self.call(endpoint, input) { (changed) throws(Schema.Objection) in
-            guard changed.id?.isExactly(id) ?? true else {
-                throw Schema.Objection(member: "registrationId", hint: "is another one")
-            }
+            try changed.id?.mustBe(id, "registrationId")
         }
     }
 }

@@ -1,4 +1,4 @@
-import CloudCalls
+package import APIDescriptions
 import Foundation
 
 extension CloudClient {
@@ -22,42 +22,19 @@ extension CloudClient {
         public var uriID: String
         /// The value of the request's header `X-PowerAuth-Authorization`.
         public var header: String
-        /// The request's body, byte for byte; `nil` for GET.
-        public var body: [UInt8]?
+        /// The body in Base64.
+        package var encodedBody: String?
         /// The query parameters of a GET; `nil` for other methods.
         public var query: [String: String]?
 
-        /// Creates the description of a request.
-        public init(
-            _ method: Method,
-            uriID: String,
-            header: String,
-            body: [UInt8]? = nil,
-            query: [String: String]? = nil
-        ) {
-            (self.method, self.uriID, self.header) = (method, uriID, header)
-            (self.body, self.query) = (body, query)
+        /// The request's body, byte for byte; `nil` for GET.
+        public var body: [UInt8]? {
+            get { self.encodedBody.flatMap { Data(base64Encoded: $0) }.map { Array($0) } }
+            set { self.encodedBody = newValue.map { Data($0).base64EncodedString() } }
         }
 
         /// The method and the endpoint.
         public var description: String { "\(self.method.rawValue) \(self.uriID)" }
-
-        var wire: CloudAPI.CodeToVerify {
-            let method: CloudAPI.CodeToVerify.Method =
-                switch self.method {
-                case .get: .get
-                case .post: .post
-                case .put: .put
-                case .delete: .delete
-                }
-            return CloudAPI.CodeToVerify(
-                method: method,
-                uriID: self.uriID,
-                header: self.header,
-                body: self.body.map { Data($0).base64EncodedString() },
-                query: self.query
-            )
-        }
     }
 
     /// Verifies the authentication code of a device's request to the back end. A code is valid once.
@@ -66,7 +43,7 @@ extension CloudClient {
     ///
     /// - Throws: ``CloudError/Code/malformedSignature`` for a malformed header.
     public func verify(_ request: SignedRequest) async throws -> CloudResponse<Verdict> {
-        try await self.call(CloudAPI.verifySignature, request.wire) { Verdict($0) }
+        try await self.call(CloudAPI.verifySignature, request)
     }
 
     /// Verifies the token of a device's request to the back end.
@@ -74,7 +51,7 @@ extension CloudClient {
     /// - Parameter header: The value of `X-PowerAuth-Token`.
     /// - Throws: ``CloudError/Code/malformedToken`` for a malformed header.
     public func verify(token header: String) async throws -> CloudResponse<Verdict> {
-        try await self.call(CloudAPI.verifyToken, header) { Verdict($0) }
+        try await self.call(CloudAPI.verifyToken, header)
     }
 
     /// Decides a pending operation with the code that the user copied from a device without a network.
@@ -91,7 +68,44 @@ extension CloudClient {
         operation operationID: String,
         registration registrationID: String
     ) async throws -> CloudResponse<Verdict> {
-        let offline = CloudAPI.OfflineCode(code: code, nonce: nonce, registrationID: registrationID)
-        return try await self.call(CloudAPI.verifyOfflineCode, (operationID, offline)) { Verdict($0) }
+        let offline = CloudAPI.TypedOfflineCode(code: code, nonce: nonce, registrationID: registrationID)
+        return try await self.call(CloudAPI.verifyOfflineCode, (operationID, offline))
+    }
+}
+
+extension CloudClient.SignedRequest: Described {
+    package static let fields = FieldTable(
+        "CodeToVerify",
+        Self.init(method:uriID:header:encodedBody:query:),
+        .required("method", \.method, .cases(of: [.get, .post, .put, .delete]), "The method of the device's request."),
+        .required("uriId", \.uriID, .word, "The name of the endpoint for the bank and the device."),
+        .required(
+            "authHeader",
+            \.header,
+            .word,
+            "The value of X-PowerAuth-Authorization.",
+            example: """
+                PowerAuth pa_activation_id="0f038bac-6c94-45eb-b3a9-f92e809e8ea4", \
+                pa_application_key="MDEyMzQ1Njc4OWFiY2RlZg==", pa_nonce="kYjzVBB8Y0ZFabxSWbWovQ==", \
+                pa_signature_type="possession_knowledge", \
+                pa_signature="MTIzNDU2Nzg5MDEyMzQ1NjEyMzQ1Njc4OTAxMjM0NTY=", pa_version="3.3"
+                """
+        ),
+        .optional("requestBody", \.encodedBody, .base64, "The body, byte for byte; not of GET."),
+        .optional("queryParams", \.query, .strings, "The query of GET.")
+    ).tolerant
+}
+
+extension CloudClient.SignedRequest {
+    /// Creates the description of a request.
+    public init(
+        _ method: Method,
+        uriID: String,
+        header: String,
+        body: [UInt8]? = nil,
+        query: [String: String]? = nil
+    ) {
+        (self.method, self.uriID, self.header, self.query) = (method, uriID, header, query)
+        self.body = body
     }
 }

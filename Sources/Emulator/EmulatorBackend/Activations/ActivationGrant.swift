@@ -1,5 +1,5 @@
 import Basics
-import CloudCalls
+import MobileTokenCloud
 import ExactJSON
 
 /// A device's proof for its activation.

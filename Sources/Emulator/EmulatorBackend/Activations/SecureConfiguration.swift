@@ -1,5 +1,5 @@
 import APIDescriptions
-import CloudCalls
+import MobileTokenCloud
 import PowerAuthProtocol
 
 /// The secure configuration of applications: reading by version 4 devices, and administration.

@@ -1,6 +1,6 @@
 package import APIDescriptions
 import Basics
-import CloudCalls
+import MobileTokenCloud
 import ExactJSON
 import Foundation
 import PowerAuthProtocol

@@ -1,5 +1,5 @@
 import Basics
-import CloudCalls
+import MobileTokenCloud
 
 /// An OAuth 2.0 client that requests access tokens with its own credentials (RFC 6749, section 4.4).
 package struct OAuthClient: Sendable, Codable, Hashable {

@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
@@ -18,7 +18,7 @@ enum ApplicationEndpoints {
         _ bank: inout Backend,
         _ request: CloudAPI.NewApplication,
         _ context: inout RequestContext
-    ) throws(Refusal) -> CloudAPI.Application {
+    ) throws(Refusal) -> CloudClient.Application {
         guard bank.state.applications[request.id] == nil else {
             throw .invalid("id", "is taken", value: .string(request.id))
         }
@@ -31,7 +31,7 @@ enum ApplicationEndpoints {
             )
             bank.state.randomness = randomness
             bank.state.applications[request.id] = application
-            return CloudAPI.Application(application, bank.profile, context)
+            return CloudClient.Application(application, bank.profile, context)
         } catch {
             throw .invalidRequest("The application's keys cannot be made")
         }
@@ -50,9 +50,9 @@ enum ApplicationEndpoints {
         _ bank: inout Backend,
         _ id: String,
         _ context: inout RequestContext
-    ) throws(Refusal) -> CloudAPI.Application {
+    ) throws(Refusal) -> CloudClient.Application {
         guard let application = bank.state.applications[id] else { throw .unknownApplication("id", id) }
-        return CloudAPI.Application(application, bank.profile, context)
+        return CloudClient.Application(application, bank.profile, context)
     }
 
     /// Creates a cloud API user with a generated password.
@@ -86,7 +86,7 @@ extension CloudAPI.ListedApplication {
     }
 }
 
-extension CloudAPI.Application {
+extension CloudClient.Application {
     fileprivate init(_ application: ServerApplication, _ profile: EmulatorServerProfile, _ context: RequestContext) {
         self.init(
             id: application.id,

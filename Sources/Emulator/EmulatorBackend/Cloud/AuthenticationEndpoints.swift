@@ -1,5 +1,5 @@
 import Basics
-import CloudCalls
+import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
@@ -17,9 +17,9 @@ enum AuthenticationEndpoints {
 
     private static func verifyCode(
         _ bank: inout Backend,
-        _ request: CloudAPI.CodeToVerify,
+        _ request: CloudClient.SignedRequest,
         _ context: inout RequestContext
-    ) throws(Refusal) -> CloudAPI.Verdict {
+    ) throws(Refusal) -> CloudClient.Verdict {
         var received = RequestContext(try Self.received(request), at: context.now)
         received.inspection = context.inspection
         // The journal shows the counts, also for an invalid code.
@@ -41,10 +41,10 @@ enum AuthenticationEndpoints {
     }
 
     /// Returns the device's request as the bank received it.
-    private static func received(_ request: CloudAPI.CodeToVerify) throws(Refusal) -> ReceivedRequest {
+    private static func received(_ request: CloudClient.SignedRequest) throws(Refusal) -> ReceivedRequest {
         var received = ReceivedRequest(method: request.method.rawValue, path: "")
         received.headers = [(RequestCode.headerName, request.header)]
-        if let body = request.body {
+        if let body = request.encodedBody {
             guard let body = Base64.decode(body) else {
                 throw .invalid("requestBody", "is not Base64", value: .string(body))
             }
@@ -62,7 +62,7 @@ enum AuthenticationEndpoints {
         _ bank: inout Backend,
         _ header: String,
         _ context: inout RequestContext
-    ) throws(Refusal) -> CloudAPI.Verdict {
+    ) throws(Refusal) -> CloudClient.Verdict {
         let request = ReceivedRequest(method: "POST", path: "", headers: [(RequestToken.headerName, header)])
         var received = RequestContext(request, at: context.now)
         received.inspection = context.inspection
@@ -92,11 +92,11 @@ extension RequestContext {
 
 extension Backend {
     /// Returns the verdict on a code that was verified.
-    func verdict(_ activation: ServerActivation, _ type: SignatureType, isValid: Bool) -> CloudAPI.Verdict {
+    func verdict(_ activation: ServerActivation, _ type: SignatureType, isValid: Bool) -> CloudClient.Verdict {
         var verdict = self.verdict(on: activation.id, isValid: isValid)
-        verdict.registrationStatus = activation.status.rawValue
-        (verdict.userID, verdict.flags) = (activation.userID, activation.flags)
-        verdict.signatureType = type.rawValue.uppercased()
+        verdict.registrationStatus = .init(rawValue: activation.status.rawValue)
+        (verdict.userID, verdict.givenFlags) = (activation.userID, activation.flags)
+        verdict.factors = type.rawValue.uppercased()
         verdict.remainingAttempts = activation.remainingAttempts
         let roles = self.state.applications[activation.applicationID]?.roles ?? []
         verdict.application = CloudAPI.VerifiedApplication(id: activation.applicationID, roles: roles)
@@ -104,9 +104,13 @@ extension Backend {
     }
 
     /// Returns the verdict with the state alone.
-    fileprivate func verdict(on activationID: String?, isValid: Bool = false) -> CloudAPI.Verdict {
+    fileprivate func verdict(on activationID: String?, isValid: Bool = false) -> CloudClient.Verdict {
         let status = activationID.map { (self.state.activations[$0]?.status ?? .removed).rawValue }
-        return CloudAPI.Verdict(isValid: isValid, registrationID: activationID, registrationStatus: status)
+        return CloudClient.Verdict(
+            isValid: isValid,
+            registrationID: activationID,
+            registrationStatus: status.map { .init(rawValue: $0) }
+        )
     }
 
     /// Indicates whether a code is verified: there is an active activation of its application.

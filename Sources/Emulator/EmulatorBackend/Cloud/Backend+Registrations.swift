@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 import ExactJSON
 import Foundation
 import PowerAuthProtocol
@@ -20,25 +20,25 @@ extension Backend {
     }
 }
 
-extension CloudRegistration {
+extension CloudClient.Registration {
     /// Creates the cloud API's form of a registration.
     package init(_ bank: Backend, _ activation: ServerActivation) {
-        let status = activation.status.rawValue
+        let status = CloudClient.RegistrationStatus(rawValue: activation.status.rawValue)
         self.init(id: activation.id, status: status, userID: activation.userID, created: activation.created)
-        self.status = status
+        self.repeatedStatus = status
         (self.applicationID, self.appID) = (activation.applicationID, activation.applicationID)
-        self.flags = activation.flags
+        self.givenFlags = activation.flags
         (self.failedAttempts, self.maximumFailedAttempts) = (
             activation.failedAttempts, activation.maximumFailedAttempts
         )
-        self.lastUsed = activation.lastUsed
+        self.lastUsedMilliseconds = activation.lastUsed
         if activation.status == .created, let offer = activation.offer {
             self.activationCode = offer.code
             self.activationCodeSignature = offer.signature
             self.activationQRCode = offer.qrCode
-            self.expires = offer.expires
+            self.expiresMilliseconds = offer.expires
         } else if activation.hasExpired == true {
-            self.expires = activation.offer?.expires
+            self.expiresMilliseconds = activation.offer?.expires
         }
         self.name = activation.name
         self.platform = activation.platform
@@ -48,7 +48,7 @@ extension CloudRegistration {
         self.algorithm = activation.suite?.rawValue
         self.fingerprint = activation.fingerprint
         self.blockedReason = activation.blockedReason
-        self.blockExpires = activation.blockExpires
+        self.blockExpiresMilliseconds = activation.blockExpires
         self.push = bank.state.devices[activation.id].map { device in
             PushTarget(
                 platform: device.platform,

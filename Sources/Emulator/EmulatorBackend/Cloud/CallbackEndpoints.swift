@@ -1,4 +1,4 @@
-package import CloudCalls
+package import MobileTokenCloud
 import ExactJSON
 
 /// The bank's callback addresses.

@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 
 /// Inbox messages, sent by the bank.
 enum CloudMessageEndpoints {
@@ -6,9 +6,9 @@ enum CloudMessageEndpoints {
 
     private static func create(
         _ bank: inout Backend,
-        _ request: NewCloudMessage,
+        _ request: CloudClient.NewMessage,
         _ context: inout RequestContext
-    ) throws(Refusal) -> CloudMessage {
+    ) throws(Refusal) -> CloudClient.Message {
         let message = ServerInboxMessage(
             id: bank.state.randomness.identifier(),
             userID: request.userID,
@@ -22,11 +22,11 @@ enum CloudMessageEndpoints {
         )
         bank.state.inbox.insert(message)
         context.events.append(BackendEvent(subject: .message, id: message.id, status: "CREATED", isNew: true))
-        return CloudMessage(message)
+        return CloudClient.Message(message)
     }
 }
 
-extension CloudMessage {
+extension CloudClient.Message {
     /// Creates the cloud API's form of a message.
     package init(_ message: ServerInboxMessage) {
         self.init(
@@ -34,7 +34,7 @@ extension CloudMessage {
             subject: message.subject,
             summary: message.summary,
             body: message.body,
-            format: message.format.rawValue,
+            format: message.format,
             created: message.created,
             isRead: message.isRead
         )

@@ -1,5 +1,5 @@
 import Basics
-import CloudCalls
+import MobileTokenCloud
 import ExactJSON
 
 /// Operations, for the bank.
@@ -9,18 +9,18 @@ enum CloudOperationEndpoints {
         .cloud(CloudAPI.createOperation, adds: .operation, Self.create),
         .cloud(CloudAPI.cancelOperation, adds: .contents, Self.cancel),
         .cloud(CloudAPI.showOperation) { (bank, id, context) throws(Refusal) in
-            CloudOperation(bank, try bank.operation(id, &context), at: context.now)
+            CloudClient.Operation(bank, try bank.operation(id, &context), at: context.now)
         },
     ]
 
     private static func create(
         _ bank: inout Backend,
-        _ request: NewCloudOperation,
+        _ request: CloudClient.NewOperation,
         _ context: inout RequestContext
-    ) throws(Refusal) -> CloudOperation {
+    ) throws(Refusal) -> CloudClient.Operation {
         context.userID = request.userID
         let draft = try OperationDraft(bank, of: request, &context)
-        if request.template != nil, request.operationType != nil {
+        if request.templateName != nil, request.operationType != nil {
             context.inspection.noteIgnored("operationType", because: "the template says it")
         }
         let application = try bank.application(named: request.applicationID)
@@ -52,13 +52,13 @@ enum CloudOperationEndpoints {
         bank.state.operations.insert(operation)
         context.inspection.note(.created, operation.id)
         context.report(operation, isNew: true)
-        return CloudOperation(bank, operation, at: context.now)
+        return CloudClient.Operation(bank, operation, at: context.now)
     }
 
     /// Returns the only registration that may decide, if the request names one.
     private static func boundRegistration(
         _ bank: Backend,
-        of request: NewCloudOperation
+        of request: CloudClient.NewOperation
     ) throws(Refusal) -> ServerActivation? {
         guard let id = request.registrationID else { return nil }
         guard let activation = bank.state.activations[id] else { throw .unknownRegistration }
@@ -72,36 +72,36 @@ enum CloudOperationEndpoints {
         _ bank: inout Backend,
         _ userID: String?,
         _ context: inout RequestContext
-    ) -> [CloudOperation] {
+    ) -> [CloudClient.Operation] {
         let now = context.now
         let listed = bank.state.operations.newestFirst.lazy
             .filter { operation in userID.map { operation.userID?.isExactly($0) == true } ?? true }
             .prefix(1_000)
         context.userID = userID
         for operation in listed.prefix(100) { context.inspection.mention(operation.id) }
-        return listed.map { [bank] in CloudOperation(bank, $0, at: now) }
+        return listed.map { [bank] in CloudClient.Operation(bank, $0, at: now) }
     }
 
     private static func cancel(
         _ bank: inout Backend,
         _ input: (String, String?),
         _ context: inout RequestContext
-    ) throws(Refusal) -> CloudOperation {
+    ) throws(Refusal) -> CloudClient.Operation {
         let (id, reason) = input
         let operation = try bank.operation(id, &context)
         guard operation.status == .pending else { throw .operationStateChange(operation.status) }
         bank.update(operation.id, &context) { $0.cancel(reason: reason, at: $1) }
         context.inspection.note(.canceled, operation.id, because: reason)
-        return CloudOperation(bank, try bank.operation(id, &context), at: context.now)
+        return CloudClient.Operation(bank, try bank.operation(id, &context), at: context.now)
     }
 
     private static func expiration(
         _ bank: Backend,
-        of request: NewCloudOperation,
+        of request: CloudClient.NewOperation,
         _ draft: OperationDraft,
         _ now: Milliseconds
     ) throws(Refusal) -> Milliseconds {
-        if let expires = try request.expires?.checked(as: "timestampExpires", after: now) { return expires }
+        if let expires = try request.expiresMilliseconds?.checked(as: "timestampExpires", after: now) { return expires }
         if let seconds = request.lifetime { return now + seconds * 1000 }
         return now + (draft.lifetime ?? bank.limits.operationLifetime).inMilliseconds
     }
@@ -116,12 +116,12 @@ extension Backend {
     }
 }
 
-extension CloudOperation {
+extension CloudClient.Operation {
     /// Creates the cloud API's form of an operation, with its current proximity code.
     package init(_ bank: Backend, _ operation: ServerOperation, at now: Milliseconds) {
         self.init(
             id: operation.id,
-            status: operation.status.rawValue,
+            status: .init(rawValue: operation.status.rawValue),
             operationType: operation.type,
             failures: (operation.failures, operation.maximumFailures),
             created: operation.created,
@@ -129,7 +129,7 @@ extension CloudOperation {
         )
         self.userID = operation.userID
         self.applicationID = operation.applicationID
-        self.registrationID = operation.activationID
+        self.boundRegistrationID = operation.activationID
         self.externalID = operation.externalID
         self.callbackURL = operation.callbackURL
         self.statusReason = operation.statusReason
@@ -138,8 +138,8 @@ extension CloudOperation {
         self.language = operation.language
         self.flag = operation.activationFlag
         self.isSilent = operation.isSilent
-        self.parameters = operation.parameters.mapValues(\.value)
-        self.finalized = operation.finalized
+        self.allParameters = operation.parameters.mapValues(\.value)
+        self.finalizedMilliseconds = operation.finalized
         if operation.status == .pending { self.proximityCode = bank.proximityCode(of: operation)?.string(at: now) }
         if !operation.additionalData.isEmpty { self.additionalData = .object(operation.shownAdditionalData) }
     }

@@ -1,5 +1,5 @@
 import Basics
-import CloudCalls
+import MobileTokenCloud
 import ExactJSON
 
 /// The bank's own push messages to a user's devices.
@@ -9,7 +9,7 @@ enum CloudPushEndpoints {
     /// Records the messages. A user without a device gets none, which is no error.
     private static func send(
         _ bank: inout Backend,
-        _ request: CloudAPI.NewPush,
+        _ request: CloudClient.NewPush,
         _ context: inout RequestContext
     ) throws(Refusal) {
         let userID = request.userID
@@ -26,7 +26,7 @@ enum CloudPushEndpoints {
     }
 
     /// Returns the devices' payload: the extras, and the visible content.
-    private static func payload(of request: CloudAPI.NewPush) throws(Refusal) -> JSONObject {
+    private static func payload(of request: CloudClient.NewPush) throws(Refusal) -> JSONObject {
         var aps: JSONObject = [:]
         if request.isSilent == true {
             aps["content-available"] = 1
@@ -38,7 +38,7 @@ enum CloudPushEndpoints {
             aps["alert"] = ["title": .string(title), "body": .string(message)]
             aps["sound"] = request.sound.map { .string($0) }
         }
-        var payload = request.extras?.object ?? [:]
+        var payload = request.extras ?? [:]
         guard payload["aps"] == nil else { throw .pushMessage("'aps' is no name of an extra") }
         payload["aps"] = .object(aps)
         return payload

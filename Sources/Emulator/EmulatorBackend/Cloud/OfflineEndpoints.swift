@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
@@ -15,7 +15,7 @@ enum OfflineEndpoints {
         _ bank: inout Backend,
         _ input: (String, CloudAPI.OfflineSigner),
         _ context: inout RequestContext
-    ) throws(Refusal) -> CloudAPI.OfflineQRCode {
+    ) throws(Refusal) -> CloudClient.OfflineCode {
         let (id, signer) = input
         let operation = try bank.operation(id, &context)
         guard operation.status == .pending else { throw .operationStateChange(operation.status) }
@@ -43,7 +43,7 @@ enum OfflineEndpoints {
         do {
             let signature = try sign(content)
             context.inspection.note(.offlineCodeMade, operation.id)
-            return CloudAPI.OfflineQRCode(content: content + signature, nonce: nonce)
+            return CloudClient.OfflineCode(content: content + signature, nonce: nonce)
         } catch {
             throw .invalidRequest("The code cannot be signed")
         }
@@ -99,9 +99,9 @@ enum OfflineEndpoints {
     /// Verifies the code typed in from the device, and decides the operation accordingly.
     private static func verify(
         _ bank: inout Backend,
-        _ input: (String, CloudAPI.OfflineCode),
+        _ input: (String, CloudAPI.TypedOfflineCode),
         _ context: inout RequestContext
-    ) throws(Refusal) -> CloudAPI.Verdict {
+    ) throws(Refusal) -> CloudClient.Verdict {
         let (id, offline) = input
         let operation = try bank.operation(id, &context)
         let code = offline.code

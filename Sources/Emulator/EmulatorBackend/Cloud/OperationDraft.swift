@@ -1,6 +1,6 @@
 import APIDescriptions
 import Basics
-import CloudCalls
+import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
 import PowerAuthProtocol
@@ -20,8 +20,8 @@ struct OperationDraft {
 
 extension OperationDraft {
     /// Reads a request for an operation, with a template or a custom body.
-    init(_ bank: Backend, of request: NewCloudOperation, _ context: inout RequestContext) throws(Refusal) {
-        guard let name = request.template else {
+    init(_ bank: Backend, of request: CloudClient.NewOperation, _ context: inout RequestContext) throws(Refusal) {
+        guard let name = request.templateName else {
             self = try Self.custom(request)
             return
         }
@@ -30,7 +30,7 @@ extension OperationDraft {
             let question = hint.map { "; did you mean '\($0)'?" } ?? ""
             throw .invalid("template", "names no template: there is no '\(name)'\(question)", value: .string(name))
         }
-        let given = request.parameters ?? [:]
+        let given = request.allParameters ?? [:]
         let isExact = context.caller == .network
         for (name, value) in given.sorted(by: { $0.key < $1.key }) where Placeholders.text(value) == nil {
             let member = "parameters.\(name.beginning)"
@@ -41,7 +41,7 @@ extension OperationDraft {
         if !isExact, let member = surplus.first {
             throw .invalid(member.name, "is no parameter of '\(name)'\(member.question)", value: nil)
         }
-        let parameters = template.parameters(of: request.parameters, isExact: isExact)
+        let parameters = template.parameters(of: request.allParameters, isExact: isExact)
         context.inspection.noteIgnored(surplus)
         context.inspection.noteMissing(template.parameters.filter { parameters[$0] == nil })
         do {
@@ -62,7 +62,7 @@ extension OperationDraft {
     }
 
     /// Creates an operation with a custom body instead of a template.
-    private static func custom(_ request: NewCloudOperation) throws(Refusal) -> Self {
+    private static func custom(_ request: CloudClient.NewOperation) throws(Refusal) -> Self {
         if request.operationType == nil, request.name == nil, request.data == nil, request.formData == nil {
             throw .invalid("template", "is missing, and so are 'operationType', 'data' and 'formData' in its place")
         }
@@ -80,7 +80,7 @@ extension OperationDraft {
             content: .custom(formData: ExportableJSON(formData), ui: request.ui.map(ExportableJSON.init)),
             type: type,
             data: data,
-            parameters: request.parameters ?? [:],
+            parameters: request.allParameters ?? [:],
             allowedSignature: allowed
         )
     }

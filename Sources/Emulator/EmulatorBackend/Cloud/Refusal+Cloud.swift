@@ -1,5 +1,5 @@
 import APIDescriptions
-import CloudCalls
+import MobileTokenCloud
 import ExactJSON
 
 // The codes in PowerAuth Cloud's documentation. Only unknown paths are 404 there.

@@ -1,5 +1,5 @@
 import Basics
-import CloudCalls
+import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
@@ -12,7 +12,7 @@ enum RegistrationEndpoints {
         .cloud(CloudAPI.register, adds: .registration, Self.create),
         .cloud(CloudAPI.removeRegistration, Self.remove),
         .cloud(CloudAPI.showRegistration) { (bank, id, context) throws(Refusal) in
-            CloudRegistration(bank, try bank.registration(id, &context))
+            CloudClient.Registration(bank, try bank.registration(id, &context))
         },
         .cloud(CloudAPI.changeRegistration, Self.change),
         .cloud(CloudAPI.commitRegistration, adds: .contents, Self.commit),
@@ -25,11 +25,11 @@ enum RegistrationEndpoints {
 
     private static func create(
         _ bank: inout Backend,
-        _ input: (refusesOthersInProgress: Bool, NewCloudRegistration),
+        _ input: (refusesOthersInProgress: Bool, CloudClient.NewRegistration),
         _ context: inout RequestContext
-    ) throws(Refusal) -> CloudRegistration {
+    ) throws(Refusal) -> CloudClient.Registration {
         let (refusesOthersInProgress, request) = input
-        let flags = request.flags ?? []
+        let flags = request.flags
         try bank.requireRoom(forFlags: flags)
         let application = try bank.application(named: request.applicationID)
         let otp = try Self.activationOTP(in: request)
@@ -38,7 +38,7 @@ enum RegistrationEndpoints {
         }
         let version = try bank.majorVersion(named: request.protocolVersion)
         let expires =
-            try request.expires?.checked(as: "timestampRegistrationExpire", after: context.now)
+            try request.expiresMilliseconds?.checked(as: "timestampRegistrationExpire", after: context.now)
             ?? context.now + bank.limits.activationCodeLifetime.inMilliseconds
         if refusesOthersInProgress {
             try Self.refuseProgress(bank, of: request.userID, application)
@@ -64,7 +64,7 @@ enum RegistrationEndpoints {
         bank.add(registration)
         context.activationID = registration.id
         context.report(registration)
-        return CloudRegistration(bank, registration)
+        return CloudClient.Registration(bank, registration)
     }
 
     /// Throws if another registration of the user is in progress.
@@ -89,7 +89,7 @@ enum RegistrationEndpoints {
     }
 
     /// Returns a request's activation OTP, checked at the key exchange or at the server's commit.
-    private static func activationOTP(in request: NewCloudRegistration) throws(Refusal) -> ActivationOTP? {
+    private static func activationOTP(in request: CloudClient.NewRegistration) throws(Refusal) -> ActivationOTP? {
         let value = request.otp ?? request.activationOTP
         let stage: ActivationOTP.Stage
         switch request.otpValidation ?? request.activationOTPValidation {
@@ -110,12 +110,12 @@ enum RegistrationEndpoints {
         _ bank: inout Backend,
         _ filter: CloudAPI.RegistrationFilter,
         _ context: inout RequestContext
-    ) -> [CloudRegistration] {
+    ) -> [CloudClient.Registration] {
         let listed = bank.state.activations.newestFirst.lazy
             .filter { activation in filter.userID.map { activation.userID.isExactly($0) } ?? true }
             .filter { filter.showsRemoved || $0.status != .removed }
             .prefix(1_000)
-        return listed.map { [bank] in CloudRegistration(bank, $0) }
+        return listed.map { [bank] in CloudClient.Registration(bank, $0) }
     }
 
     private static func commit(
@@ -222,7 +222,7 @@ extension Backend {
 
 extension CloudAPI.ChangedRegistration {
     fileprivate init(_ activation: ServerActivation) {
-        self.init(id: activation.id, status: activation.status.rawValue)
+        self.init(id: activation.id, status: .init(rawValue: activation.status.rawValue))
     }
 }
 

@@ -1,5 +1,5 @@
 import APIDescriptions
-import CloudCalls
+import MobileTokenCloud
 
 // The bodies of the Mobile Token API, push registration and the inbox.
 

@@ -1,5 +1,5 @@
 import Basics
-import CloudCalls
+import MobileTokenCloud
 package import ExactJSON
 
 /// A push message for one device.

@@ -1,5 +1,5 @@
 import Basics
-package import CloudCalls
+package import MobileTokenCloud
 
 /// A message in a user's inbox.
 package struct ServerInboxMessage: Sendable, Codable, Equatable {

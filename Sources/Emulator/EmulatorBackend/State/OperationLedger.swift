@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 
 /// All operations, found by identifier, by user, and by due time.
 package struct OperationLedger: Sendable, Codable, Equatable {

@@ -1,5 +1,5 @@
 import Basics
-package import CloudCalls
+package import MobileTokenCloud
 import PowerAuthCrypto
 package import PowerAuthProtocol
 
@@ -11,7 +11,7 @@ package import PowerAuthProtocol
 /// ```
 package struct ServerActivation: Sendable, Codable, Identifiable {
     package typealias Status = CloudRegistrationStatus
-    typealias CommitPhase = NewCloudRegistration.CommitPhase
+    typealias CommitPhase = CloudClient.NewRegistration.CommitPhase
 
     /// The code for a device's activation.
     package struct Offer: Sendable, Codable, Equatable {

@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 package import PowerAuthCrypto
 package import PowerAuthProtocol
 

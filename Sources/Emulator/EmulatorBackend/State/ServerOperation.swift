@@ -1,5 +1,5 @@
 import Basics
-package import CloudCalls
+package import MobileTokenCloud
 import ExactJSON
 import PowerAuthProtocol
 

@@ -1,6 +1,6 @@
 package import APIDescriptions
 import Basics
-import CloudCalls
+import MobileTokenCloud
 package import EmulatorMessages
 package import ExactJSON
 import PowerAuthProtocol

@@ -1,6 +1,6 @@
 import APIDescriptions
 import Basics
-import CloudCalls
+import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto

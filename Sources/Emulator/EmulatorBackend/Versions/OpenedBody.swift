@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
 import PowerAuthProtocol

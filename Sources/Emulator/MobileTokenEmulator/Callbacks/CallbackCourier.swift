@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 import EmulatorBackend
 
 /// Delivers queued callbacks to the bank while the server runs.

@@ -1,5 +1,5 @@
 import APIDescriptions
-import CloudCalls
+import MobileTokenCloud
 import EmulatorBackend
 
 /// The pause of a callback, during which nothing is sent.

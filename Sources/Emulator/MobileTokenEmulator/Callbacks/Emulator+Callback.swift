@@ -1,4 +1,3 @@
-import CloudCalls
 public import MobileTokenCloud
 
 extension Emulator {

@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 import Coordination
 import EmulatorBackend
 import Foundation
@@ -67,7 +67,7 @@ extension EmulatorCore {
     ) async throws(EmulatorError) -> DeviceSession {
         let caller = DeviceCaller(name: request.displayName, epoch: self.devices.epoch)
         let registration = try await self.calling(for: caller) {
-            var registration = NewCloudRegistration(userID: userID)
+            var registration = CloudClient.NewRegistration(userID: userID)
             (registration.applicationID, registration.protocolVersion) = (
                 request.applicationID, request.version.rawValue
             )

@@ -86,7 +86,7 @@ extension Emulator.VirtualDevice: Described {
         .optional("suite", \.suite, .cases(), "The suite of a device of version 4."),
         .optional("userId", \.userID, .string),
         .optional("applicationId", \.applicationID, .string),
-        .optional("status", \.status, .activationStatus),
+        .optional("status", \.status, .registrationStatus),
         .required("rule", \.rule, .described),
         .required("created", \.created, .date),
         .optional("failure", \.failure, .string, "The reason it could not look for operations to decide."),

@@ -1,5 +1,5 @@
 import APIDescriptions
-import CloudCalls
+import MobileTokenCloud
 import EmulatorBackend
 import EmulatorMessages
 import Foundation
@@ -50,7 +50,7 @@ extension ControlAPI {
             named: "previewOperation",
             "Shows an operation as a device would, without making it.",
             asks: Self.previewLanguage.members,
-            takes: .required(NewCloudOperation.schema.strict),
+            takes: .required(CloudClient.NewOperation.schema.strict),
             gives: .json(OperationPreview.schema),
             refuses: [404, 507]
         ) { control, request, _ in

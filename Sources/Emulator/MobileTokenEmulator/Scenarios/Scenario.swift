@@ -1,6 +1,6 @@
 import APIDescriptions
 import Basics
-import CloudCalls
+import MobileTokenCloud
 import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
@@ -202,10 +202,10 @@ extension Schema {
             .optional("clock", ClockChange.schema, "The time to which the clock is set before anything is made."),
             .optional("templates", .list(of: .template)),
             .optional("callbacks", .list(of: CloudAPI.NewCallback.schema)),
-            .optional("registrations", .list(of: NewCloudRegistration.schema.strict)),
+            .optional("registrations", .list(of: CloudClient.NewRegistration.schema.strict)),
             .optional("devices", .list(of: Emulator.NewDevice.schema), "Virtual devices, which are active at once."),
-            .optional("operations", .list(of: NewCloudOperation.schema.strict)),
-            .optional("messages", .list(of: NewCloudMessage.schema.strict)),
+            .optional("operations", .list(of: CloudClient.NewOperation.schema.strict)),
+            .optional("messages", .list(of: CloudClient.NewMessage.schema.strict)),
             .optional("faults", .list(of: FaultRule.schema), "Rules that are added to those there are."),
         ]
     )
@@ -214,10 +214,10 @@ extension Schema {
         "PlayedScenario",
         [
             .required("templates", .strings, "The names."), .required("callbacks", .list(of: CloudAPI.Callback.schema)),
-            .required("registrations", .list(of: CloudRegistration.schema)),
+            .required("registrations", .list(of: CloudClient.Registration.schema)),
             .required("devices", .list(of: Emulator.VirtualDevice.schema)),
-            .required("operations", .list(of: CloudOperation.schema)),
-            .required("messages", .list(of: CloudMessage.schema)),
+            .required("operations", .list(of: CloudClient.Operation.schema)),
+            .required("messages", .list(of: CloudClient.Message.schema)),
         ]
     )
 }

@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 import ExactJSON
 import MobileToken
 import Testing

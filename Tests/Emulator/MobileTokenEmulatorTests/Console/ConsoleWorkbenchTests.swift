@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 import EmulatorHTTP
 import EmulatorMessages
 import ExactJSON

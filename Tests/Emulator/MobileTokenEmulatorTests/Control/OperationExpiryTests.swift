@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 import Foundation
 import MobileToken
 import MobileTokenTesting

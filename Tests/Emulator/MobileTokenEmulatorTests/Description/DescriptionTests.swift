@@ -1,5 +1,5 @@
 import APIDescriptions
-import CloudCalls
+import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
 import Foundation

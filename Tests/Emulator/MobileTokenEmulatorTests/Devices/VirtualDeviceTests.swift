@@ -1,4 +1,4 @@
-import CloudCalls
+import MobileTokenCloud
 import ExactJSON
 import Foundation
 import MobileTokenTesting
@@ -211,7 +211,7 @@ import Testing
             #expect(
                 try await emulator.send("POST", "/admin/applications", headers: admin, body: application).status == 200
             )
-            var registration = NewCloudRegistration(userID: "bob")
+            var registration = CloudClient.NewRegistration(userID: "bob")
             (registration.applicationID, registration.protocolVersion) = ("second", version.rawValue)
             let code = try await emulator.cloud.register(registration).activationCode
             // A device of the server's own application does not know the code of another one, as a real one.
@@ -226,7 +226,7 @@ import Testing
                 let made = try await make(body)
                 #expect(made.status == 200 && made.device?["applicationId"] == "second", "\(made.text)")
             }
-            var request = NewCloudOperation(userID: "alice")
+            var request = CloudClient.NewOperation(userID: "alice")
             (request.template, request.applicationID) = ("login", "second")
             let operation = try await emulator.cloud.createOperation(request).id
             #expect(await emulator.decision(on: operation)?.status == .approved)

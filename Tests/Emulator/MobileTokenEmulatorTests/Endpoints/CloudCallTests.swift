@@ -1,5 +1,5 @@
 import APIDescriptions
-import CloudCalls
+import MobileTokenCloud
 import ExactJSON
 import Testing
 
@@ -15,7 +15,7 @@ import Testing
 
     @Test func whatOnlyThisServerGivesMayBeMissing() throws {
         let operation = try CloudAPI.showOperation.output.readTolerantly(Self.documented)
-        #expect(operation.id == "7" && operation.status == "PAUSED" && operation.maximumFailures == 5)
+        #expect(operation.id == "7" && operation.status.rawValue == "PAUSED" && operation.maximumFailureCount == 5)
         #expect(operation.data == nil && operation.applicationID == nil && operation.finalized == nil)
         #expect(operation.parameters == ["amount": "100"])
         #expect(throws: Schema.Objection.self) { try CloudAPI.showOperation.output.read(Self.documented) }
@@ -39,10 +39,10 @@ import Testing
     }
 
     @Test func theServerReadsWhatAClientAsksFor() throws {
-        var request = NewCloudOperation(userID: "alice")
+        var request = CloudClient.NewOperation(userID: "alice")
         request.template = "payment"
         request.parameters = ["amount": "100", "currency": "EUR"]
-        request.expires = 1_767_225_600_000
+        request.expiresMilliseconds = 1_767_225_600_000
         let call = CloudAPI.createOperation.call(request)
         #expect(
             call.body == [
@@ -63,7 +63,7 @@ import Testing
 
     @Test func parametersThatAreGivenTwiceHaveNoMeaning() throws {
         let twice: JSONValue = try JSONValue(parsing: #"{"parameters": {"amount": "1", "amount": "2"}}"#)
-        let mistake = #expect(throws: Schema.Objection.self) { try NewCloudOperation.form.read(twice) }
+        let mistake = #expect(throws: Schema.Objection.self) { try CloudClient.NewOperation.form.read(twice) }
         #expect(mistake?.message == "'parameters' gives 'amount' twice")
     }
 }

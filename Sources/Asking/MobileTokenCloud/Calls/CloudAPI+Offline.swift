@@ -6,15 +6,15 @@ extension CloudAPI {
         "Makes the QR code of an offline approval.",
         takes: Call.segment("id"),
         Call.query(OfflineSigner.fields),
-        gives: OfflineQRCode.form
+        gives: CloudClient.OfflineCode.form
     )
 
     package static let verifyOfflineCode = Self.endpoint(
         "POST /v2/operations/{id}/offline/otp",
         "Verifies the code of an offline approval.",
         takes: Call.segment("id"),
-        Call.body(OfflineCode.form),
-        gives: Verdict.ofOfflineCode.form
+        Call.body(TypedOfflineCode.form),
+        gives: CloudClient.Verdict.ofOfflineCode.form
     )
 
     /// The keys that sign an offline QR code.
@@ -39,23 +39,8 @@ extension CloudAPI {
         }
     }
 
-    /// A QR code with which a device without a network approves an operation.
-    package struct OfflineQRCode: Described {
-        package var content: String
-        package var nonce: String
-
-        package static let fields = FieldTable(
-            "OfflineQrCode",
-            Self.init(content:nonce:),
-            .required("operationQrCodeData", \.content, .string),
-            .required("nonce", \.nonce, .base64, "The nonce to verify the code with.")
-        )
-
-        package init(content: String, nonce: String) { (self.content, self.nonce) = (content, nonce) }
-    }
-
     /// A code typed in from a device.
-    package struct OfflineCode: Described {
+    package struct TypedOfflineCode: Described {
         package var code: String
         package var nonce: String
         package var registrationID: String
