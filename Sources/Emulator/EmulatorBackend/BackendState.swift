@@ -1,3 +1,4 @@
+import MobileTokenCloud
 package import PowerAuthCrypto
 import PowerAuthProtocol
 
@@ -22,7 +23,7 @@ package struct BackendState: Sendable, Codable {
     /// The sign-ins of OpenID authorization codes, by the code's hash.
     var oidcGrants = Table<OIDCGrant>()
     /// The cloud API's users besides the configuration's.
-    var cloudUsers = Table<CloudUser>()
+    var cloudUsers = Table<CloudAPI.User>()
     /// The templates added to the configuration's, by name; `null` for removed ones.
     var templates = Table<ExportableJSON>()
     /// The stored virtual devices, in their own format.

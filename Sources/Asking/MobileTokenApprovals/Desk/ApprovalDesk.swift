@@ -260,14 +260,4 @@ public final class ApprovalDesk: Sendable {
             )
         }
     }
-
-    // MARK: Tickets
-
-    func decision(_ key: LedgerKey) async throws -> ApprovalTicket.Decision {
-        try await self.core.decided(key).record.decision
-    }
-
-    func withdraw(_ key: LedgerKey, reason: String) async throws {
-        try await self.core.withdraw(key, reason: reason)
-    }
 }

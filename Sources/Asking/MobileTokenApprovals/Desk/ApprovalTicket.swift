@@ -41,14 +41,14 @@ public struct ApprovalTicket: Sendable, Identifiable {
     /// Waits for the end of the question, and returns it. It is no permission to act.
     ///
     /// - Throws: ``ApprovalError`` if the ledger fails, and `CancellationError`; the question stays open then.
-    public func decision() async throws -> Decision { try await self.desk.decision(self.key) }
+    public func decision() async throws -> Decision { try await self.desk.core.decided(self.key).record.decision }
 
     /// Withdraws the question, unless its action has begun. The desk repeats this to the server until the server confirms the
     /// end.
     ///
     /// - Throws: ``ApprovalError/Code/alreadyPerformed``, or errors of the ledger.
     public func withdraw(reason: String = "withdrawn") async throws {
-        try await self.desk.withdraw(self.key, reason: reason)
+        try await self.desk.core.withdraw(self.key, reason: reason)
     }
 }
 

@@ -56,4 +56,25 @@ extension CloudClient.Application: Described {
         .required("mobileSdkConfig", \.sdkConfiguration, .string),
         .promised("roles", \.roles, .list(of: .string), or: [])
     )
+
+    /// The members in a list of applications, under other names.
+    package static let listed = FieldTable(
+        "Application",
+        {
+            Self(
+                id: $0,
+                serviceBaseURL: "",
+                key: $1,
+                secret: $2,
+                masterPublicKey: $3,
+                sdkConfiguration: $4,
+                roles: []
+            )
+        },
+        .required("appId", \.id, .string),
+        .required("applicationKey", \.key, .base64),
+        .required("applicationSecret", \.secret, .base64),
+        .required("masterServerPublicKey", \.masterPublicKey, .base64),
+        .required("sdkConfiguration", \.sdkConfiguration, .string, "The string that configures a client.")
+    )
 }

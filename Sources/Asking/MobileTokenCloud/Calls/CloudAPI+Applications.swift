@@ -6,8 +6,10 @@ extension CloudAPI {
         "GET /v2/applications",
         isOurs: true,
         "Lists applications.",
-        gives: FieldTable<[ListedApplication]>("Applications", .required("applications", \.self, .list(of: .described)))
-            .form
+        gives: FieldTable<[CloudClient.Application]>(
+            "Applications",
+            .required("applications", \.self, .list(of: CloudClient.Application.listed.form))
+        ).form
     )
 
     package static let createUser = Self.endpoint(
@@ -23,7 +25,7 @@ extension CloudAPI {
         isOurs: true,
         "Shows the secure configuration of an application.",
         takes: Call.segment("id"),
-        gives: SecureConfiguration.form
+        gives: Self.configuration.form
     )
 
     package static let replaceConfiguration = Self.endpoint(
@@ -32,8 +34,8 @@ extension CloudAPI {
         fills: true,
         "Replaces the secure configuration of an application.",
         takes: Call.segment("id"),
-        Call.body(SecureConfiguration.form),
-        gives: SecureConfiguration.form
+        Call.body(Self.configuration.form),
+        gives: Self.configuration.form
     )
 
     package static let createApplication = Self.endpoint(
@@ -62,14 +64,12 @@ extension CloudAPI {
             .required("id", \.id, .word),
             .optional("roles", \.roles, .list(of: .string), "The names by which the bank knows it.")
         ).tolerant
-
-        package init(id: String, roles: [String]?) { (self.id, self.roles) = (id, roles) }
     }
 
     /// A cloud API user with its password.
-    package struct User: Described {
-        package var name: String
-        package var password: String
+    package struct User: Described, Codable, Equatable {
+        package let name: String
+        package let password: String
 
         package static let fields = FieldTable(
             "CloudUser",
@@ -81,44 +81,12 @@ extension CloudAPI {
         package init(name: String, password: String) { (self.name, self.password) = (name, password) }
     }
 
-    /// An application with its client configuration.
-    package struct ListedApplication: Described {
-        package var id: String
-        package var key: String
-        package var secret: String
-        package var masterPublicKey: String
-        package var sdkConfiguration: String
-
-        package static let fields = FieldTable(
-            "Application",
-            Self.init(id:key:secret:masterPublicKey:sdkConfiguration:),
-            .required("appId", \.id, .string),
-            .required("applicationKey", \.key, .base64),
-            .required("applicationSecret", \.secret, .base64),
-            .required("masterServerPublicKey", \.masterPublicKey, .base64),
-            .required("sdkConfiguration", \.sdkConfiguration, .string, "The string that configures a client.")
-        )
-
-        package init(id: String, key: String, secret: String, masterPublicKey: String, sdkConfiguration: String) {
-            (self.id, self.key, self.secret) = (id, key, secret)
-            (self.masterPublicKey, self.sdkConfiguration) = (masterPublicKey, sdkConfiguration)
-        }
-    }
-
     /// The configuration that an application keeps on its server, only for its installations.
-    package struct SecureConfiguration: Described {
-        package var entries: [ConfigurationEntry]
-
-        package static let fields = FieldTable(
-            "SecureConfiguration",
-            Self.init(entries:),
-            .required("config", \.entries, .list(of: .described))
-        ).refusing {
-            Set($0.entries.map { Array($0.key.utf8) }).count == $0.entries.count
-                ? nil : .init(member: "config", hint: "gives a key twice")
-        }
-
-        package init(entries: [ConfigurationEntry]) { self.entries = entries }
+    package static let configuration = FieldTable<[ConfigurationEntry]>(
+        "SecureConfiguration",
+        .required("config", \.self, .list(of: .described))
+    ).refusing {
+        Set($0.map { Array($0.key.utf8) }).count == $0.count ? nil : .init(member: "config", hint: "gives a key twice")
     }
 
     package struct ConfigurationEntry: Described, Codable, Equatable {

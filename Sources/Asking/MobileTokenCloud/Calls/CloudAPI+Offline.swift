@@ -52,10 +52,6 @@ extension CloudAPI {
             .required("nonce", \.nonce, .word, "The nonce of the QR code."),
             .required("registrationId", \.registrationID, .word)
         ).tolerant
-
-        package init(code: String, nonce: String, registrationID: String) {
-            (self.code, self.nonce, self.registrationID) = (code, nonce, registrationID)
-        }
     }
 
     /// The application of an activation with a verified code.

@@ -107,10 +107,6 @@ extension CloudAPI {
                 "Lists removed ones too; `false` by default."
             )
         )
-
-        package init(userID: String?, showsRemoved: Bool) {
-            (self.userID, self.showsRemoved) = (userID, showsRemoved)
-        }
     }
 
     package enum RegistrationChange: String, Sendable, CaseIterable {
@@ -130,10 +126,6 @@ extension CloudAPI {
             .optional("otp", \.otp, .string, "The code, where it is asked for at the commit."),
             .optional("activationOtp", \.activationOTP, .string, "Another name of otp.").ours
         ).tolerant
-
-        package init(externalUserID: String? = nil, otp: String? = nil, activationOTP: String? = nil) {
-            (self.externalUserID, self.otp, self.activationOTP) = (externalUserID, otp, activationOTP)
-        }
     }
 
     package struct ChangedRegistration: Described {

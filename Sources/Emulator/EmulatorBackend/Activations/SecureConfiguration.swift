@@ -13,13 +13,13 @@ enum SecureConfiguration {
     /// The endpoints for the bank.
     static let administration: [Backend.Route] = [
         .cloud(CloudAPI.showConfiguration) { (bank, id, _) throws(Refusal) in
-            CloudAPI.SecureConfiguration(entries: try Self.application(bank, id).configurationEntries)
+            try Self.application(bank, id).configurationEntries
         },
         .cloud(CloudAPI.replaceConfiguration, adds: .contents) { (bank, input, _) throws(Refusal) in
-            let (id, configuration) = input
+            let (id, entries) = input
             let application = try Self.application(bank, id)
-            bank.state.applications.update(application.id) { $0.configurationEntries = configuration.entries }
-            return configuration
+            bank.state.applications.update(application.id) { $0.configurationEntries = entries }
+            return entries
         },
     ]
 
@@ -38,7 +38,7 @@ enum SecureConfiguration {
             let call = try bank.receive(&context, demand)
             guard let application = call.application else { throw .configuration("there is no such application") }
             let entries = application.configurationEntries.filter { scope == .activation || $0.scope == .application }
-            return try bank.respond(CloudAPI.SecureConfiguration(entries: entries).json, to: call, &context)
+            return try bank.respond(CloudAPI.configuration.form.json(entries), to: call, &context)
         }
     }
 

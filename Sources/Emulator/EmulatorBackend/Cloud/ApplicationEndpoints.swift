@@ -41,9 +41,9 @@ enum ApplicationEndpoints {
         _ bank: inout Backend,
         _: Void,
         _ context: inout RequestContext
-    ) throws(Refusal) -> [CloudAPI.ListedApplication] {
+    ) throws(Refusal) -> [CloudClient.Application] {
         let applications = bank.state.applications.values.sorted { $0.id < $1.id }
-        return applications.map { [profile = bank.profile] in .init($0, profile) }
+        return applications.map { [profile = bank.profile, context] in .init($0, profile, context) }
     }
 
     private static func show(
@@ -68,21 +68,9 @@ enum ApplicationEndpoints {
         guard bank.state.cloudUsers[name] == nil, bank.cloudCredentials?.areOf(user: name) != true else {
             throw .invalid("username", "is taken", value: .string(name))
         }
-        let user = CloudUser(name: name, password: Base64.encode(bank.state.randomness.bytes(18)))
+        let user = CloudAPI.User(name: name, password: Base64.encode(bank.state.randomness.bytes(18)))
         bank.state.cloudUsers[name] = user
-        return CloudAPI.User(name: user.name, password: user.password)
-    }
-}
-
-extension CloudAPI.ListedApplication {
-    fileprivate init(_ application: ServerApplication, _ profile: EmulatorServerProfile) {
-        self.init(
-            id: application.id,
-            key: application.key,
-            secret: application.secret.base64,
-            masterPublicKey: Base64.encode(application.masterKey.publicKey.uncompressed),
-            sdkConfiguration: application.configuration(of: profile).string
-        )
+        return user
     }
 }
 
@@ -98,4 +86,8 @@ extension CloudClient.Application {
             roles: application.roles
         )
     }
+}
+
+extension CloudAPI.User {
+    var credentials: BasicCredentials { BasicCredentials(user: self.name, password: self.password) }
 }
