@@ -198,8 +198,7 @@ let package = Package(
             name: "MobileTokenEmulator",
             dependencies: [
                 "APIDescriptions", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "MobileToken",
-                "MobileTokenCloud",
-                "MobileTokenNotifications", "MobileTokenOffline", "PowerAuth", "DecisionReceipts",
+                "MobileTokenCloud", "MobileTokenNotifications", "MobileTokenOffline", "PowerAuth", "DecisionReceipts",
                 "PowerAuthClient", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "CQREncode", "CZlib",
                 "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ],

@@ -1,7 +1,7 @@
 import APIDescriptions
-import MobileTokenCloud
 import EmulatorMessages
 package import Foundation
+import MobileTokenCloud
 import PowerAuthProtocol
 
 // MARK: - Administration

@@ -1,5 +1,5 @@
-import MobileTokenCloud
 import ExactJSON
+import MobileTokenCloud
 
 /// An event with its outgoing messages.
 package struct Announcement: Sendable {

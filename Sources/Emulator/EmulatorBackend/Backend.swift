@@ -1,9 +1,9 @@
 import APIDescriptions
 import Basics
-import MobileTokenCloud
 package import EmulatorMessages
 import ExactJSON
 package import Foundation
+import MobileTokenCloud
 
 /// The development server's state, as a value, with the rules of its changes.
 ///

@@ -1,8 +1,8 @@
 package import APIDescriptions
 import Basics
-import MobileTokenCloud
 package import EmulatorMessages
 package import ExactJSON
+import MobileTokenCloud
 
 /// The reason for refusing a request, and the response.
 package struct Refusal: Error {

@@ -1,6 +1,6 @@
-import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
+import MobileTokenCloud
 
 /// A request in progress, with its data for the journal.
 struct RequestContext {

@@ -1,7 +1,7 @@
-import MobileTokenCloud
 import EmulatorBackend
 import ExactJSON
 import Foundation
+import MobileTokenCloud
 
 /// A part of a list, with the length of the whole list.
 struct SummaryPage<Summary: Sendable>: Sendable {

@@ -1,5 +1,5 @@
-import MobileTokenCloud
 package import MobileTokenApprovals
+import MobileTokenCloud
 import MobileTokenTesting
 import PowerAuth
 import PowerAuthCrypto

@@ -1,8 +1,8 @@
 import ApprovalTesting
-import MobileTokenCloud
 import Coordination
 import ExactJSON
 import Foundation
+import MobileTokenCloud
 import MobileTokenTesting
 import Synchronization
 import TestSupport

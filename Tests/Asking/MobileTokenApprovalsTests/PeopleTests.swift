@@ -1,6 +1,6 @@
 import ApprovalTesting
-import MobileTokenCloud
 import ExactJSON
+import MobileTokenCloud
 import MobileTokenTesting
 import TestSupport
 import Testing

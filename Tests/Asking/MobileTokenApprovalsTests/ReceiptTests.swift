@@ -1,8 +1,8 @@
 import ApprovalTesting
 import Basics
-import MobileTokenCloud
 import ExactJSON
 import Foundation
+import MobileTokenCloud
 import MobileTokenTesting
 import PowerAuth
 import PowerAuthCrypto

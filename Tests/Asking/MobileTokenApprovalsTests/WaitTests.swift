@@ -1,8 +1,8 @@
 import ApprovalTesting
-import MobileTokenCloud
 import Foundation
 import HTTPClientTransport
 import MobileTokenApprovals
+import MobileTokenCloud
 import MobileTokenTesting
 import Testing
 

@@ -1,5 +1,5 @@
-import MobileTokenCloud
 import EmulatorBackend
+import MobileTokenCloud
 
 // The names of the bank's books.
 extension Judge {

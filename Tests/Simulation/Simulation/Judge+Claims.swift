@@ -1,6 +1,6 @@
-import MobileTokenCloud
 import EmulatorBackend
 import MobileToken
+import MobileTokenCloud
 import PowerAuth
 
 // The claims of agents and receipts, which the bank's books or the trace must prove.

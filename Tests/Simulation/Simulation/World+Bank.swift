@@ -1,8 +1,8 @@
-import MobileTokenCloud
 import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
 import Foundation
+import MobileTokenCloud
 
 // The bank, with its own backend.
 extension World {

@@ -1,6 +1,6 @@
-import MobileTokenCloud
 import EmulatorBackend
 import MobileToken
+import MobileTokenCloud
 
 // The end of a world, and its final conditions.
 extension World {

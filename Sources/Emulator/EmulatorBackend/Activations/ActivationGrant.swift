@@ -1,6 +1,6 @@
 import Basics
-import MobileTokenCloud
 import ExactJSON
+import MobileTokenCloud
 
 /// A device's proof for its activation.
 struct ActivationIdentity {

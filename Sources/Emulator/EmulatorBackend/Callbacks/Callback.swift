@@ -1,8 +1,8 @@
 package import APIDescriptions
 import Basics
-import MobileTokenCloud
 import ExactJSON
 import Foundation
+import MobileTokenCloud
 import PowerAuthProtocol
 
 /// An address of the bank for news of operations and activations.

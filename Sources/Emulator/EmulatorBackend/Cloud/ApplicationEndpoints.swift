@@ -1,6 +1,6 @@
-import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
+import MobileTokenCloud
 import PowerAuthCrypto
 import PowerAuthProtocol
 

@@ -1,5 +1,5 @@
-package import MobileTokenCloud
 import ExactJSON
+package import MobileTokenCloud
 
 /// The bank's callback addresses.
 enum CallbackEndpoints {

@@ -1,6 +1,6 @@
 import Basics
-import MobileTokenCloud
 import ExactJSON
+import MobileTokenCloud
 
 /// Operations, for the bank.
 enum CloudOperationEndpoints {

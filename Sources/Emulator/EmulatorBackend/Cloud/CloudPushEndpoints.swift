@@ -1,6 +1,6 @@
 import Basics
-import MobileTokenCloud
 import ExactJSON
+import MobileTokenCloud
 
 /// The bank's own push messages to a user's devices.
 enum CloudPushEndpoints {

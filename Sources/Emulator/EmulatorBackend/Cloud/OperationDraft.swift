@@ -1,8 +1,8 @@
 import APIDescriptions
 import Basics
-import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
+import MobileTokenCloud
 import PowerAuthProtocol
 
 /// An operation without identifier and times.

@@ -1,6 +1,6 @@
 import APIDescriptions
-import MobileTokenCloud
 import ExactJSON
+import MobileTokenCloud
 
 // The codes in PowerAuth Cloud's documentation. Only unknown paths are 404 there.
 extension Refusal {

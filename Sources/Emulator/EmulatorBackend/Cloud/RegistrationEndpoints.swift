@@ -1,7 +1,7 @@
 import Basics
-import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
+import MobileTokenCloud
 import PowerAuthCrypto
 import PowerAuthProtocol
 

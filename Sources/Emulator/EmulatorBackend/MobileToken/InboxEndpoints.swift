@@ -1,8 +1,8 @@
 import APIDescriptions
-import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
 import Foundation
+import MobileTokenCloud
 
 /// A user's inbox, for the user's device.
 enum InboxEndpoints {

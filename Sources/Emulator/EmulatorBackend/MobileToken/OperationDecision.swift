@@ -1,7 +1,7 @@
 import Basics
-import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
+import MobileTokenCloud
 import PowerAuthProtocol
 
 /// A device's decisions, checked in the order of real servers: the code, the operation's identifier, the activation's flags, the

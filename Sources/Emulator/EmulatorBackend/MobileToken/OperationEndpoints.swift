@@ -1,9 +1,9 @@
 import APIDescriptions
 import Basics
-import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
 import Foundation
+import MobileTokenCloud
 
 /// Operations, for the device of the deciding user.
 enum OperationEndpoints {

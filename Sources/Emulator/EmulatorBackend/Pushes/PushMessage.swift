@@ -1,6 +1,6 @@
 import Basics
-import MobileTokenCloud
 package import ExactJSON
+import MobileTokenCloud
 
 /// A push message for one device.
 package struct PushMessage: Sendable, Equatable {

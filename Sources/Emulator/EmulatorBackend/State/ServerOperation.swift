@@ -1,6 +1,6 @@
 import Basics
-package import MobileTokenCloud
 import ExactJSON
+package import MobileTokenCloud
 import PowerAuthProtocol
 
 /// An operation on the server, with its decision.

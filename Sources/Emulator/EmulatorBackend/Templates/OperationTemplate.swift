@@ -1,8 +1,8 @@
 package import APIDescriptions
 import Basics
-import MobileTokenCloud
 package import EmulatorMessages
 package import ExactJSON
+import MobileTokenCloud
 import PowerAuthProtocol
 
 /// A template for operations of one kind: a JSON document with placeholders, checked on arrival.

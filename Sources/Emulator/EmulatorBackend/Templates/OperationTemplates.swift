@@ -1,8 +1,8 @@
 import APIDescriptions
-import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
 import Foundation
+import MobileTokenCloud
 
 /// The templates of a server by name, and the presentation of their operations to devices.
 package struct OperationTemplates: Sendable {

@@ -1,5 +1,5 @@
-import MobileTokenCloud
 import ExactJSON
+import MobileTokenCloud
 import PowerAuthCrypto
 import PowerAuthProtocol
 

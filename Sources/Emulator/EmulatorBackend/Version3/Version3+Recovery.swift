@@ -1,8 +1,8 @@
 import APIDescriptions
 import Basics
-import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
+import MobileTokenCloud
 import PowerAuthCrypto
 import PowerAuthProtocol
 

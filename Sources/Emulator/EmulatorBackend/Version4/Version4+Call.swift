@@ -1,7 +1,7 @@
 import APIDescriptions
-import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
+import MobileTokenCloud
 import PowerAuthProtocol
 
 extension Version4 {

@@ -1,6 +1,6 @@
 import Basics
-import MobileTokenCloud
 import EmulatorMessages
+import MobileTokenCloud
 import PowerAuthCrypto
 import PowerAuthProtocol
 

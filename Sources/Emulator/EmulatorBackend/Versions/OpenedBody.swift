@@ -1,6 +1,6 @@
-import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
+import MobileTokenCloud
 import PowerAuthProtocol
 
 /// A decrypted request body of any version, with the state for its response.

@@ -1,5 +1,5 @@
-import MobileTokenCloud
 import EmulatorBackend
+import MobileTokenCloud
 
 /// Delivers queued callbacks to the bank while the server runs.
 struct CallbackCourier: Sendable {

@@ -1,6 +1,6 @@
 import APIDescriptions
-import MobileTokenCloud
 import EmulatorBackend
+import MobileTokenCloud
 
 /// The pause of a callback, during which nothing is sent.
 struct CallbackPause: Described {

@@ -1,7 +1,7 @@
-import MobileTokenCloud
 import Coordination
 import EmulatorBackend
 import Foundation
+import MobileTokenCloud
 
 /// An activated device.
 struct MadeDevice: Sendable {

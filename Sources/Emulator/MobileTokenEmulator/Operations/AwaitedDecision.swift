@@ -1,5 +1,5 @@
-import MobileTokenCloud
 import EmulatorBackend
+import MobileTokenCloud
 
 extension EmulatorCore {
     /// Returns the device that a pending operation waits for, or the reason why no device decides it.

@@ -1,8 +1,8 @@
 import APIDescriptions
-import MobileTokenCloud
 import EmulatorBackend
 import EmulatorMessages
 import Foundation
+import MobileTokenCloud
 
 struct OperationHistory: Described {
     var moments: [Emulator.OperationMoment]

@@ -1,10 +1,10 @@
 import APIDescriptions
 import Basics
-import MobileTokenCloud
 import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
 import Foundation
+import MobileTokenCloud
 
 /// A document with the desired content of a server: time, templates, callbacks, registrations, devices, operations, messages and
 /// faults, each in the form of its own request. It is applied as a whole or not at all.

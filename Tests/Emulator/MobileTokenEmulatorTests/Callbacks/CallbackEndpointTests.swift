@@ -1,6 +1,6 @@
-import MobileTokenCloud
 import ExactJSON
 import MobileToken
+import MobileTokenCloud
 import Testing
 import WireFacts
 

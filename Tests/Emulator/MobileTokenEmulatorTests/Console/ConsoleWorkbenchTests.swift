@@ -1,9 +1,9 @@
-import MobileTokenCloud
 import EmulatorHTTP
 import EmulatorMessages
 import ExactJSON
 import Foundation
 import HeadlessBrowser
+import MobileTokenCloud
 import MobileTokenTesting
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
-import MobileTokenCloud
 import Foundation
 import MobileToken
+import MobileTokenCloud
 import MobileTokenTesting
 import Testing
 

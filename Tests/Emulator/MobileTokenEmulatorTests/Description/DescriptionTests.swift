@@ -1,8 +1,8 @@
 import APIDescriptions
-import MobileTokenCloud
 import EmulatorMessages
 import ExactJSON
 import Foundation
+import MobileTokenCloud
 import MobileTokenTesting
 import Testing
 import WireFacts

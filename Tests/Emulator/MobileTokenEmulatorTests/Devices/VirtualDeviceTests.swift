@@ -1,6 +1,6 @@
-import MobileTokenCloud
 import ExactJSON
 import Foundation
+import MobileTokenCloud
 import MobileTokenTesting
 import PowerAuthProtocol
 import TestSupport

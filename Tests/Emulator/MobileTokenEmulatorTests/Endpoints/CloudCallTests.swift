@@ -1,6 +1,6 @@
 import APIDescriptions
-import MobileTokenCloud
 import ExactJSON
+import MobileTokenCloud
 import Testing
 
 /// The calls of PowerAuth Cloud as values: a client writes what the server reads, and reads what servers of other releases write.

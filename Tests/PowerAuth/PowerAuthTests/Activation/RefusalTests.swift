@@ -1,7 +1,7 @@
-import MobileTokenCloud
 import ExactJSON
 import Foundation
 import HTTPClientTransport
+import MobileTokenCloud
 import PowerAuth
 import PowerAuthCrypto
 import PowerAuthProtocol
