@@ -9,9 +9,11 @@ package struct Table<Value: Sendable & Codable>: Sendable {
     private var nextNumber = 0
     private var changed: Set<String> = []
 
-    var count: Int { self.entries.count }
+    package init() {}
+
+    package var count: Int { self.entries.count }
     var isEmpty: Bool { self.entries.isEmpty }
-    var keys: some Collection<String> { self.entries.keys }
+    package var keys: some Collection<String> { self.entries.keys }
     /// The values in no particular order.
     package var values: some Collection<Value> { self.entries.values }
 
@@ -33,7 +35,7 @@ package struct Table<Value: Sendable & Codable>: Sendable {
         }
     }
 
-    mutating func update(_ key: String, _ change: (inout Value) -> Void) {
+    package mutating func update(_ key: String, _ change: (inout Value) -> Void) {
         guard let index = self.entries.index(forKey: key) else { return }
         change(&self.entries.values[index])
         self.changed.insert(self.entries.keys[index])
@@ -61,7 +63,7 @@ extension Table {
     var hasChanges: Bool { !self.changed.isEmpty }
 
     /// Returns the keys of entries changed since the last call.
-    mutating func takeChanges() -> Set<String> {
+    package mutating func takeChanges() -> Set<String> {
         defer { self.changed = [] }
         return self.changed
     }

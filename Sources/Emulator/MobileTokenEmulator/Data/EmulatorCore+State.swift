@@ -48,7 +48,7 @@ extension EmulatorCore {
         var time: VirtualTime
         var faults: FaultInjector
         /// The newly made virtual devices, and the number of further ones allowed.
-        var made: [MadeDevice] = []
+        var made: [DeviceRecord] = []
         let room: Int
         /// The error if there are too many.
         let isFull: EmulatorError

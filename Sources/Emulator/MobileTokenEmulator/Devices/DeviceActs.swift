@@ -30,20 +30,6 @@ extension Emulator {
         /// The time of creation.
         public var created: Date
     }
-
-    struct OperationClaim: Sendable {
-        var operationID: String
-    }
-
-    /// The content of an operation's QR code, for a device without a network.
-    struct ScannedOperation: Sendable {
-        var content: String
-    }
-
-    /// The code that the user copies from a device without a network.
-    struct CarriedCode: Sendable {
-        var code: String
-    }
 }
 
 extension Emulator.DeviceMessage: Described {
@@ -95,40 +81,6 @@ extension Emulator.DeviceInbox: Described {
     )
 }
 
-extension Emulator.OperationClaim: Described {
-    static let fields = FieldTable(
-        "OperationClaim",
-        Self.init(operationID:),
-        .required("operationId", \.operationID, .word, example: "0f038bac-6c94-45eb-b3a9-f92e809e8ea4")
-    )
-}
-
-extension Emulator.ScannedOperation: Described {
-    static let fields = FieldTable(
-        "ScannedOperation",
-        Self.init(content:),
-        .required(
-            "operationQrCodeData",
-            \.content,
-            .word,
-            "The content of the QR code, as GET /v2/operations/{id}/offline/qr gives it."
-        )
-    )
-}
-
-extension Emulator.CarriedCode: Described {
-    static let fields = FieldTable(
-        "CarriedCode",
-        Self.init(code:),
-        .required(
-            "otp",
-            \.code,
-            .string,
-            "The code that the user types in: POST /v2/operations/{id}/offline/otp verifies it."
-        )
-    )
-}
-
 extension Emulator {
     /// Lets a virtual device claim an operation created for no user. The device's rule then decides it.
     ///
@@ -150,13 +102,15 @@ extension Emulator {
     public func offlineCode(
         for content: String,
         byDevice id: VirtualDevice.ID
-    ) async throws(EmulatorError) -> String { try await self.core.offlineCode(for: content, by: id) }
+    ) async throws(EmulatorError) -> String {
+        try await self.core.letDevice(id) { try await $0.offlineCode(for: content) }
+    }
 
     /// Returns the inbox of a virtual device.
     ///
     /// - Throws: ``EmulatorError`` of code `notFound`, or `refused` with the reason.
     public func inbox(ofDevice id: VirtualDevice.ID) async throws(EmulatorError) -> DeviceInbox {
-        try await self.core.inbox(ofDevice: id)
+        try await self.core.letDevice(id) { try await $0.inbox() }
     }
 
     /// Lets a virtual device show a message and mark it as read.
@@ -165,5 +119,7 @@ extension Emulator {
     public func readMessage(
         _ messageID: MessageSummary.ID,
         byDevice id: VirtualDevice.ID
-    ) async throws(EmulatorError) -> DeviceMessage { try await self.core.readMessage(messageID, by: id) }
+    ) async throws(EmulatorError) -> DeviceMessage {
+        try await self.core.letDevice(id) { try await $0.readMessage(messageID) }
+    }
 }

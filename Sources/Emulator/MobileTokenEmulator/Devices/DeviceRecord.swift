@@ -13,6 +13,15 @@ struct DeviceRecord: Codable {
 }
 
 extension DeviceRecord {
+    /// Creates the record of a new device.
+    init(_ request: Emulator.NewDevice, _ keys: DeviceKeys, at now: Milliseconds) {
+        let (name, version) = (request.displayName, keys.model.version.rawValue)
+        self.init(
+            device: .init(keys.activationID, name: name, version: version, request.rule, at: now),
+            keys: keys
+        )
+    }
+
     init(_ document: ExportableJSON) throws(EmulatorError) {
         do {
             self = try JSONDecoder().decode(Self.self, from: Data(document.value.serialized()))

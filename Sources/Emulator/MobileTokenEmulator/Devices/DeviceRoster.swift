@@ -44,6 +44,18 @@ struct DeviceRoster: Sendable {
         fileprivate var isBusy = false
         /// The number of rules so far: a new rule may decide again what an earlier one has decided.
         fileprivate var generation = 0
+
+        /// Creates a device, which first looks for operations.
+        init(
+            _ id: String,
+            name: String,
+            version: String,
+            _ rule: Emulator.DeviceRule,
+            at now: Milliseconds
+        ) {
+            (self.id, self.name, self.version, self.created) = (id, name, version, now)
+            (self.rule, self.nextLook) = (rule, now)
+        }
     }
 
     enum Job: Sendable, Equatable {
@@ -59,78 +71,42 @@ struct DeviceRoster: Sendable {
     static let retryPause: Milliseconds = 10_000
     static let maximumAttempts = 5
 
-    private var devices: [String: Device] = [:]
-    private var order: [String] = []
-    /// The devices that changed since the last ``takeChanges()``.
-    private var changed: Set<String> = []
+    private var devices = Table<Device>()
 
-    var count: Int { self.order.count }
-    var newestFirst: [Device] { self.order.reversed().compactMap { self.devices[$0] } }
+    var count: Int { self.devices.count }
+    var newestFirst: [Device] { self.devices.keysInOrder.reversed().compactMap { self.devices[$0] } }
 
-    subscript(id: String) -> Device? { self.devices[id] }
+    /// Setting a new device appends it.
+    subscript(id: String) -> Device? {
+        get { self.devices[id] }
+        set { self.devices[id] = newValue }
+    }
 
     // MARK: Changes
 
-    /// Adds a device, which first looks for operations.
-    mutating func add(
-        _ id: String,
-        name: String,
-        version: String,
-        _ rule: Emulator.DeviceRule,
-        at now: Milliseconds
-    ) {
-        var device = Device(id: id, name: name, version: version, created: now, rule: rule)
-        device.nextLook = now
-        self.insert(device)
-    }
-
-    /// Adds a stored device.
-    mutating func insert(_ device: Device) {
-        if self.devices[device.id] == nil { self.order.append(device.id) }
-        self.set(device)
-    }
-
-    private mutating func set(_ device: Device) {
-        self.devices[device.id] = device
-        self.changed.insert(device.id)
-    }
-
     /// Lets the next ``takeChanges()`` return all devices.
-    mutating func markAllChanged() { self.changed = Set(self.order) }
+    mutating func markAllChanged() { self.changeEach { _ in } }
 
-    /// Returns the devices that changed since the last call.
-    mutating func takeChanges() -> Set<String> {
-        defer { self.changed = [] }
-        return self.changed
-    }
-
-    mutating func remove(_ id: String) {
-        self.devices[id] = nil
-        self.changed.remove(id)
-        self.order.removeAll { $0 == id }
-    }
+    /// Returns the devices that changed since the last call, and those removed since.
+    mutating func takeChanges() -> Set<String> { self.devices.takeChanges() }
 
     /// Resumes stored devices. Jobs in progress start again, because their outcomes are lost.
     ///
     /// - Parameter isLooking: `true` if devices with a deciding rule look for operations, because notifications may be lost.
     mutating func resume(at now: Milliseconds, looking isLooking: Bool) {
-        for id in self.order {
-            self.change(id) { device in
-                if device.isBusy || isLooking && device.rule.decision != .never {
-                    device.nextLook = min(device.nextLook ?? now, now)
-                }
-                device.isBusy = false
-                for index in device.tasks.indices where device.tasks[index].state == .underWay {
-                    device.tasks[index].state = .waiting
-                    device.tasks[index].attempts += 1
-                }
+        self.changeEach { device in
+            if device.isBusy || isLooking && device.rule.decision != .never { device.look(at: now) }
+            device.isBusy = false
+            for index in device.tasks.indices where device.tasks[index].state == .underWay {
+                device.tasks[index].state = .waiting
+                device.tasks[index].attempts += 1
             }
         }
     }
 
     /// Replaces a device's rule, for undecided operations.
     mutating func setRule(_ rule: Emulator.DeviceRule, of id: String, at now: Milliseconds) {
-        self.change(id) { device in
+        self.devices.update(id) { device in
             device.rule = rule
             device.generation += 1
             device.tasks.removeAll { $0.state == .waiting && !$0.isByHand }
@@ -167,37 +143,31 @@ struct DeviceRoster: Sendable {
                 due: now
             )
         )
-        self.set(device)
+        self.devices[id] = device
         return true
     }
 
     /// Lets some devices look for operations.
     mutating func look(at now: Milliseconds, where isMeant: (_ id: String) -> Bool) {
-        for id in self.order where isMeant(id) {
-            self.change(id) { $0.nextLook = min($0.nextLook ?? now, now) }
-        }
+        for id in self.devices.keys where isMeant(id) { self.devices.update(id) { $0.look(at: now) } }
     }
 
     /// Removes an operation that can no longer be decided, unless a device is deciding it or a person asked for it.
     mutating func withdraw(_ operationID: String) {
-        for id in self.order {
-            self.change(id) { device in
-                device.tasks.removeAll { $0.operationID == operationID && $0.state == .waiting && !$0.isByHand }
-            }
+        self.changeEach { device in
+            device.tasks.removeAll { $0.operationID == operationID && $0.state == .waiting && !$0.isByHand }
         }
     }
 
-    private mutating func change(_ id: String, _ change: (inout Device) -> Void) {
-        guard var device = self.devices[id] else { return }
-        change(&device)
-        self.set(device)
+    private mutating func changeEach(_ change: (inout Device) -> Void) {
+        for id in self.devices.keys { self.devices.update(id, change) }
     }
 
     // MARK: Jobs
 
     /// Indicates whether ``takeJobs(at:)`` would return any.
     func hasJobs(at now: Milliseconds) -> Bool {
-        self.devices.values.contains { !$0.isBusy && $0.nextJob(at: now) != nil }
+        self.devices.values.contains { $0.nextJob(at: now) != nil }
     }
 
     /// The time when a device that is idle has something to do.
@@ -212,14 +182,15 @@ struct DeviceRoster: Sendable {
 
     /// Returns the jobs to do now, at most one per device; oldest devices first.
     mutating func takeJobs(at now: Milliseconds) -> [Job] {
-        self.order.compactMap { id in
-            guard var device = self.devices[id], !device.isBusy, let job = device.nextJob(at: now) else { return nil }
+        guard self.hasJobs(at: now) else { return [] }
+        return self.devices.keysInOrder.compactMap { id in
+            guard var device = self.devices[id], let job = device.nextJob(at: now) else { return nil }
             device.isBusy = true
             switch job {
             case .look: device.nextLook = nil
             case .decide(_, let task): device.change(task.operationID) { $0.state = .underWay }
             }
-            self.set(device)
+            self.devices[id] = device
             return job
         }
     }
@@ -233,7 +204,7 @@ struct DeviceRoster: Sendable {
         taken: Set<String> = [],
         at now: Milliseconds
     ) {
-        self.change(id) { device in
+        self.devices.update(id) { device in
             device.isBusy = false
             device.failure = nil
             let rule = device.rule
@@ -260,7 +231,7 @@ struct DeviceRoster: Sendable {
     }
 
     mutating func failLook(_ id: String, _ failure: DeviceFailure, at now: Milliseconds) {
-        self.change(id) { device in
+        self.devices.update(id) { device in
             device.isBusy = false
             device.failure = failure.reason
             if case .unanswered = failure { device.nextLook = device.nextLook ?? now + Self.retryPause }
@@ -269,7 +240,7 @@ struct DeviceRoster: Sendable {
 
     /// Records the outcome of a decision.
     mutating func finish(_ operationID: String, of id: String, _ failure: DeviceFailure?, at now: Milliseconds) {
-        self.change(id) { device in
+        self.devices.update(id) { device in
             device.isBusy = false
             device.change(operationID) { task in
                 task.attempts += 1
@@ -304,7 +275,9 @@ extension DeviceRoster.Device {
 
     fileprivate var openTaskCount: Int { self.tasks.count { $0.isOpen } }
 
+    /// The next job to do now; `nil` if it is busy.
     fileprivate func nextJob(at now: Milliseconds) -> DeviceRoster.Job? {
+        guard !self.isBusy else { return nil }
         if let look = self.nextLook, look <= now { return .look(deviceID: self.id) }
         let due = self.tasks.filter { $0.state == .waiting && $0.due <= now }
         return due.min { $0.due < $1.due }.map { .decide(deviceID: self.id, $0) }
@@ -317,6 +290,8 @@ extension DeviceRoster.Device {
             task.operationID == operation && (task.isOpen || task.generation == self.generation)
         }
     }
+
+    fileprivate mutating func look(at now: Milliseconds) { self.nextLook = min(self.nextLook ?? now, now) }
 
     /// Changes the open task of an operation.
     fileprivate mutating func change(_ operationID: String, _ change: (inout DeviceRoster.Task) -> Void) {

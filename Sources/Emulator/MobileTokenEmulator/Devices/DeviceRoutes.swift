@@ -53,22 +53,22 @@ extension ControlAPI {
             named: "claimByDevice",
             "Lets a virtual device take an operation that was made for no user; its rule decides it then.",
             takes: Call.segment("id"),
-            Call.body(Emulator.OperationClaim.form),
+            Call.body(Self.operationClaim.form),
             gives: Emulator.VirtualDevice.form,
             refuses: [409]
-        ) { control, id, claim in
-            try await control.core.claim(claim.operationID, by: id)
+        ) { control, id, operationID in
+            try await control.core.claim(operationID, by: id)
         },
         Route(
             "POST /devices/{id}/offline-codes",
             named: "approveOfflineByDevice",
             "Lets a virtual device approve an operation without a network.",
             takes: Call.segment("id"),
-            Call.body(Emulator.ScannedOperation.form),
-            gives: Emulator.CarriedCode.form,
+            Call.body(Self.scannedOperation.form),
+            gives: Self.carriedCode.form,
             refuses: [409]
-        ) { control, id, operation in
-            Emulator.CarriedCode(code: try await control.core.offlineCode(for: operation.content, by: id))
+        ) { control, id, content in
+            try await control.core.letDevice(id) { try await $0.offlineCode(for: content) }
         },
         Route(
             "GET /devices/{id}/inbox",
@@ -76,7 +76,7 @@ extension ControlAPI {
             takes: Call.segment("id"),
             gives: Emulator.DeviceInbox.form,
             refuses: [409]
-        ) { control, id in try await control.core.inbox(ofDevice: id) },
+        ) { control, id in try await control.core.letDevice(id) { try await $0.inbox() } },
         Route(
             "POST /devices/{id}/inbox/{message}/read",
             named: "readMessageByDevice",
@@ -86,7 +86,32 @@ extension ControlAPI {
             gives: Emulator.DeviceMessage.form,
             refuses: [409]
         ) { control, id, message in
-            try await control.core.readMessage(message, by: id)
+            try await control.core.letDevice(id) { try await $0.readMessage(message) }
         },
     ]
+
+    private static let operationClaim = FieldTable<String>(
+        "OperationClaim",
+        .required("operationId", \.self, .word, example: "0f038bac-6c94-45eb-b3a9-f92e809e8ea4")
+    )
+
+    private static let scannedOperation = FieldTable<String>(
+        "ScannedOperation",
+        .required(
+            "operationQrCodeData",
+            \.self,
+            .word,
+            "The content of the QR code, as GET /v2/operations/{id}/offline/qr gives it."
+        )
+    )
+
+    private static let carriedCode = FieldTable<String>(
+        "CarriedCode",
+        .required(
+            "otp",
+            \.self,
+            .string,
+            "The code that the user types in: POST /v2/operations/{id}/offline/otp verifies it."
+        )
+    )
 }

@@ -3,20 +3,6 @@ import EmulatorBackend
 import Foundation
 import MobileTokenCloud
 
-/// An activated device.
-struct MadeDevice: Sendable {
-    let keys: DeviceKeys
-    let name: String
-    let rule: Emulator.DeviceRule
-    /// Returns the record to continue with, if it has activated at the server that it now uses.
-    let session: DeviceSession?
-
-    init(_ request: Emulator.NewDevice, _ keys: DeviceKeys, _ session: DeviceSession? = nil) {
-        (self.keys, self.session) = (keys, session)
-        (self.name, self.rule) = (request.displayName, request.rule)
-    }
-}
-
 extension EmulatorCore {
     /// Makes a device that activates with a registration's code, or with its own registration, which is then committed.
     func makeDevice(_ request: Emulator.NewDevice) async throws(EmulatorError) -> Emulator.VirtualDevice {
@@ -39,7 +25,7 @@ extension EmulatorCore {
         guard epoch == self.devices.epoch else {
             throw EmulatorError(.conflict, "The state was replaced before the device was active")
         }
-        self.take(MadeDevice(request, session.keys, session))
+        self.take(DeviceRecord(request, session.keys, at: self.now.milliseconds), session)
         guard await self.commit() == nil else { throw .notWritten }
         return try self.device(session.activationID)
     }
@@ -56,9 +42,11 @@ extension EmulatorCore {
     }
 
     /// Adds a device, with room reserved for it.
-    func take(_ device: MadeDevice) {
-        self.devices.add(device, at: self.now.milliseconds)
-        self.reportDevice(device.keys.activationID)
+    ///
+    /// - Parameter session: The session of a device that has activated at this server, not in a trial.
+    func take(_ record: DeviceRecord, _ session: DeviceSession? = nil) {
+        self.devices.add(record, session)
+        self.reportDevice(record.device.id)
     }
 
     private func activate(
@@ -140,14 +128,15 @@ extension EmulatorCore {
 
     // MARK: By hand
 
-    private func letDevice<Value: Sendable>(
+    /// Lets a device act now, and commits what that changed of its keys.
+    func letDevice<Value: Sendable>(
         _ id: String,
-        _ act: (DeviceSession) async throws(DeviceFailure) -> Value
+        _ act: @Sendable (DeviceSession) async throws -> Value
     ) async throws(EmulatorError) -> Value {
         guard let session = self.devices.session(of: id, self.deviceSite(of:)) else { throw .unknownDevice }
         let value: Value
         let last = self.journal.lastID
-        do { value = try await act(session) } catch {
+        do { value = try await DeviceFailure.reading { try await act(session) } } catch {
             var refused = error.error
             refused.journalEntry = self.journal.lastRefusal(of: id, since: last)?.id
             throw refused
@@ -158,22 +147,10 @@ extension EmulatorCore {
 
     /// Lets a device claim an operation created for no user; its rule then decides it.
     func claim(_ operationID: String, by id: String) async throws(EmulatorError) -> Emulator.VirtualDevice {
-        try await self.letDevice(id) { (session) throws(DeviceFailure) in try await session.claim(operationID) }
+        try await self.letDevice(id) { try await $0.claim(operationID) }
         let now = self.now.milliseconds
         self.devices.change { $0.look(at: now) { $0 == id } }
         return try self.device(id)
-    }
-
-    func offlineCode(for content: String, by id: String) async throws(EmulatorError) -> String {
-        try await self.letDevice(id) { (session) throws(DeviceFailure) in try await session.offlineCode(for: content) }
-    }
-
-    func inbox(ofDevice id: String) async throws(EmulatorError) -> Emulator.DeviceInbox {
-        try await self.letDevice(id) { (session) throws(DeviceFailure) in try await session.inbox() }
-    }
-
-    func readMessage(_ messageID: String, by id: String) async throws(EmulatorError) -> Emulator.DeviceMessage {
-        try await self.letDevice(id) { (session) throws(DeviceFailure) in try await session.readMessage(messageID) }
     }
 
     /// Lets a device decide an operation now; returns after the server's response, or without one.

@@ -45,9 +45,9 @@ extension Scenario {
         }
         return trial.change { content in
             content.coalesceEvents(ofActivation: keys.activationID, after: earlierEvents)
-            let made = MadeDevice(request, keys)
+            let made = DeviceRecord(request, keys, at: content.state.time.now().milliseconds)
             content.state.made.append(made)
-            return Self.shown(made, content.state)
+            return Emulator.VirtualDevice(made.device, content.state.backend.activation(keys.activationID)).json
         }
     }
 
@@ -68,14 +68,6 @@ extension Scenario {
         } catch {
             throw self.refusal(error.preventingActivation.refusal, at: place)
         }
-    }
-
-    /// The device as `GET /_emulator/devices/{id}` will show it.
-    private static func shown(_ device: MadeDevice, _ state: EmulatorCore.MutableState) -> JSONValue {
-        var roster = DeviceRoster()
-        let (id, version) = (device.keys.activationID, device.keys.model.version.rawValue)
-        roster.add(id, name: device.name, version: version, device.rule, at: state.time.now().milliseconds)
-        return roster[id].map { Emulator.VirtualDevice($0, state.backend.activation(id)).json } ?? .null
     }
 }
 

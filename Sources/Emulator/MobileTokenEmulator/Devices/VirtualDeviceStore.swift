@@ -13,22 +13,22 @@ final class VirtualDeviceStore: Sendable {
 
     /// The devices and their keys, for copying and restoring.
     struct Contents: Sendable {
-        fileprivate(set) var roster = DeviceRoster()
+        fileprivate var roster = DeviceRoster()
         fileprivate var keys: [String: DeviceKeys] = [:]
         /// Indicates whether they come from a document, which may lack notifications of its operations.
         fileprivate var areRead = false
 
         init() {}
 
-        fileprivate init(roster: DeviceRoster, keys: [String: DeviceKeys]) {
-            (self.roster, self.keys) = (roster, keys)
-        }
-
         /// The records in order of creation.
         var records: [DeviceRecord] {
             self.roster.newestFirst.reversed().compactMap { device in
                 self.keys[device.id].map { DeviceRecord(device: device, keys: $0) }
             }
+        }
+
+        fileprivate mutating func insert(_ record: DeviceRecord) {
+            (self.roster[record.device.id], self.keys[record.device.id]) = (record.device, record.keys)
         }
 
         /// Reads the devices in a state.
@@ -43,8 +43,7 @@ final class VirtualDeviceStore: Sendable {
                 guard record.device.id.utf8.elementsEqual(id.utf8) else {
                     throw EmulatorError(.invalidDocument, "A virtual device is that of another activation")
                 }
-                self.roster.insert(record.device)
-                self.keys[id] = record.keys
+                self.insert(record)
             }
             guard self.roster.count <= capacity else {
                 throw EmulatorError(.capacityExceeded, "There is no room for so many virtual devices (\(capacity))")
@@ -53,9 +52,8 @@ final class VirtualDeviceStore: Sendable {
     }
 
     private struct State {
-        var roster = DeviceRoster()
-        /// The keys of idle devices; the others have them in their sessions.
-        var keys: [String: DeviceKeys] = [:]
+        /// The devices; the keys of those with sessions are older than theirs.
+        var contents = Contents()
         /// The devices that have acted since they were last replaced.
         var sessions: [String: DeviceSession] = [:]
         /// The number of devices being made.
@@ -65,13 +63,17 @@ final class VirtualDeviceStore: Sendable {
         /// The number of replacements of all devices, so that work for an earlier device is not recorded for a later one.
         var epoch = 0
 
-        var contents: Contents {
-            Contents(roster: self.roster, keys: self.keys.merging(self.sessions.mapValues(\.keys)) { $1 })
+        /// The contents with the keys of the sessions.
+        var current: Contents {
+            var contents = self.contents
+            for (id, session) in self.sessions { contents.keys[id] = session.keys }
+            contents.areRead = false
+            return contents
         }
 
         mutating func session(of id: String, _ site: (DeviceCaller) -> DeviceSite) -> DeviceSession? {
             if let session = self.sessions[id] { return session }
-            guard let keys = self.keys[id], let device = self.roster[id] else { return nil }
+            guard let keys = self.contents.keys[id], let device = self.contents.roster[id] else { return nil }
             let session = DeviceSession(keys, at: site(DeviceCaller(name: device.name, epoch: self.epoch)))
             self.sessions[id] = session
             return session
@@ -85,23 +87,23 @@ final class VirtualDeviceStore: Sendable {
     init(capacity: Int) { self.capacity = capacity }
 
     /// A snapshot of the devices.
-    var roster: DeviceRoster { self.state.withLock { $0.roster } }
-    var contents: Contents { self.state.withLock { $0.contents } }
+    var roster: DeviceRoster { self.state.withLock { $0.contents.roster } }
+    var contents: Contents { self.state.withLock { $0.current } }
     var epoch: Int { self.state.withLock { $0.epoch } }
 
     /// Changes the devices, and wakes the operator.
     func change<Result: Sendable>(_ change: (inout DeviceRoster) -> Result) -> Result {
         defer { self.work.raise() }
-        return self.state.withLock { change(&$0.roster) }
+        return self.state.withLock { change(&$0.contents.roster) }
     }
 
     /// The number of further devices allowed.
-    var room: Int { self.state.withLock { max(0, self.capacity - $0.roster.count - $0.reserved) } }
+    var room: Int { self.state.withLock { max(0, self.capacity - $0.contents.roster.count - $0.reserved) } }
 
     /// Reserves room for one device until ``release()``.
     func reserve() throws(EmulatorError) {
         let hasRoom = self.state.withLock { state in
-            guard state.roster.count + state.reserved < self.capacity else { return false }
+            guard state.contents.roster.count + state.reserved < self.capacity else { return false }
             state.reserved += 1
             return true
         }
@@ -115,12 +117,10 @@ final class VirtualDeviceStore: Sendable {
     }
 
     /// Adds a device, with room reserved for it.
-    func add(_ device: MadeDevice, at now: Milliseconds) {
-        let (id, version) = (device.keys.activationID, device.keys.model.version.rawValue)
+    func add(_ record: DeviceRecord, _ session: DeviceSession?) {
         self.state.withLock { state in
-            state.keys[id] = device.keys
-            state.sessions[id] = device.session
-            state.roster.add(id, name: device.name, version: version, device.rule, at: now)
+            state.contents.insert(record)
+            state.sessions[record.device.id] = session
         }
         self.work.raise()
     }
@@ -128,18 +128,18 @@ final class VirtualDeviceStore: Sendable {
     /// - Returns: `true` if there was one.
     func remove(_ id: String) -> Bool {
         self.state.withLock { state in
-            (state.keys[id], state.sessions[id], state.keptTags[id]) = (nil, nil, nil)
-            guard state.roster[id] != nil else { return false }
-            state.roster.remove(id)
-            return true
+            let isKnown = state.contents.roster[id] != nil
+            (state.contents.roster[id], state.contents.keys[id]) = (nil, nil)
+            (state.sessions[id], state.keptTags[id]) = (nil, nil)
+            return isKnown
         }
     }
 
     func replace(with contents: Contents, at now: Milliseconds) {
         self.state.withLock { state in
-            (state.roster, state.keys, state.sessions) = (contents.roster, contents.keys, [:])
-            state.roster.resume(at: now, looking: contents.areRead)
-            state.roster.markAllChanged()
+            (state.contents, state.sessions) = (contents, [:])
+            // Marks all of them as changed, too.
+            state.contents.roster.resume(at: now, looking: contents.areRead)
             state.epoch += 1
         }
         self.work.raise()
@@ -148,22 +148,19 @@ final class VirtualDeviceStore: Sendable {
     // MARK: State
 
     /// Lets the next ``takeChanges()`` return all devices, because the state was replaced.
-    func markAllChanged() { self.state.withLock { $0.roster.markAllChanged() } }
+    func markAllChanged() { self.state.withLock { $0.contents.roster.markAllChanged() } }
 
     /// Returns the devices that changed since the last call, in order of creation.
     func takeChanges() -> [DeviceRecord] {
         self.state.withLock { state in
-            var changed = state.roster.takeChanges()
+            var changed = state.contents.roster.takeChanges()
             for (id, session) in state.sessions {
                 let tag = session.tag
                 if state.keptTags[id] != tag { changed.insert(id) }
                 state.keptTags[id] = tag
+                if changed.contains(id) { state.contents.keys[id] = session.keys }
             }
-            return state.roster.newestFirst.reversed().compactMap { device in
-                guard changed.contains(device.id) else { return nil }
-                guard let keys = state.sessions[device.id]?.keys ?? state.keys[device.id] else { return nil }
-                return DeviceRecord(device: device, keys: keys)
-            }
+            return changed.isEmpty ? [] : state.contents.records.filter { changed.contains($0.device.id) }
         }
     }
 
@@ -177,7 +174,7 @@ final class VirtualDeviceStore: Sendable {
     // MARK: Operator
 
     func wakeIfDue(at now: Milliseconds) {
-        if self.state.withLock({ $0.roster.hasJobs(at: now) }) { self.work.raise() }
+        if self.state.withLock({ $0.contents.roster.hasJobs(at: now) }) { self.work.raise() }
     }
 
     /// Waits until a job may be due.
@@ -190,7 +187,7 @@ final class VirtualDeviceStore: Sendable {
     /// - Parameter site: Returns the environment of a device that has not acted yet.
     func takeWork(at now: Milliseconds, _ site: (DeviceCaller) -> DeviceSite) -> [Work] {
         self.state.withLock { state in
-            state.roster.takeJobs(at: now).compactMap { job in
+            state.contents.roster.takeJobs(at: now).compactMap { job in
                 let id = job.deviceID
                 guard let session = state.session(of: id, site) else { return nil }
                 return Work(job: job, session: session, epoch: state.epoch)
@@ -201,8 +198,8 @@ final class VirtualDeviceStore: Sendable {
     /// Records the outcome of a job.
     func finish(_ work: Work, _ note: (inout DeviceRoster) -> Void) {
         self.state.withLock { state in
-            guard state.epoch == work.epoch, state.roster[work.job.deviceID] != nil else { return }
-            note(&state.roster)
+            guard state.epoch == work.epoch else { return }
+            note(&state.contents.roster)
         }
         self.work.raise()
     }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct DeviceRosterTests {
     private func roster(_ rule: Emulator.DeviceRule, ids: [String] = ["a"]) -> DeviceRoster {
         var roster = DeviceRoster()
-        for id in ids { roster.add(id, name: id, version: "3.3", rule, at: 0) }
+        for id in ids { roster[id] = .init(id, name: id, version: "3.3", rule, at: 0) }
         return roster
     }
 
@@ -161,7 +161,7 @@ import Testing
         var roster = self.roster(.init(), ids: ["a", "b", "c"])
         #expect(self.decisions(&roster, at: 0) == ["a looks", "b looks", "c looks"])
         roster.finishLook("b", found: ["1"], at: 0)
-        roster.remove("a")
+        roster["a"] = nil
         roster.finishLook("a", found: ["1"], at: 0)
         #expect(self.decisions(&roster, at: 0) == ["b approve 1"])
         #expect(roster.newestFirst.map(\.id) == ["c", "b"] && roster.count == 2)
