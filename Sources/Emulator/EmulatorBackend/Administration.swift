@@ -43,13 +43,12 @@ extension Backend {
                 try activation.advanceCounter(by: steps)
             }
         case .remove(let id):
-            guard let activation = self.state.activations[id] else { throw .noSuch("activation") }
-            guard activation.status != .removed else {
+            guard try self.state.activations[id].found("activation").status != .removed else {
                 throw .invalidState("The activation is already removed")
             }
             self.remove(id, &context)
         case .expire(let id):
-            guard let operation = self.state.operations[id] else { throw Refusal.noSuch("operation") }
+            let operation = try self.state.operations[id].found("operation")
             guard operation.status == .pending else {
                 throw .invalidState("The operation is \(operation.status.rawValue)")
             }
@@ -64,7 +63,7 @@ extension Backend {
         _ context: inout RequestContext,
         _ change: (inout ServerActivation) throws(Refusal) -> Void
     ) throws(Refusal) {
-        guard var activation = self.state.activations[id] else { throw .noSuch("activation") }
+        var activation = try self.state.activations[id].found("activation")
         try change(&activation)
         self.state.activations[id] = activation
         if let deadline = activation.deadline { self.watch(deadline) }

@@ -40,7 +40,39 @@ package struct Refusal: Error {
     }
 }
 
-// The codes and messages of the standard endpoints are those the reference integration publishes.
+// What devices are told, with the reason for the journal. The codes and messages of the standard endpoints are those the reference
+// integration publishes.
+extension Refusal {
+    static let encryption = because(400, "ERR_ENCRYPTION", "POWER_AUTH_ENCRYPTION_FAILED")
+    static let temporaryKey = because(400, "ERR_TEMPORARY_KEY", "POWER_AUTH_TEMPORARY_KEY_FAILURE")
+    static let activation = because(400, "ERR_ACTIVATION", "POWER_AUTH_ACTIVATION_INVALID")
+    /// A failed authentication. Real servers tell devices no reason, even if the code is valid and the request is not.
+    static let authentication = because(401, Self.authenticationCode, "POWER_AUTH_CODE_INVALID")
+    /// A failed authentication in the operations of the Mobile Token API.
+    static let mobileTokenAuthentication = because(401, "POWERAUTH_AUTH_FAIL", "Authentication failed")
+    static let recovery = because(400, "INVALID_RECOVERY_CODE", "POWER_AUTH_RECOVERY_INVALID")
+    static let configuration = because(400, "ERR_CONFIG", "POWER_AUTH_CONFIG_ERROR")
+    static let serverStatus = because(400, "ERR_STATUS", "POWER_AUTH_STATUS_ERROR")
+    static let vault = because(400, "ERR_SECURE_VAULT", "POWER_AUTH_SECURE_VAULT_INVALID")
+    static let upgrade = because(400, "ERR_UPGRADE", "POWER_AUTH_UPGRADE_FAILED")
+    static let passwordChange = because(400, "ERR_PASSWORD_CHANGE", "POWER_AUTH_PASSWORD_CHANGE_FAILURE")
+    static let biometry = because(400, "ERR_BIOMETRY", "POWER_AUTH_BIOMETRY_FAILURE")
+    /// There is no such operation, or its state does not allow the request.
+    static let invalidOperation = because(400, "INVALID_OPERATION", "Operation not found or is in an unexpected state.")
+    static let inboxFailed = because(400, "INBOX_FAILED", "Unable to process inbox request.")
+    /// The response of real servers to unexpected situations.
+    static let unexpected = because(500, "ERROR_GENERIC", "Unknown error occurred while processing request.")
+
+    /// Returns the maker of refusals with a code and a message, from their reason for the journal.
+    private static func because(
+        _ status: Int,
+        _ code: String,
+        _ message: String
+    ) -> @Sendable (_ reason: String) -> Self {
+        { Self(status, code, message, because: $0) }
+    }
+}
+
 extension Refusal {
     package static func invalidRequest(_ reason: String) -> Self {
         Self(400, "INVALID_REQUEST", reason)
@@ -69,18 +101,6 @@ extension Refusal {
         .invalid(Schema.Objection(member: member, hint: hint, value: value))
     }
 
-    static func encryption(_ reason: String) -> Self {
-        Self(400, "ERR_ENCRYPTION", "POWER_AUTH_ENCRYPTION_FAILED", because: reason)
-    }
-
-    static func temporaryKey(_ reason: String) -> Self {
-        Self(400, "ERR_TEMPORARY_KEY", "POWER_AUTH_TEMPORARY_KEY_FAILURE", because: reason)
-    }
-
-    static func activation(_ reason: String) -> Self {
-        Self(400, "ERR_ACTIVATION", "POWER_AUTH_ACTIVATION_INVALID", because: reason)
-    }
-
     /// The refusal in the form of a failed activation. Details for the client stay, and so do errors that are not the client's.
     var asActivation: Self {
         guard self.status == 400, self.details.members.isEmpty else { return self }
@@ -101,11 +121,6 @@ extension Refusal {
     /// The code of every failed authentication below `/pa`.
     static let authenticationCode = "ERR_AUTHENTICATION"
 
-    /// A failed authentication. Real servers tell devices no reason, even if the code is valid and the request is not.
-    static func authentication(_ reason: String) -> Self {
-        Self(401, Self.authenticationCode, "POWER_AUTH_CODE_INVALID", because: reason)
-    }
-
     /// Returns the refusal with a release's message.
     func inWords(of profile: EmulatorServerProfile) -> Self {
         guard self.code.isExactly(Self.authenticationCode) else { return self }
@@ -114,51 +129,9 @@ extension Refusal {
         return refusal
     }
 
-    /// A failed authentication in the operations of the Mobile Token API.
-    static func mobileTokenAuthentication(_ reason: String) -> Self {
-        Self(401, "POWERAUTH_AUTH_FAIL", "Authentication failed", because: reason)
-    }
-
-    static func recovery(_ reason: String) -> Self {
-        Self(400, "INVALID_RECOVERY_CODE", "POWER_AUTH_RECOVERY_INVALID", because: reason)
-    }
-
-    static func configuration(_ reason: String) -> Self {
-        Self(400, "ERR_CONFIG", "POWER_AUTH_CONFIG_ERROR", because: reason)
-    }
-
-    static func serverStatus(_ reason: String) -> Self {
-        Self(400, "ERR_STATUS", "POWER_AUTH_STATUS_ERROR", because: reason)
-    }
-
     /// A member is missing or blank, in version 4.
     static func validation(_ reason: String) -> Self {
         Self(400, "ERR_VALIDATION", reason)
-    }
-
-    static func vault(_ reason: String) -> Self {
-        Self(400, "ERR_SECURE_VAULT", "POWER_AUTH_SECURE_VAULT_INVALID", because: reason)
-    }
-
-    static func upgrade(_ reason: String) -> Self {
-        Self(400, "ERR_UPGRADE", "POWER_AUTH_UPGRADE_FAILED", because: reason)
-    }
-
-    static func passwordChange(_ reason: String) -> Self {
-        Self(400, "ERR_PASSWORD_CHANGE", "POWER_AUTH_PASSWORD_CHANGE_FAILURE", because: reason)
-    }
-
-    static func biometry(_ reason: String) -> Self {
-        Self(400, "ERR_BIOMETRY", "POWER_AUTH_BIOMETRY_FAILURE", because: reason)
-    }
-
-    /// There is no such operation, or its state does not allow the request.
-    static func invalidOperation(_ reason: String) -> Self {
-        Self(400, "INVALID_OPERATION", "Operation not found or is in an unexpected state.", because: reason)
-    }
-
-    static func inboxFailed(_ reason: String) -> Self {
-        Self(400, "INBOX_FAILED", "Unable to process inbox request.", because: reason)
     }
 
     /// The operation does not allow a decision with a valid code.
@@ -226,9 +199,15 @@ extension Refusal {
         return refusal
     }
 
-    /// The response of real servers to unexpected situations.
-    static func unexpected(_ reason: String) -> Self {
-        Self(500, "ERROR_GENERIC", "Unknown error occurred while processing request.", because: reason)
+}
+
+extension Optional {
+    /// Returns the value, or refuses a request for what is not there.
+    ///
+    /// - Parameter thing: The noun for the object, such as `operation`.
+    package func found(_ thing: String) throws(Refusal) -> Wrapped {
+        guard let self else { throw .noSuch(thing) }
+        return self
     }
 }
 

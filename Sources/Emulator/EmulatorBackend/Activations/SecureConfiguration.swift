@@ -43,7 +43,6 @@ enum SecureConfiguration {
     }
 
     private static func application(_ bank: Backend, _ id: String) throws(Refusal) -> ServerApplication {
-        guard let application = bank.state.applications[id] else { throw Refusal.noSuch("application") }
-        return application
+        try bank.state.applications[id].found("application")
     }
 }

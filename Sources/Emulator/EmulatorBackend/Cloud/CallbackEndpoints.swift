@@ -26,8 +26,7 @@ enum CallbackEndpoints {
 
 extension Backend {
     fileprivate func callback(_ id: String) throws(Refusal) -> Callback {
-        guard let callback = self.state.callbacks[id] else { throw Refusal.noSuch("callback") }
-        return callback
+        try self.state.callbacks[id].found("callback")
     }
 
     /// The message that tries a callback's address: it tells of no object, and follows none.

@@ -26,10 +26,7 @@ extension ControlAPI {
             "Tells what happened to an operation, with its push messages and each attempt of its callbacks, and what it waits for.",
             takes: Call.segment("id"),
             gives: OperationHistory.form
-        ) { control, id in
-            guard let history = await control.core.history(ofOperation: id) else { throw Refusal.noSuch("operation") }
-            return history
-        },
+        ) { control, id in try await control.core.history(ofOperation: id).found("operation") },
         Route(
             "GET /operations/{id}/preview",
             "Shows an operation as a device would.",
@@ -39,7 +36,7 @@ extension ControlAPI {
             refuses: [409]
         ) { control, id, language in
             let backend = await control.core.snapshot.backend
-            guard let operation = backend.state.operations[id] else { throw Refusal.noSuch("operation") }
+            let operation = try backend.state.operations[id].found("operation")
             guard let preview = try backend.preview(ofOperation: id, language: language) else {
                 throw Refusal.notShown(operation)
             }

@@ -36,10 +36,7 @@ extension ControlAPI {
             takes: Call.segment("name"),
             gives: Form.json(.template)
         ) { control, name in
-            guard let template = await control.core.snapshot.backend.operationTemplates[name] else {
-                throw Refusal.noSuch("template")
-            }
-            return template.document
+            try await control.core.snapshot.backend.operationTemplates[name].found("template").document
         },
         Route(
             "DELETE /templates/{name}",

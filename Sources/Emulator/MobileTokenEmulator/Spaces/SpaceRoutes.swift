@@ -45,8 +45,7 @@ extension ControlAPI {
             takes: Call.segment("id"),
             gives: SpaceReport.form
         ) { control, id in
-            guard let space = try control.spaceDirectory[id] else { throw Refusal.noSuch("space") }
-            return await SpaceReport(space, below: control.address.origin)
+            await SpaceReport(try control.spaceDirectory[id].found("space"), below: control.address.origin)
         },
         Route(
             "DELETE /spaces/{id}",
