@@ -317,5 +317,5 @@ extension Emulator {
 
 extension DataFile {
     /// Fills the disk, as it were: the file does not grow beyond so many pages, or beyond what it has.
-    fileprivate func limit(pages: Int) throws { try self.database.connection.set("max_page_count = \(pages)") }
+    fileprivate func limit(pages: Int) throws { try self.connection.set("max_page_count = \(pages)") }
 }
