@@ -6,37 +6,21 @@ package struct BackendConfiguration: Sendable {
     package var applicationName: String
     /// The cloud API's credentials; `nil` admits no request.
     package var cloudCredentials: BasicCredentials?
-    package var limits: EmulatorLimits
-    package var capacity: EmulatorCapacity
-    package var protocolRules: EmulatorProtocolRules
+    package var limits = EmulatorLimits()
+    package var capacity = EmulatorCapacity()
+    package var protocolRules = EmulatorProtocolRules()
     /// The generation of real servers to emulate.
-    package var profile: EmulatorServerProfile
+    package var profile = EmulatorServerProfile()
     /// Operation templates, a JSON document each, in addition to the built-in ones; one of the same name replaces it.
-    package var templates: [String]
+    package var templates: [String] = []
     /// The OpenID providers of a new state.
-    package var oidcProviders: [EmulatorOIDCProvider]
+    package var oidcProviders: [EmulatorOIDCProvider] = []
     /// Additional endpoints.
     var routes: [Backend.Route] = []
 
-    package init(
-        applicationID: String,
-        applicationName: String,
-        cloudCredentials: BasicCredentials?,
-        limits: EmulatorLimits = EmulatorLimits(),
-        capacity: EmulatorCapacity = EmulatorCapacity(),
-        protocolRules: EmulatorProtocolRules = EmulatorProtocolRules(),
-        profile: EmulatorServerProfile = EmulatorServerProfile(),
-        templates: [String] = [],
-        oidcProviders: [EmulatorOIDCProvider] = []
-    ) {
+    package init(applicationID: String, applicationName: String, cloudCredentials: BasicCredentials?) {
         self.applicationID = applicationID
         self.applicationName = applicationName
         self.cloudCredentials = cloudCredentials
-        self.limits = limits
-        self.capacity = capacity
-        self.protocolRules = protocolRules
-        self.profile = profile
-        self.templates = templates
-        self.oidcProviders = oidcProviders
     }
 }

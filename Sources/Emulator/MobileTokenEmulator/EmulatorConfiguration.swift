@@ -96,16 +96,14 @@ extension Emulator.Configuration {
 
     /// The backend's part of the configuration.
     var backend: BackendConfiguration {
-        BackendConfiguration(
+        var backend = BackendConfiguration(
             applicationID: self.applicationID,
             applicationName: self.applicationName,
-            cloudCredentials: self.cloudCredentials,
-            limits: self.limits,
-            capacity: self.capacity,
-            protocolRules: self.protocolRules,
-            profile: self.profile,
-            templates: self.templates,
-            oidcProviders: self.oidcProviders
+            cloudCredentials: self.cloudCredentials
         )
+        (backend.limits, backend.capacity, backend.protocolRules) = (self.limits, self.capacity, self.protocolRules)
+        (backend.profile, backend.templates) = (self.profile, self.templates)
+        backend.oidcProviders = self.oidcProviders
+        return backend
     }
 }

@@ -89,38 +89,38 @@ private final class SettingBank: HTTPTransport {
     let backend: Mutex<Backend>
 
     init(_ release: EmulatorServerProfile.Release) throws {
-        let configuration = BackendConfiguration(
+        var configuration = BackendConfiguration(
             applicationID: Setting.applicationID,
             applicationName: "Simulation",
-            cloudCredentials: nil,
-            profile: EmulatorServerProfile(release),
-            templates: [
-                """
-                {"name": "deploy", "data": "A9*R${binding}", "formData": {"title": "Deploy", "message": "${fingerprint}"},
-                 "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]}}
-                """,
-                """
-                {"name": "strange", "operationType": "trap", "data": "A1*A20CZK*ICZ5508000000001234567899",
-                 "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
-                 "formData": {"title": "Payment", "message": "Payment",
-                  "attributes": [{"type": "HOLOGRAM", "id": "picture", "label": "Look"},
-                   {"type": "AMOUNT", "id": "amount", "label": "Amount", "amount": 20, "currency": "CZK"}]}}
-                """,
-                """
-                {"name": "pair", "operationType": "pair", "data": "A1*A20CZK*A25CZK*ICZ5508000000001234567899",
-                 "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
-                 "formData": {"title": "Payment", "message": "Payment",
-                  "attributes": [{"type": "AMOUNT", "id": "first", "label": "Amount", "amount": 20, "currency": "CZK"},
-                   {"type": "AMOUNT", "id": "second", "label": "Amount", "amount": 25, "currency": "CZK"},
-                   {"type": "KEY_VALUE", "id": "account", "label": "Account", "value": "CZ5508000000001234567899"}]}}
-                """,
-                """
-                {"name": "brief", "data": "A1*A70CZK*ICZ5508000000001234567899", "expiresIn": 30,
-                 "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
-                 "formData": {"title": "Payment", "message": "Payment"}}
-                """,
-            ]
+            cloudCredentials: nil
         )
+        configuration.profile = EmulatorServerProfile(release)
+        configuration.templates = [
+            """
+            {"name": "deploy", "data": "A9*R${binding}", "formData": {"title": "Deploy", "message": "${fingerprint}"},
+             "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]}}
+            """,
+            """
+            {"name": "strange", "operationType": "trap", "data": "A1*A20CZK*ICZ5508000000001234567899",
+             "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
+             "formData": {"title": "Payment", "message": "Payment",
+              "attributes": [{"type": "HOLOGRAM", "id": "picture", "label": "Look"},
+               {"type": "AMOUNT", "id": "amount", "label": "Amount", "amount": 20, "currency": "CZK"}]}}
+            """,
+            """
+            {"name": "pair", "operationType": "pair", "data": "A1*A20CZK*A25CZK*ICZ5508000000001234567899",
+             "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
+             "formData": {"title": "Payment", "message": "Payment",
+              "attributes": [{"type": "AMOUNT", "id": "first", "label": "Amount", "amount": 20, "currency": "CZK"},
+               {"type": "AMOUNT", "id": "second", "label": "Amount", "amount": 25, "currency": "CZK"},
+               {"type": "KEY_VALUE", "id": "account", "label": "Account", "value": "CZ5508000000001234567899"}]}}
+            """,
+            """
+            {"name": "brief", "data": "A1*A70CZK*ICZ5508000000001234567899", "expiresIn": 30,
+             "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
+             "formData": {"title": "Payment", "message": "Payment"}}
+            """,
+        ]
         self.backend = Mutex(try Backend(configuration: configuration, randomness: SeededRandomness(seed: 1)))
     }
 

@@ -31,43 +31,21 @@ struct Callback: Sendable, Codable, Equatable {
 /// One message for the bank: what is sent, and where to.
 package struct CallbackMessage: Sendable, Equatable {
     /// The callback that it is of; `nil` for the address that an operation brought along.
-    package let callbackID: String?
+    package var callbackID: String?
     /// Its name.
-    package let callbackName: String?
+    package var callbackName: String?
     /// The operation or activation that it tells of: its news arrives in order.
-    package let objectID: String?
-    package let url: String
+    package var objectID: String?
+    package var url: String
     /// The value of the `Authorization` field.
-    package let authorization: String?
+    package var authorization: String?
     /// The OAuth client whose access token stands in that field instead.
-    package let oauth: OAuthClient?
+    package var oauth: OAuthClient?
     /// The certificate that is shown.
-    package let identity: ClientIdentity?
-    package let body: [UInt8]
+    package var identity: ClientIdentity?
+    package var body: [UInt8]
     /// The number of attempts.
-    package let maximumAttempts: Int
-
-    package init(
-        callbackID: String? = nil,
-        callbackName: String? = nil,
-        objectID: String? = nil,
-        url: String,
-        authorization: String? = nil,
-        oauth: OAuthClient? = nil,
-        identity: ClientIdentity? = nil,
-        body: [UInt8],
-        maximumAttempts: Int = 1
-    ) {
-        self.callbackID = callbackID
-        self.callbackName = callbackName
-        self.objectID = objectID
-        self.url = url
-        self.authorization = authorization
-        self.oauth = oauth
-        self.identity = identity
-        self.body = body
-        self.maximumAttempts = maximumAttempts
-    }
+    package var maximumAttempts = 1
 
     /// Refuses an address that no request can be sent to.
     package static func check(url: String, named name: String) throws(Refusal) {
@@ -77,6 +55,11 @@ package struct CallbackMessage: Sendable, Equatable {
         // The journal shows addresses.
         guard parsed.user() == nil else { throw .invalid(name, "holds credentials, which belong beside it") }
     }
+}
+
+extension CallbackMessage {
+    /// A message without credentials that is tried once.
+    package init(url: String, body: [UInt8]) { self.init(callbackID: nil, url: url, body: body) }
 }
 
 // MARK: - Messages

@@ -13,24 +13,8 @@ extension Version4 {
         /// The version 4 keys, including those of an unconfirmed upgrade.
         let keys: Keys
         let type: SignatureType
-        private let envelope: OpenedEnvelope?
-        private let context: RequestContext
-
-        fileprivate init(
-            _ application: ServerApplication,
-            _ activation: ServerActivation,
-            _ keys: Keys,
-            type: SignatureType,
-            envelope: OpenedEnvelope?,
-            _ context: RequestContext
-        ) {
-            self.application = application
-            self.activation = activation
-            self.keys = keys
-            self.type = type
-            self.envelope = envelope
-            self.context = context
-        }
+        fileprivate let envelope: OpenedEnvelope?
+        fileprivate let context: RequestContext
 
         /// Returns the parameters: the decrypted object, or the `requestObject` of an unencrypted body.
         func parameters() throws(Refusal) -> JSONObject {
@@ -152,7 +136,14 @@ extension Version4 {
                 throw refusal(error.reason)
             }
         }
-        return Call(request.application, request.activation, keys, type: request.type, envelope: envelope, context)
+        return Call(
+            application: request.application,
+            activation: request.activation,
+            keys: keys,
+            type: request.type,
+            envelope: envelope,
+            context: context
+        )
     }
 
     private static func demand(

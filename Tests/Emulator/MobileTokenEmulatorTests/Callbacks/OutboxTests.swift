@@ -8,14 +8,9 @@ import Testing
     private static func message(attempts: Int = 1, callbackID: String? = "c", object: String? = nil, size: Int = 2)
         -> CallbackMessage
     {
-        CallbackMessage(
-            callbackID: callbackID,
-            objectID: object,
-            url: "http://bank/hook",
-            authorization: nil,
-            body: Array(repeating: 0x20, count: size),
-            maximumAttempts: attempts
-        )
+        var message = CallbackMessage(url: "http://bank/hook", body: Array(repeating: 0x20, count: size))
+        (message.callbackID, message.objectID, message.maximumAttempts) = (callbackID, object, attempts)
+        return message
     }
 
     private let failure = Outbox.Outcome.response(status: 500)

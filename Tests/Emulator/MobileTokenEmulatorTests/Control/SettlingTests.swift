@@ -65,7 +65,7 @@ import Testing
     @Test func theWaitEndsByTheClockThatTheServerIsGiven() async throws {
         let clock = ManualClock()
         let core = try EmulatorCore(configuration: Emulator.Configuration(), clock: clock)
-        let message = CallbackMessage(callbackID: nil, url: "x", authorization: nil, body: [], maximumAttempts: 1)
+        let message = CallbackMessage(url: "x", body: [])
         // Nobody carries them.
         for _ in 1...12 { core.callbackQueue.change { _ = $0.add(message, at: 0) } }
         async let settled = core.waitUntilIdle(within: .seconds(5))

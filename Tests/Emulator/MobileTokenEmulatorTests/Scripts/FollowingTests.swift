@@ -35,7 +35,7 @@ import Testing
 
     @Test func aResetForgetsWhatIsUnderWay() async throws {
         try await withEmulator { emulator async throws in
-            let message = CallbackMessage(callbackID: nil, url: "x", authorization: nil, body: [], maximumAttempts: 1)
+            let message = CallbackMessage(url: "x", body: [])
             let delivery = emulator.core.callbackQueue.change { $0.add(message, at: 0) }
             try await emulator.reset()
             let request = ReceivedRequest(method: "POST", path: "x")
