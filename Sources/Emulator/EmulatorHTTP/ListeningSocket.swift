@@ -25,7 +25,7 @@ struct ListeningSocket {
             address.withPointer({ Glibc.bind(descriptor, $0, $1) }) == 0,
             listen(descriptor, SOMAXCONN) == 0,
             fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0,
-            let bound = SocketAddress(boundTo: descriptor)
+            let bound = SocketAddress(of: descriptor, getsockname)
         else {
             let code = errno
             close(descriptor)
@@ -74,20 +74,14 @@ package struct SocketAddress {
         }
     }
 
-    /// The address of a bound socket.
-    init?(boundTo descriptor: Int32) {
+    /// - Parameter look: `getsockname` for the address of a bound socket, `getpeername` for that of a connection's peer.
+    init?(
+        of descriptor: Int32,
+        _ look: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+    ) {
         self.length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let result = withUnsafeMutablePointer(to: &self.storage) { storage in
-            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &self.length) }
-        }
-        guard result == 0 else { return nil }
-    }
-
-    /// The peer address of a connection.
-    init?(peerOf descriptor: Int32) {
-        self.length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        let result = withUnsafeMutablePointer(to: &self.storage) { storage in
-            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &self.length) }
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { look(descriptor, $0, &self.length) }
         }
         guard result == 0 else { return nil }
     }

@@ -29,7 +29,7 @@ final class ServerConnection: Sendable {
     init(_ handle: OpaquePointer, deadline: Duration) {
         self.handle = handle
         self.descriptor = CMicroHTTPD_descriptor(handle)
-        self.peerAddress = SocketAddress(peerOf: self.descriptor)?.numericHost
+        self.peerAddress = SocketAddress(of: self.descriptor, getpeername)?.numericHost
         self.state = Mutex(State(deadline: deadline))
     }
 

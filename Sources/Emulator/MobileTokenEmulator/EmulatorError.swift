@@ -5,37 +5,29 @@ import EmulatorHTTP
 public struct EmulatorError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. A struct, so that adding a kind breaks no `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Base: String {
-            case addressInUse, cannotListen, invalidConfiguration, invalidDocument, notFound, conflict, refused
-            case capacityExceeded, storage, notSettled
-        }
-
-        private let base: Base
+        /// The code's name.
+        public let description: String
 
         /// Another process listens on the configured port.
-        public static let addressInUse = Self(base: .addressInUse)
+        public static let addressInUse = Self(description: "addressInUse")
         /// The configured host or port cannot be bound for another reason.
-        public static let cannotListen = Self(base: .cannotListen)
+        public static let cannotListen = Self(description: "cannotListen")
         /// A part of the configuration, such as a template, does not decode.
-        public static let invalidConfiguration = Self(base: .invalidConfiguration)
+        public static let invalidConfiguration = Self(description: "invalidConfiguration")
         /// The document to import is not an exported state.
-        public static let invalidDocument = Self(base: .invalidDocument)
+        public static let invalidDocument = Self(description: "invalidDocument")
         /// There is no such object, such as an activation.
-        public static let notFound = Self(base: .notFound)
+        public static let notFound = Self(description: "notFound")
         /// The object's state does not allow it.
-        public static let conflict = Self(base: .conflict)
+        public static let conflict = Self(description: "conflict")
         /// The server refused the request; the message is its own.
-        public static let refused = Self(base: .refused)
+        public static let refused = Self(description: "refused")
         /// The server has no room for more objects of this kind.
-        public static let capacityExceeded = Self(base: .capacityExceeded)
+        public static let capacityExceeded = Self(description: "capacityExceeded")
         /// The data file cannot be read or written.
-        public static let storage = Self(base: .storage)
-
+        public static let storage = Self(description: "storage")
         /// The server still has work at the end of a wait; the message names it.
-        public static let notSettled = Self(base: .notSettled)
-
-        /// The code's name.
-        public var description: String { self.base.rawValue }
+        public static let notSettled = Self(description: "notSettled")
     }
 
     /// The kind of failure.

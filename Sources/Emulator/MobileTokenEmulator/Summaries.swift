@@ -21,11 +21,14 @@ struct SummaryPage<Summary: Sendable>: Sendable {
 extension Backend {
     // MARK: Activations
 
-    var activations: [Emulator.ActivationSummary] { self.activationPage(.init()).items }
+    var activations: [Emulator.ActivationSummary] { self.activationPage().items }
 
-    func activationPage(_ page: StatusPage<ServerActivation.Status>) -> SummaryPage<Emulator.ActivationSummary> {
-        let activations = self.state.activations.newestFirst.lazy.filter { page.has($0.status, of: $0.userID) }
-        return SummaryPage(activations, page.bounds, self.summary(of:))
+    func activationPage(
+        _ filter: StatusFilter<ServerActivation.Status> = .init(),
+        _ bounds: PageBounds = .init()
+    ) -> SummaryPage<Emulator.ActivationSummary> {
+        let activations = self.state.activations.newestFirst.lazy.filter { filter.has($0.status, of: $0.userID) }
+        return SummaryPage(activations, bounds, self.summary(of:))
     }
 
     func activation(_ id: String) -> Emulator.ActivationSummary? {
@@ -41,14 +44,15 @@ extension Backend {
 
     // MARK: Operations
 
-    func operations(at now: Date) -> [Emulator.OperationSummary] { self.operationPage(.init(), at: now).items }
+    func operations(at now: Date) -> [Emulator.OperationSummary] { self.operationPage(at: now).items }
 
     func operationPage(
-        _ page: StatusPage<ServerOperation.Status>,
+        _ filter: StatusFilter<ServerOperation.Status> = .init(),
+        _ bounds: PageBounds = .init(),
         at now: Date
     ) -> SummaryPage<Emulator.OperationSummary> {
-        let operations = self.state.operations.newestFirst.lazy.filter { page.has($0.status, of: $0.userID) }
-        return SummaryPage(operations, page.bounds) { self.summary(of: $0, at: now) }
+        let operations = self.state.operations.newestFirst.lazy.filter { filter.has($0.status, of: $0.userID) }
+        return SummaryPage(operations, bounds) { self.summary(of: $0, at: now) }
     }
 
     func operation(_ id: String, at now: Date) -> Emulator.OperationSummary? {

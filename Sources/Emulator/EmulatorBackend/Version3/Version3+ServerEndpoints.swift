@@ -26,12 +26,7 @@ extension Version3 {
         ]
 
         static func status(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            .object([
-                "serverTime": .number(JSONNumber(context.now)),
-                "application": [
-                    "name": .string(bank.applicationName), "version": .string(bank.profile.release.version),
-                ],
-            ])
+            .object(.object(bank.serverStatus(at: context.now)))
         }
 
         static func createTemporaryKey(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
@@ -99,5 +94,15 @@ extension Version3 {
             }
             return keys
         }
+    }
+}
+
+extension Backend {
+    /// What servers of both versions tell without an activation.
+    func serverStatus(at now: Milliseconds) -> JSONObject {
+        [
+            "serverTime": .number(JSONNumber(now)),
+            "application": ["name": .string(self.applicationName), "version": .string(self.profile.release.version)],
+        ]
     }
 }

@@ -25,12 +25,7 @@ extension Version4 {
         ]
 
         static func status(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            var content: JSONObject = [
-                "serverTime": .number(JSONNumber(context.now)),
-                "application": [
-                    "name": .string(bank.applicationName), "version": .string(bank.profile.release.version),
-                ],
-            ]
+            var content = bank.serverStatus(at: context.now)
             guard !context.request.body.isEmpty else { throw .serverStatus("the body is missing") }
             if let key = try context.json().optionalObject("requestObject")?.optionalString("applicationKey") {
                 guard bank.application(ofKey: key) != nil else {

@@ -6,10 +6,10 @@ extension ControlAPI {
         Route(
             "GET /activations",
             "Lists activations.",
-            takes: Call.query(StatusPage<ServerActivation.Status>.fields),
+            takes: Call.query(StatusFilter<ServerActivation.Status>.fields, PageBounds.fields),
             gives: SummaryPage<Emulator.ActivationSummary>.form("ActivationSummaries")
-        ) { control, page in
-            await control.core.snapshot.backend.activationPage(page)
+        ) { control, asked in
+            await control.core.snapshot.backend.activationPage(asked.0, asked.1)
         },
         Route(
             "GET /activations/{id}",

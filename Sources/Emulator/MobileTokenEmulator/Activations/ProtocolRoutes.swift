@@ -53,18 +53,7 @@ struct ProtocolChange: Described {
 
     static let fields = FieldTable(
         "ProtocolChange",
-        ProtocolChange.init(
-            minimumVersion:
-            allowedSuites:
-            upgradeOffers:
-            unsupportedApplications:
-            allowsRemovalByPossession:
-            acceptsCustomIdentities:
-            allowsVaultWithBiometry:
-            allowsDeviceKeysWithBiometry:
-            transfersActivations:
-            documentedAnswersOnly:
-        ),
+        ProtocolChange.init,
         .optional("minimumVersion", \.minimumVersion, .integer(3...4), example: 4, unit: .version),
         .optional(
             "allowedSuites",

@@ -25,32 +25,23 @@ struct CallbackState: Described {
     static let fields = FieldTable("CallbackState", Self.init, \.callback, \.pause)
 }
 
-/// All callbacks, oldest first.
-struct CallbackStates: Described {
-    var items: [CallbackState]
-
-    static let fields = FieldTable(
-        "CallbackStates",
-        Self.init(items:),
-        .required("items", \.items, .list(of: CallbackState.fields.inlined))
-    )
-}
-
 extension ControlAPI {
     static let callbackRoutes: [Route] = [
         Route(
             "GET /callbacks",
             named: "listCallbackSummaries",
             "Lists callbacks, and whether they are paused.",
-            gives: CallbackStates.form
+            gives: FieldTable<[CallbackState]>(
+                "CallbackStates",
+                .required("items", \.self, .list(of: CallbackState.fields.inlined))
+            ).form
         ) { control in
             let (backend, now) = await control.core.snapshot
             let outbox = control.core.callbackQueue.outbox
-            let states = backend.shownCallbacks.map { callback in
+            return backend.shownCallbacks.map { callback in
                 let isPaused = outbox.pause(ofCallback: callback.id, at: now.milliseconds) != nil
                 return CallbackState(callback: callback, pause: CallbackPause(isPaused: isPaused))
             }
-            return CallbackStates(items: states)
         },
         Route(
             "PUT /callbacks/{id}",

@@ -115,21 +115,11 @@ struct ControlAPI: Sendable {
     // MARK: Activations
 
     func activation(_ id: String) async throws(Refusal) -> Emulator.ActivationSummary {
-        guard let activation = await self.core.snapshot.backend.activation(id) else {
-            throw Refusal.noSuch("activation")
-        }
-        return activation
+        try await self.core.snapshot.backend.activation(id).found("activation")
     }
 
     func delivery(_ id: String) throws(Refusal) -> Emulator.DeliverySummary {
-        guard let number = UInt64(id), let delivery = self.core.callbackQueue.outbox[number] else {
-            throw Refusal.noSuch("delivery")
-        }
-        return Emulator.DeliverySummary(delivery)
-    }
-
-    func message(_ id: String) async throws(Refusal) -> Emulator.MessageSummary {
-        guard let message = await self.core.snapshot.backend.message(id) else { throw Refusal.noSuch("message") }
-        return message
+        let delivery = UInt64(id).flatMap { self.core.callbackQueue.outbox[$0] }
+        return Emulator.DeliverySummary(try delivery.found("delivery"))
     }
 }

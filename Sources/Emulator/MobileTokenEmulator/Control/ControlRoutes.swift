@@ -121,12 +121,13 @@ extension ControlAPI {
         Route(
             "GET /pushes",
             "Lists the push messages that a real server would have sent.",
-            takes: Call.query(PushPage.fields),
+            takes: Call.query(Self.pushedActivation, PageBounds.fields),
             gives: SummaryPage<Emulator.PushSummary>.form("PushSummaries")
-        ) { control, page in
+        ) { control, asked in
+            let (activationID, bounds) = asked
             let pushes = await control.core.pushes.newestFirst.lazy
-                .filter { page.activationID == nil || $0.activationID == page.activationID }
-            return SummaryPage(pushes, page.bounds) { $0 }
+                .filter { activationID == nil || $0.activationID == activationID }
+            return SummaryPage(pushes, bounds) { $0 }
         },
         Route(
             "GET /pushes/{id}",
@@ -134,12 +135,15 @@ extension ControlAPI {
             takes: Call.segment("id"),
             gives: Emulator.PushSummary.form
         ) { control, id in
-            guard let number = UInt64(id), let push = await control.core.pushes[number] else {
-                throw Refusal.noSuch("push message")
-            }
-            return push
+            let pushes = await control.core.pushes
+            return try UInt64(id).flatMap { pushes[$0] }.found("push message")
         },
     ]
+
+    private static let pushedActivation = FieldTable<String?>(
+        "PushedActivation",
+        .optional("activationId", \.self, .string, "Lists those for this activation only.")
+    )
 
     private static let messageRoutes = [
         Route(
@@ -153,6 +157,6 @@ extension ControlAPI {
             "Shows a message.",
             takes: Call.segment("id"),
             gives: Emulator.MessageSummary.form
-        ) { control, id in try await control.message(id) },
+        ) { control, id in try await control.core.snapshot.backend.message(id).found("message") },
     ]
 }

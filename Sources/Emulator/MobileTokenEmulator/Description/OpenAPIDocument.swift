@@ -138,9 +138,10 @@ struct OpenAPIDocument {
             responses[String(status)] = .object(response)
         }
         for status in description.refusals {
-            let refusal: JSONValue = ["code": .string(Self.code(ofRefusal: status)), "message": "The reason in words"]
+            let (code, meaning) = Self.refusal(status)
+            let refusal: JSONValue = ["code": .string(code), "message": "The reason in words"]
             responses[String(status)] = [
-                "description": .string(Self.meaning(ofRefusal: status)),
+                "description": .string(meaning),
                 "content": [
                     "application/json": [
                         "schema": .object(Schema.refusal.json),
@@ -157,31 +158,20 @@ struct OpenAPIDocument {
         object of this form. A comment every 10 seconds shows that the connection lives.
         """
 
-    /// Returns the most frequent error code of a status.
-    private static func code(ofRefusal status: Int) -> String {
+    /// Returns the most frequent error code of a status, and its meaning.
+    private static func refusal(_ status: Int) -> (code: String, meaning: String) {
         switch status {
-        case 400, 413, 415: "INVALID_REQUEST"
-        case 401: "ERROR_UNAUTHORIZED"
-        case 403: "ACCESS_DENIED"
-        case 404: "ERROR_NOT_FOUND"
-        case 409: "INVALID_STATE"
-        case 503, 507: "CAPACITY_EXCEEDED"
-        default: "ERROR_GENERIC"
-        }
-    }
-
-    private static func meaning(ofRefusal status: Int) -> String {
-        switch status {
-        case 400: "The request is not of its form, or the state forbids what it asks for."
-        case 401: "The request does not show what it must."
-        case 403: "A page of another site sent it, or a name of the loopback interface was not used."
-        case 404: "There is no such thing."
-        case 409: "The state forbids it."
-        case 413: "The body is larger than 1 MiB."
-        case 415: "The content type is another one."
-        case 503: "The server holds too many requests."
-        case 507: "There is no room for more."
-        default: "The state could not be written."
+        case 400: ("INVALID_REQUEST", "The request is not of its form, or the state forbids what it asks for.")
+        case 401: ("ERROR_UNAUTHORIZED", "The request does not show what it must.")
+        case 403:
+            ("ACCESS_DENIED", "A page of another site sent it, or a name of the loopback interface was not used.")
+        case 404: ("ERROR_NOT_FOUND", "There is no such thing.")
+        case 409: ("INVALID_STATE", "The state forbids it.")
+        case 413: ("INVALID_REQUEST", "The body is larger than 1 MiB.")
+        case 415: ("INVALID_REQUEST", "The content type is another one.")
+        case 503: ("CAPACITY_EXCEEDED", "The server holds too many requests.")
+        case 507: ("CAPACITY_EXCEEDED", "There is no room for more.")
+        default: ("ERROR_GENERIC", "The state could not be written.")
         }
     }
 

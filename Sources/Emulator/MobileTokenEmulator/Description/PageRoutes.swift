@@ -40,8 +40,8 @@ extension ControlAPI {
             response.headers.append(("Vary", "Accept"))
             return response
         },
-        Route(page: "/health", "Says that the server is ready.", gives: .json(Health.schema)) { _, _ in
-            .json(Health().json)
+        Route(page: "/health", "Says that the server is ready.", gives: .json(Self.health.schema)) { _, _ in
+            .json(Self.health.json("READY"))
         },
         Route(page: "/openapi.json", "Describes all of it, in OpenAPI 3.1.", gives: .json(.open())) {
             control,
@@ -81,6 +81,9 @@ extension ControlAPI {
         },
     ]
 
+    private static let health = FieldTable<String>("Health", .required("status", \.self, .string(oneOf: ["READY"])))
+        .form
+
     private static let html = RouteDescription.Content.other(type: "text/html; charset=utf-8")
 
     /// All routes of the server, the source of the index, the OpenAPI document and `/docs`.
@@ -111,17 +114,6 @@ extension ControlAPI {
 extension ReceivedRequest {
     /// Indicates whether it comes from a browser that shows a page.
     fileprivate var acceptsHTML: Bool { (self.header("Accept") ?? "").utf8.contains(lowercased: "text/html") }
-}
-
-/// The response of a ready server.
-private struct Health: Described {
-    var status = "READY"
-
-    static let fields = FieldTable(
-        "Health",
-        Self.init(status:),
-        .required("status", \.status, .string(oneOf: ["READY"]))
-    )
 }
 
 private struct Index: Described {

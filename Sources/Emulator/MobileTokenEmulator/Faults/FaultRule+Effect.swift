@@ -50,23 +50,7 @@ extension FaultRule.Effect.Page {
 extension FaultRule.Effect: Described {
     package static let fields = FieldTable(
         "FaultEffect",
-        FaultRule.Effect.init(
-            delay:
-            jitter:
-            status:
-            code:
-            retryAfter:
-            reset:
-            page:
-            hold:
-            late:
-            repeat:
-            strip:
-            body:
-            contentType:
-            drip:
-            clockSkew:
-        ),
+        FaultRule.Effect.init,
         .optional("delay", \.delay, .number(0...3600), "The delay before the response.", example: 0.5, unit: .seconds),
         .optional(
             "jitter",

@@ -26,11 +26,11 @@ extension ControlAPI {
             "GET /operations",
             named: "listOperationSummaries",
             "Lists operations.",
-            takes: Call.query(StatusPage<ServerOperation.Status>.fields),
+            takes: Call.query(StatusFilter<ServerOperation.Status>.fields, PageBounds.fields),
             gives: SummaryPage<Emulator.OperationSummary>.form("OperationSummaries")
-        ) { control, page in
+        ) { control, asked in
             let (backend, now) = await control.core.snapshot
-            return backend.operationPage(page, at: now)
+            return backend.operationPage(asked.0, asked.1, at: now)
         },
         Route(
             "GET /operations/{id}",

@@ -51,29 +51,24 @@ extension EmulatorCore {
     }
 }
 
-struct NewSpaceFailure: Described {
-    var reason: String?
-
-    static let fields = FieldTable(
-        "NewSpaceFailure",
-        NewSpaceFailure.init(reason:),
-        .optional(
-            "reason",
-            \.reason,
-            .string(upTo: 65_536),
-            "The reason, for a person.",
-            example: "the operation has expired"
-        )
-    )
-}
-
 extension ControlAPI {
     static let spaceFailureRoute = Route(
         "POST /spaces/{id}/failure",
         named: "reportSpaceFailure",
         "Says that the test that uses a space has failed. A server that keeps failed spaces then removes it only at its end.",
         takes: Call.segment("id"),
-        Call.body(NewSpaceFailure.form, or: NewSpaceFailure()),
+        Call.body(Self.spaceFailure.form, or: nil),
         gives: Emulator.SpaceSummary.form
-    ) { control, id, failure in try await control.spaceDirectory.fail(id, because: failure.reason) }
+    ) { control, id, reason in try await control.spaceDirectory.fail(id, because: reason) }
+
+    private static let spaceFailure = FieldTable<String?>(
+        "NewSpaceFailure",
+        .optional(
+            "reason",
+            \.self,
+            .string(upTo: 65_536),
+            "The reason, for a person.",
+            example: "the operation has expired"
+        )
+    )
 }
