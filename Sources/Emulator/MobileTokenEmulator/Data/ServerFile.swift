@@ -1,5 +1,4 @@
 import Glibc
-import PowerAuthClient
 
 /// Files that only their owner may read or write, whatever the process's umask: an exported state holds private keys.
 enum ServerFile {
@@ -35,8 +34,18 @@ enum ServerFile {
     /// Puts a file in the place of the one there is, if there is one: under its name there is always one of them, whole.
     static func write(_ bytes: [UInt8], to path: String) throws(EmulatorError) {
         try self.requireReplaceable(path)
-        do { try bytes.withUnsafeBytes { try PrivateFile.replace(path, with: $0) } } catch {
-            throw EmulatorError(.storage, (error as? MobileTokenError)?.message ?? "\(error)")
+        let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
+        let temporary = "\(path).\(suffix).new"
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, Self.mode)
+        guard descriptor >= 0 else { throw .system("create", path) }
+        do throws(EmulatorError) {
+            defer { close(descriptor) }
+            guard fchmod(descriptor, Self.mode) == 0, self.writeAll(bytes, to: descriptor), fsync(descriptor) == 0
+            else { throw EmulatorError.system("write", path) }
+            guard rename(temporary, path) == 0 else { throw EmulatorError.system("replace", path) }
+        } catch {
+            unlink(temporary)
+            throw error
         }
     }
 
@@ -48,6 +57,17 @@ enum ServerFile {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw EmulatorError(.storage, "\(path) is no regular file")
         }
+    }
+
+    private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
     }
 }
 
