@@ -4,36 +4,28 @@ import PowerAuthProtocol
 
 /// The protocol rules and their effect.
 struct ProtocolState: Described {
-    var minimumVersion: Int
-    /// The configured suites; empty for all.
-    var allowedSuites: [String]
-    /// The suites available to a new activation.
-    var offeredSuites: [String]
-    var upgradeOffers: [String]
-    var unsupportedApplications: [String]
-    var allowsRemovalByPossession: Bool
-    var acceptsCustomIdentities: Bool
-    var allowsVaultWithBiometry: Bool
-    var allowsDeviceKeysWithBiometry: Bool
-    var transfersActivations: Bool
-    var documentedAnswersOnly: Bool
+    let rules: EmulatorProtocolRules
     /// The release of real servers that this server emulates while it runs.
-    var server: EmulatorServerProfile.Release
+    let server: EmulatorServerProfile.Release
 
-    static let fields = FieldTable(
-        "ProtocolRules",
-        ProtocolState.init,
-        .required("minimumVersion", \.minimumVersion, .count, unit: .version),
+    private var allowedSuites: [String] { self.rules.allowedSuites.map(\.rawValue).sorted() }
+    private var offeredSuites: [String] { self.rules.offeredSuites.map(\.rawValue) }
+    private var upgradeOffers: [String] { self.rules.upgradeOffers.sorted() }
+    private var unsupportedApplications: [String] { self.rules.unsupportedApplications.sorted() }
+
+    static let fields = FieldTable<Self>(
+        showing: "ProtocolRules",
+        .required("minimumVersion", \.rules.minimumVersion, .count, unit: .version),
         .required("allowedSuites", \.allowedSuites, .list(of: .string)),
         .required("offeredSuites", \.offeredSuites, .list(of: .string)),
         .required("upgradeOffers", \.upgradeOffers, .list(of: .string)),
         .required("unsupportedApplications", \.unsupportedApplications, .list(of: .string)),
-        .required("allowsRemovalByPossession", \.allowsRemovalByPossession, .boolean),
-        .required("acceptsCustomIdentities", \.acceptsCustomIdentities, .boolean),
-        .required("allowsVaultWithBiometry", \.allowsVaultWithBiometry, .boolean),
-        .required("allowsDeviceKeysWithBiometry", \.allowsDeviceKeysWithBiometry, .boolean),
-        .required("transfersActivations", \.transfersActivations, .boolean),
-        .required("documentedAnswersOnly", \.documentedAnswersOnly, .boolean),
+        .required("allowsRemovalByPossession", \.rules.allowsRemovalByPossession, .boolean),
+        .required("acceptsCustomIdentities", \.rules.acceptsCustomIdentities, .boolean),
+        .required("allowsVaultWithBiometry", \.rules.allowsVaultWithBiometry, .boolean),
+        .required("allowsDeviceKeysWithBiometry", \.rules.allowsDeviceKeysWithBiometry, .boolean),
+        .required("transfersActivations", \.rules.transfersActivations, .boolean),
+        .required("documentedAnswersOnly", \.rules.documentedAnswersOnly, .boolean),
         .required("server", \.server, .cases(), "The release of real servers that it behaves as.")
     )
 }
@@ -150,21 +142,7 @@ extension ControlAPI {
 
     private var protocolRules: ProtocolState {
         get async {
-            let rules = await self.core.protocolRules
-            return ProtocolState(
-                minimumVersion: rules.minimumVersion,
-                allowedSuites: rules.allowedSuites.map(\.rawValue).sorted(),
-                offeredSuites: rules.offeredSuites.map(\.rawValue),
-                upgradeOffers: rules.upgradeOffers.sorted(),
-                unsupportedApplications: rules.unsupportedApplications.sorted(),
-                allowsRemovalByPossession: rules.allowsRemovalByPossession,
-                acceptsCustomIdentities: rules.acceptsCustomIdentities,
-                allowsVaultWithBiometry: rules.allowsVaultWithBiometry,
-                allowsDeviceKeysWithBiometry: rules.allowsDeviceKeysWithBiometry,
-                transfersActivations: rules.transfersActivations,
-                documentedAnswersOnly: rules.documentedAnswersOnly,
-                server: self.core.configuration.profile.release
-            )
+            ProtocolState(rules: await self.core.protocolRules, server: self.core.configuration.profile.release)
         }
     }
 }

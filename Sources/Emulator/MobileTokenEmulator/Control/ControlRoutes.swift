@@ -56,7 +56,14 @@ extension ControlAPI {
             needsCredentials: true,
             "Tells what clients are configured with.",
             gives: ServerConfiguration.form
-        ) { control in ServerConfiguration(control.core, control.address, control.certificate) },
+        ) { control in
+            ServerConfiguration(
+                application: control.core.application,
+                server: control.core.configuration,
+                address: control.address,
+                certificate: control.certificate
+            )
+        },
         Route(
             "GET /qr",
             named: "drawQrCode",

@@ -1,52 +1,46 @@
 import APIDescriptions
+import EmulatorBackend
 import EmulatorHTTP
+
+extension FieldTable {
+    /// The table of what this server only shows: nothing reads it back, so it needs no value of its own members.
+    init<each Member: Sendable>(showing name: String, _ fields: repeat Field<Root, each Member>) {
+        self.init(
+            name,
+            { (_: repeat each Member) throws(Schema.Objection) -> Root in
+                throw Schema.Objection(member: "", hint: "is only shown")
+            },
+            repeat each fields
+        )
+    }
+}
 
 /// The configuration for a client.
 struct ServerConfiguration: Described {
-    var baseURL: String
-    var sdkConfiguration: String
-    var applicationID: String
-    var applicationKey: String
-    var applicationSecret: String
-    var masterServerPublicKey: String
-    var cloudUser: String
-    var cloudPassword: String
-    /// The PEM certificate and its key's pin, if the server uses TLS.
-    var certificate: String?
-    var publicKeyPin: String?
+    let application: ApplicationDescription
+    let server: Emulator.Configuration
+    let address: ServerAddress
+    /// The certificate that clients must trust, if the server uses TLS.
+    let certificate: Emulator.Certificate?
 
-    static let fields = FieldTable(
-        "Configuration",
-        Self.init,
+    private var baseURL: String { self.address.origin + "/enrollment-server" }
+    private var cloudPassword: String { self.server.cloudPassword ?? "" }
+    private var pem: String? { self.certificate?.pem }
+    private var publicKeyPin: String? { self.certificate?.publicKeyPin }
+
+    static let fields = FieldTable<Self>(
+        showing: "Configuration",
         .required("baseURL", \.baseURL, .string),
-        .required("sdkConfiguration", \.sdkConfiguration, .string),
-        .required("applicationId", \.applicationID, .string),
-        .required("applicationKey", \.applicationKey, .base64),
-        .required("applicationSecret", \.applicationSecret, .base64),
-        .required("masterServerPublicKey", \.masterServerPublicKey, .base64),
-        .required("cloudUser", \.cloudUser, .string),
+        .required("sdkConfiguration", \.application.sdkConfiguration, .string),
+        .required("applicationId", \.application.id, .string),
+        .required("applicationKey", \.application.key, .base64),
+        .required("applicationSecret", \.application.secret, .base64),
+        .required("masterServerPublicKey", \.application.masterServerPublicKey, .base64),
+        .required("cloudUser", \.server.cloudUser, .string),
         .required("cloudPassword", \.cloudPassword, .string),
-        .optional("certificate", \.certificate, .string),
+        .optional("certificate", \.pem, .string),
         .optional("publicKeyPin", \.publicKeyPin, .string)
     )
-}
-
-extension ServerConfiguration {
-    init(_ core: EmulatorCore, _ address: ServerAddress, _ certificate: Emulator.Certificate?) {
-        let application = core.application
-        self.init(
-            baseURL: address.origin + "/enrollment-server",
-            sdkConfiguration: application.sdkConfiguration,
-            applicationID: application.id,
-            applicationKey: application.key,
-            applicationSecret: application.secret,
-            masterServerPublicKey: application.masterServerPublicKey,
-            cloudUser: core.configuration.cloudUser,
-            cloudPassword: core.configuration.cloudPassword ?? "",
-            certificate: certificate?.pem,
-            publicKeyPin: certificate?.publicKeyPin
-        )
-    }
 }
 
 /// The access level of a request.

@@ -107,31 +107,21 @@ extension EmulatorCore {
     /// Devices first, then deliveries, then requests, each oldest first.
     private var pendingWork: [Emulator.PendingWork] {
         let devices = self.devices.roster.newestFirst.reversed().flatMap { device in
-            device.pending.map { work in
-                Emulator.PendingWork(
-                    kind: .device,
-                    id: device.id,
-                    subject: work.operationID,
-                    due: work.due.map(Date.init(milliseconds:))
-                )
-            }
+            device.pending.map { Emulator.PendingWork(.device, device.id, $0.operationID, due: $0.due) }
         }
         let deliveries = self.callbackQueue.outbox.newestFirst.reversed().filter(\.isOpen).map { delivery in
-            Emulator.PendingWork(
-                kind: .delivery,
-                id: String(delivery.id),
-                subject: delivery.message.url,
-                due: delivery.due.map(Date.init(milliseconds:))
-            )
+            Emulator.PendingWork(.delivery, String(delivery.id), delivery.message.url, due: delivery.due)
         }
         let requests = self.postponed.elements.map { element in
-            Emulator.PendingWork(
-                kind: .request,
-                id: element.visit.fault?.name ?? "",
-                subject: element.visit.request.path,
-                due: Date(milliseconds: element.due)
-            )
+            let visit = element.visit
+            return Emulator.PendingWork(.request, visit.fault?.name ?? "", visit.request.path, due: element.due)
         }
         return devices + deliveries + requests
+    }
+}
+
+extension Emulator.PendingWork {
+    fileprivate init(_ kind: Kind, _ id: String, _ subject: String?, due: Milliseconds?) {
+        self.init(kind: kind, id: id, subject: subject, due: due.map(Date.init(milliseconds:)))
     }
 }
