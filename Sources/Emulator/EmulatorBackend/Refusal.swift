@@ -40,8 +40,8 @@ package struct Refusal: Error {
     }
 }
 
-// What devices are told, with the reason for the journal. The codes and messages of the standard endpoints are those the reference
-// integration publishes.
+// Refusals of devices' requests, with a reason for the journal. The codes and messages of the standard endpoints are those the
+// reference integration publishes.
 extension Refusal {
     static let encryption = because(400, "ERR_ENCRYPTION", "POWER_AUTH_ENCRYPTION_FAILED")
     static let temporaryKey = because(400, "ERR_TEMPORARY_KEY", "POWER_AUTH_TEMPORARY_KEY_FAILURE")

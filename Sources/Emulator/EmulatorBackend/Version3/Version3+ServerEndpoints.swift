@@ -98,7 +98,7 @@ extension Version3 {
 }
 
 extension Backend {
-    /// What servers of both versions tell without an activation.
+    /// Returns the server's status in both versions, which needs no activation.
     func serverStatus(at now: Milliseconds) -> JSONObject {
         [
             "serverTime": .number(JSONNumber(now)),
