@@ -46,7 +46,7 @@ import Testing
         let list = try OperationList(response: ServerJSON.list([ServerJSON.operation], timestamp: timestamp))
         #expect(list.currentTimestamp == nil)
         #expect(list.operations.count == 1)
-        #expect(list.issues.isEmpty == (timestamp == nil || timestamp == .null))
+        #expect(list.issues.map(\.path) == (timestamp == nil || timestamp == .null ? [] : ["currentTimestamp"]))
     }
 
     @Test(arguments: [
@@ -217,6 +217,18 @@ import Testing
         #expect(list.issues.map(\.path) == [0, 2, 3, 1].map { "responseObject[\($0)].id" })
         #expect(list.issues.dropFirst().map(\.reason) == [.repeated, .repeated, .repeated])
         #expect(list.unreadable.map(\.id) == [nil, operation["id"]?.string, operation["id"]?.string])
+    }
+
+    @Test func anotherFormOfTheSameLetterIsAnotherIdentifier() throws {
+        let operations = ["é", "e\u{301}"].map { ServerJSON.operation.with("id", .string($0)) }
+        let list = try OperationList(response: ServerJSON.list(operations))
+        #expect(list.operations.count == 2 && list.issues.isEmpty)
+    }
+
+    @Test func halfASurrogatePairInWhatDecidesCostsTheOperation() throws {
+        let text = String(decoding: ServerJSON.list([ServerJSON.operation]), as: UTF8.self)
+        let broken = text.replacing("A1*A100CZK", with: #"A1\ud800"#)
+        #expect(try OperationList(response: [UInt8](broken)).issues.map(\.path) == ["responseObject[0].data"])
     }
 
     @Test func anOperationThatCameTwiceAlikeStands() throws {

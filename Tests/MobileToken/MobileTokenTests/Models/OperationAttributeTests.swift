@@ -88,7 +88,7 @@ import Testing
     @Test(
         arguments: [
             ("2199.40", nil), ("100", nil), ("100.00", nil), ("0.123456789012345678", nil),
-            ("1234567890123456789", nil),
+            ("1234567890123456789", nil), ("1234567890123456789.123456789012345678", nil),
             ("-5.10", nil), ("0.1", nil),
             // Number 10: an exponent is shown as the number that it makes.
             ("1e3", "1000"), ("1E+2", "100"), ("0E-8", "0"), ("-0.0", "0"), ("1e-8", "0.00000001"),
@@ -168,7 +168,7 @@ import Testing
 
     // MARK: Unknown and broken ones
 
-    @Test(arguments: ["FUTURE", "amount", "Key_Value", "", "KEY_VALUE "])
+    @Test(arguments: ["FUTURE", "amount", "Key_Value", "", "KEY_VALUE ", "\u{212A}EY_VALUE"])
     func anUnknownTypeKeepsItsMembersAndIsNoIssue(type: String) throws {
         let json: JSONValue = ["type": .string(type), "id": "1", "label": "L", "value": "v", "more": [1, nil]]
         let operation = try self.read(json)
@@ -259,6 +259,27 @@ import Testing
                 "formData.attributes[2].partyInfo.websiteUrl", "formData.attributes[3].valueFormatted",
             ]
         )
+    }
+
+    /// Of half a surrogate pair no string can be made: the member alone is unreadable, and told once.
+    @Test(
+        arguments: [
+            (
+                #"{"type":"FUTURE","id":"1","label":"L","a":"\ud800","b":["x","\udc00"],"c":1}"#,
+                ["type": "FUTURE", "id": "1", "label": "L", "b": ["x"], "c": 1], ["a", "b[1]"]
+            ),
+            (
+                #"{"type":"KEY_VALUE","id":"1","label":"L","value":"\ud800"}"#,
+                ["type": "KEY_VALUE", "id": "1", "label": "L"], ["value"]
+            ),
+        ] as [(String, JSONValue, [String])]
+    )
+    func aTextThatNoStringCanHoldIsNoText(attribute: String, rest: JSONValue, members: [String]) throws {
+        let whole = String(decoding: ServerJSON.operation.serialized(), as: UTF8.self)
+        let json = whole.replacing(#""attributes":[]"#, with: #""attributes":[\#(attribute)]"#)
+        let operation = try UserOperation(parsing: [UInt8](json))
+        #expect(operation.formData.attributes.first?.content == .unknown(type: rest["type"]?.string, json: rest))
+        #expect(operation.issuePaths == members.map { "formData.attributes[0].\($0)" })
     }
 
     @Test func aMemberGivenTwiceIsNotRead() throws {

@@ -156,12 +156,15 @@ import Testing
     }
 
     @Test(
-        arguments: [["type": "INFO", "message": "M"], ["type": "INFO", "heading": "H"], ["type": "INFO"]] as [JSONValue]
+        arguments: [
+            ["type": "INFO", "message": "M"], ["type": "INFO", "heading": "H"], ["type": "INFO"],
+            ["type": "INFO", "heading": "H", "message": 5],
+        ] as [JSONValue]
     )
     func aScreenWithoutItsTextsGetsOurs(json: JSONValue) throws {
         let (screen, issues) = try self.screen(json)
         #expect(screen?.heading.isEmpty == false && screen?.message.isEmpty == false)
-        #expect(issues.isEmpty)
+        #expect(issues == (json["message"] == 5 ? ["ui.preApprovalScreens[0].message"] : []))
     }
 
     @Test(arguments: ["screen", nil, 5, []] as [JSONValue])
@@ -177,6 +180,8 @@ import Testing
         let (screen, issues) = try self.screen(Self.warning.with("elements", elements))
         #expect(screen?.elements.isEmpty == true)
         #expect(issues.isEmpty)
+        let single = try self.read(["preApprovalScreen": Self.warning.with("items", elements)])
+        #expect(single.ui.preApprovalScreens == screen.map { [$0] } && single.issues.isEmpty)
     }
 
     @Test(
@@ -204,6 +209,7 @@ import Testing
                     video, ["type": "ALERT", "style": "PINK", "text": "t"],
                     ["type": "LIST_ITEM", "style": "SUCCESS", "text": "l"],
                     ["type": "BUTTON", "action": "WAVE", "text": "b"],
+                    ["type": "BUTTON", "action": "LIN\u{212A}", "text": "b"],
                 ]
             )
         )
@@ -213,9 +219,28 @@ import Testing
                 OperationUI.PreApprovalElement(content: .alert(text: "t", style: .unknown("PINK"))),
                 OperationUI.PreApprovalElement(content: .listItem(text: "l", style: .unknown("SUCCESS"))),
                 OperationUI.PreApprovalElement(content: .button(.init(text: "b", action: .unknown("WAVE")))),
+                OperationUI.PreApprovalElement(content: .button(.init(text: "b", action: .unknown("LIN\u{212A}")))),
             ]
         )
         #expect(issues.isEmpty)
+    }
+
+    /// `SUCCESS` and `ERROR` are styles of alert attributes.
+    @Test(
+        arguments: ["ALERT", "LISTITEM", "LIST_ITEM"],
+        [
+            ("INFO", OperationUI.PreApprovalElement.Style.info), ("WARNING", .warning), ("DANGER", .danger),
+            ("SUCCESS", .unknown("SUCCESS")), ("ERROR", .unknown("ERROR")), ("info", .unknown("info")),
+            ("", .unknown("")),
+        ]
+    )
+    func stylesAreMatchedExactly(type: String, style: (text: String, read: OperationUI.PreApprovalElement.Style)) throws
+    {
+        let json: JSONValue = ["type": .string(type), "text": "t", "style": .string(style.text)]
+        let (screen, issues) = try self.screen(Self.warning.with("elements", [json]))
+        let content: OperationUI.PreApprovalElement.Content =
+            type == "ALERT" ? .alert(text: "t", style: style.read) : .listItem(text: "t", style: style.read)
+        #expect(screen?.elements == [OperationUI.PreApprovalElement(content: content)] && issues.isEmpty)
     }
 
     // MARK: Controls
@@ -257,8 +282,8 @@ import Testing
         #expect(issues == members.map { "ui.preApprovalScreens[0].controls.\($0)" })
     }
 
-    @Test func controlsNeverCostTheScreen() throws {
-        let (screen, issues) = try self.screen(Self.warning.with("controls", "SLIDER"))
+    @Test(arguments: ["SLIDER", 5, []] as [JSONValue]) func controlsNeverCostTheScreen(json: JSONValue) throws {
+        let (screen, issues) = try self.screen(Self.warning.with("controls", json))
         #expect(screen?.heading == "Watch out!")
         #expect(screen?.controls == nil)
         #expect(issues == ["ui.preApprovalScreens[0].controls"])

@@ -75,7 +75,7 @@ import Testing
         ("PENDING", UserOperation.Status.pending), ("APPROVED", .approved), ("REJECTED", .rejected),
         ("CANCELED", .canceled),
         ("EXPIRED", .expired), ("FAILED", .failed), ("pending", .unknown("pending")), ("NEW", .unknown("NEW")),
-        ("", .unknown("")),
+        ("", .unknown("")), ("P\u{415}NDING", .unknown("P\u{415}NDING")),
     ])
     func statusesAreMatchedExactly(text: String, status: UserOperation.Status) throws {
         let operation = try UserOperation(parsing: ServerJSON.operation.with("status", .string(text)))
@@ -103,7 +103,9 @@ import Testing
     }
 
     @Test func anUnknownVariantIsLeftOutAndReported() throws {
-        let variants: JSONValue = ["possession", "possession_dna", 5, "POSSESSION_KNOWLEDGE", "possession_knowledge"]
+        let variants: JSONValue = [
+            "possession", "possession_dna", 5, "POSSESSION_KNOWLEDGE", "possession_knowledge", nil,
+        ]
         let operation = try UserOperation(
             parsing: ServerJSON.operation.with("allowedSignatureType", "variants", variants)
         )
@@ -112,7 +114,7 @@ import Testing
         #expect(
             operation.issuePaths == [
                 "allowedSignatureType.variants[1]", "allowedSignatureType.variants[2]",
-                "allowedSignatureType.variants[3]",
+                "allowedSignatureType.variants[3]", "allowedSignatureType.variants[5]",
             ]
         )
     }
@@ -143,13 +145,14 @@ import Testing
 
     @Test(arguments: [
         "2018-08-08T12:30:42Z", "2018-08-08T12:30:42+00:00", "2018-08-08T14:30:42+0200", "2018-08-08T12:30:42.000Z",
+        "2018-08-08T13:30:42.000000+01:00",
     ])
     func datesMayHaveAnyOffset(text: String) throws {
         let operation = try UserOperation(parsing: ServerJSON.operation.with("operationCreated", .string(text)))
         #expect(operation.created.timeIntervalSince1970 == 1_533_731_442)
     }
 
-    @Test(arguments: ["2018-08-08T12:30:42", "2018-08-08", "", 1_533_731_442, 1_533_731_442_000] as [JSONValue])
+    @Test(arguments: ["2018-08-08T12:30:42", "2018-08-08", "now", "", 1_533_731_442, 1_533_731_442_000] as [JSONValue])
     func datesWithoutAnOffsetAreRefused(value: JSONValue) {
         #expect(Self.issue { try UserOperation(parsing: ServerJSON.operation.with("operationExpires", value)) } != nil)
     }
@@ -216,6 +219,8 @@ import Testing
     @Test func theJSONIsKeptAsItCame() throws {
         let json = ServerJSON.operation.with("custom", .number(try #require(JSONNumber(literal: "1.50")))).serialized()
         #expect(try UserOperation(parsing: json).json == json)
+        let spaced = [UInt8](String(decoding: json, as: UTF8.self).replacing("\":", with: "\" :\t"))
+        #expect(try UserOperation(parsing: spaced).json == spaced)
     }
 
     @Test func equalityIsWhatTheServerSaid() throws {
@@ -226,6 +231,11 @@ import Testing
         #expect(one.hashValue == (try UserOperation(parsing: .object(reordered))).hashValue)
         #expect(one != (try UserOperation(parsing: ServerJSON.operation.with("name", "other"))))
         #expect(one != (try UserOperation(parsing: ServerJSON.operation.with("custom", 1))))
+        // Another form of the same letter is another text.
+        for member in ["id", "data"] {
+            let forms = ["é", "e\u{301}"].map { ServerJSON.operation.with(member, .string($0)) }
+            #expect(try UserOperation(parsing: forms[0]) != UserOperation(parsing: forms[1]))
+        }
         var checked = one
         checked.proximityCheck = UserOperation.ProximityCheck(totp: "1", source: .qrCode, received: one.created)
         #expect(one != checked)

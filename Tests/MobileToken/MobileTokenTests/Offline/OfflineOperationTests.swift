@@ -103,8 +103,11 @@ import Testing
         #expect(self.error(Self.text(data: "A1").replacing("\n", with: "\r\n"))?.code == .invalidOperationID)
         #expect(self.error(Self.text().replacing("\n", with: "\r"))?.code == .missingLine)
         #expect(try self.read(Self.text() + "\n").id == self.read(Self.text()).id)
-        #expect(self.error(Self.text() + "\n\n")?.code == .invalidNonce)
-        #expect(self.error(Self.text() + "\r\n")?.code == .malformedSignature)
+        #expect(self.error("1\nT\nM\nA1\nB\nnonce\n")?.code == .missingLine)
+        for end in ["\n\n", "\n "] { #expect(self.error(Self.text() + end)?.code == .invalidNonce) }
+        for end in ["\r\n", "\r", " ", "x"] {
+            #expect(self.error(Self.text() + end)?.code == .malformedSignature)
+        }
     }
 
     @Test func bytesThatAreNotUTF8AreRefused() {
@@ -117,11 +120,21 @@ import Testing
     }
 
     @Test func anOperationNeedsItsIdentifierButNoTexts() throws {
-        let error = self.error(Self.text(id: ""))
-        #expect(error?.code == .invalidOperationID)
-        #expect(error?.line == 1)
+        for blank in ["", " ", "\u{A0}\u{2003}"] {
+            let error = self.error(Self.text(id: blank))
+            #expect(error?.code == .invalidOperationID)
+            #expect(error?.line == 1)
+        }
         let operation = try self.read(Self.text(title: "", message: "", flags: ""))
         #expect(operation.title.isEmpty && operation.message.isEmpty && operation.flags.text.isEmpty)
+    }
+
+    @Test(arguments: ["\0", "\r", "\t", "\u{1B}", "\u{7F}", "\u{85}", "\u{FEFF}"])
+    func whatIsInvisibleIsNoPartOfIdentifierOrData(character: String) {
+        for id in ["1" + character, character + "1"] {
+            #expect(self.error(Self.text(id: id))?.code == .invalidOperationID)
+        }
+        #expect(self.error(Self.text(data: "A1*Tt" + character))?.code == .invalidOperationData)
     }
 
     @Test(arguments: [
@@ -323,6 +336,15 @@ import Testing
         #expect(
             try self.read(Self.text(data: "A1*Žluť*X")).operationData.fields
                 == [.unknown(letter: "Ž", text: "luť"), .unknown(letter: "X", text: "")]
+        )
+        // A separator with a combining mark behind it is one.
+        #expect(
+            try self.read(Self.text(data: "A1*\u{301}x*\u{301}")).operationData.fields
+                == [.unknown(letter: "\u{301}", text: "x"), .unknown(letter: "\u{301}", text: "")]
+        )
+        #expect(
+            try self.read(Self.text(data: "A1*D20240229")).operationData.fields
+                == [.date(year: 2024, month: 2, day: 29)]
         )
     }
 

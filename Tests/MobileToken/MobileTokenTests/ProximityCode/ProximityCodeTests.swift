@@ -31,6 +31,8 @@ import Testing
             // Scheme, host and path are not looked at.
             ("https://example.com/some/path?oid=1", "1", nil),
             ("x://?oid=1", "1", nil),
+            ("My-App+1.0://?oid=1", "1", nil),
+            ("my_app://o?oid=1", "1", nil),
             // A fragment is no part of a value.
             ("scheme://operation?oid=1&totp=2#fragment", "1", "2"),
             ("scheme://operation?oid=1#&totp=2", "1", nil),
@@ -43,6 +45,11 @@ import Testing
             ("scheme://operation?OID=2&oid=1", "1", nil),
             // oid before code.
             ("scheme://operation?code=abc&oid=1", "1", nil),
+            // Split by bytes, never by grapheme.
+            ("s://o?oid=1&\u{301}x=2&totp=3", "1", "3"),
+            ("s://o?\u{301}a=1&oid=2", "2", nil),
+            ("s://o?oid=\u{301}1", "\u{301}1", nil),
+            ("s://\u{301}?oid=1", "1", nil),
         ] as [(String, String, String?)]
     )
     func readsLinks(link: String, operationID: String, totp: String?) {
@@ -54,16 +61,40 @@ import Testing
 
     @Test(arguments: [
         "", "abc", "operation?oid=1&potp=2", "?oid=1", "://operation?oid=1", "scheme://an-invalid-url.com",
-        "scheme://operation?", "scheme://operation?oid=", "scheme://operation?oid", "scheme://operation?oid=&code=a.b",
+        "scheme://operation?", "scheme://operation?oid=", "scheme://operation?oid",
+        "scheme://operation?oid=&code=\(token(#"{"oid":"1"}"#))", " ", "s:o?oid=1", "s://o?o\u{0456}d=1",
         "scheme://operation?OID=1", "scheme://operation#?oid=1", "scheme://operation?totp=1",
         "scheme://operation?code=abc",
         "scheme://operation?code=", "scheme://code=", "scheme://code=abc", "scheme://oid=1",
         "scheme://operation?oid=%zz",
         "scheme://operation?oid=%FF", "scheme://operation?oid=1&totp=%", "a?b://operation?oid=1",
+        "s://o?oid=%", "s://o?oid=%z", "s://o?oid=%4", "s://o?oid=a%ff",
+        // Control characters.
+        "s://o?oid=%00", "s://o?oid=%0A", "s://o?oid=1%0D", "s://o?oid=\u{1}1", "s://o?oid=%7F", "s://o?oid=%C2%85",
+        "s://o?oid=1&totp=2%00",
     ])
     func everythingElseIsNil(text: String) {
         #expect(ProximityCode(deepLink: text) == nil)
         #expect(ProximityCode(qrCode: text) == nil)
+        if let url = URL(string: text) { #expect(ProximityCode(deepLink: url) == nil) }
+    }
+
+    @Test(arguments: [
+        "é", "e\u{301}", "a b", "a b%20c", "%C3%A4ä", "[1]|{}", "\u{202E}x", "a%20", "a%zz b",
+    ])
+    func aTextReadsTheSameAsAStringOrAsAURL(value: String) throws {
+        let link = "s://o?oid=\(value)&totp=1"
+        let url = try #require(URL(string: link))
+        #expect(
+            ProximityCode(deepLink: link).map { Array($0.operationID.utf8) }
+                == ProximityCode(deepLink: url).map { Array($0.operationID.utf8) }
+        )
+    }
+
+    @Test(arguments: ["\n", " ", "\r\n", "\t", "\u{A0}"]) func whiteSpaceAroundTheInputIsLeftOut(blank: String) {
+        let code = ProximityCode(operationID: "1")
+        #expect(ProximityCode(deepLink: "\(blank)s://o?oid=1\(blank)") == code)
+        #expect(ProximityCode(qrCode: "\(blank)\(Self.token(#"{"oid":"1"}"#))\(blank)") == code)
     }
 
     // MARK: Tokens
@@ -76,6 +107,7 @@ import Testing
         #expect(ProximityCode(qrCode: token) == expected)
         #expect(ProximityCode(qrCode: token + ".") == expected)
         #expect(ProximityCode(qrCode: token + ".c2lnbmF0dXJl") == expected)
+        #expect(ProximityCode(qrCode: token + ".\u{301}") == expected)
         #expect(ProximityCode(deepLink: "scheme://operation?code=\(token)") == expected)
         #expect(ProximityCode(qrCode: "scheme://operation?a=b&code=\(token)#fragment") == expected)
         #expect(ProximityCode(deepLink: "scheme://code=\(token)") == expected)
@@ -120,7 +152,8 @@ import Testing
     @Test(arguments: [
         "", "{}", "[]", "null", #""oid""#, #"{"oid":""}"#, #"{"oid":1}"#, #"{"oid":null}"#, #"{"potp":"1"}"#,
         #"{"OID":"1"}"#,
-        #"{"oid":"1","potp":5}"#, #"{"oid":"1","oid":"2"}"#, #"{"oid":"1""#, "\u{FEFF}{\"oid\":\"1\"}",
+        #"{"oid":"1","potp":5}"#, #"{"oid":"1","totp":2}"#, #"{"oid":"1\u0000"}"#, #"{"oid":"1","totp":"2\n"}"#,
+        #"{"oid":"1","oid":"2"}"#, #"{"oid":"1""#, "\u{FEFF}{\"oid\":\"1\"}",
     ])
     func payloadsOfAnotherFormAreNil(payload: String) {
         #expect(ProximityCode(qrCode: Self.token(payload)) == nil)

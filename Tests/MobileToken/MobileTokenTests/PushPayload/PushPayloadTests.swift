@@ -89,8 +89,28 @@ import Testing
     @Test(arguments: [
         "", "null", "[]", "5", #""mtoken.operationInit""#, "{", #"{"messageType":"#,
         #"{"messageType":"mtoken.inboxMessage.new","inboxId":"1","inboxId":"2"}"#,
+        #"{"messageType":"mtoken.inboxMessage.new","inboxId":"1","inboxId":"1"}"#,
+        #"{"messageType":"mtoken.inboxMessage.new","messageType":"mtoken.inboxMessage.new","inboxId":"1"}"#,
+        // At any depth that is read.
+        created(aps: #"{"alert":{"title":"a","title":"b","body":"c"}}"#), created(aps: #"{"alert":{},"alert":{}}"#),
+        created(aps: #"{"alert":{"title":"a","body":"b","bo\u0064y":"c"}}"#),
     ])
-    func whatIsNoObjectIsNotOurs(json: String) {
+    func whatIsNoObjectOrRepeatsAMemberIsNotOurs(json: String) {
         #expect(PushPayload(parsing: [UInt8](json)) == nil)
+    }
+
+    private static func created(aps: String) -> String {
+        #"{"messageType":"mtoken.operationInit","operationId":"1","operationName":"n","aps":\#(aps)}"#
+    }
+
+    @Test func aMemberThatIsNotReadMayBeAnything() {
+        let inbox =
+            #"{"messageType":"mtoken.inboxMessage.new","inboxId":"1","x":1,"x":"\ud800","aps":{"a":1,"a":2},"aps":5}"#
+        #expect(PushPayload(parsing: [UInt8](inbox)) == .inboxMessageReceived(id: "1"))
+        let created = Self.created(aps: #"{"badge":1,"badge":2,"alert":{"title":"a","body":"b","x":1,"x":2}}"#)
+        #expect(
+            PushPayload(parsing: [UInt8](created))
+                == .operationCreated(id: "1", name: "n", content: .init(title: "a", message: "b"))
+        )
     }
 }

@@ -76,8 +76,14 @@ import PowerAuth
     }
 
     @Test func anErrorUnder200IsAnError() {
-        let error = self.failure(200, #"{"status":"ERROR","responseObject":{"code":"INVALID_REQUEST","message":"m"}}"#)
-        #expect(error?.code == .invalidRequest)
+        for status in [200, 201] {
+            let body = #"{"status":"ERROR","responseObject":{"code":"INVALID_REQUEST","message":"m"}}"#
+            #expect(self.failure(status, body)?.code == .invalidRequest)
+        }
+        // However it is written, and whatever is said beside it.
+        for body in [
+            #"{"status":"ERROR","status":"OK"}"#, #"{"status":"\u0045RROR"}"#, #"{"st\u0061tus":"ERROR"}"#,
+        ] { #expect(self.failure(200, body) != nil, "\(body)") }
         let behind = #"{"responseObject":{"code":"INVALID_REQUEST","message":"AN ERROR"}, "status" :"ERROR"}"#
         #expect(self.failure(200, behind)?.code == .invalidRequest)
     }
@@ -101,13 +107,15 @@ import PowerAuth
         #expect(error?.httpStatus == 500)
     }
 
-    @Test func codesAreMatchedExactly() {
-        let error = self.failure(400, #"{"status":"ERROR","responseObject":{"code":"invalid_request","message":"x"}}"#)
+    @Test(arguments: ["invalid_request", "INVALID_REQUEST ", "INVALID\u{FF3F}REQUEST"])
+    func codesAreMatchedExactly(code: String) {
+        let error = self.failure(400, #"{"status":"ERROR","responseObject":{"code":"\#(code)","message":"x"}}"#)
         #expect(error?.code == .serverError)
     }
 
-    @Test func membersOfTheWrongTypeReadAsMissing() {
-        let error = self.failure(400, #"{"status":"ERROR","responseObject":{"code":5,"message":["x"]}}"#)
+    @Test(arguments: [#"{"code":5,"message":["x"]}"#, #"{"code":"A","code":"INVALID_REQUEST","message":"m"}"#])
+    func membersOfTheWrongTypeOrGivenTwiceReadAsMissing(members: String) {
+        let error = self.failure(400, #"{"status":"ERROR","responseObject":\#(members)}"#)
         #expect(error?.code == .serverError)
         #expect(error?.serverCode == nil)
     }
