@@ -169,32 +169,6 @@ struct ManyReceiptsTests {
         }
     }
 
-    @Test func whatWasNotExportedIsCounted() async throws {
-        try await withNodes { nodes in
-            let store = nodes.node("one", Self.quick)
-            try await store.insert(ActivationStoreConformance.record("a"))
-            let empty = try await store.receiptFigures()
-            #expect(empty.unexportedCount == 0)
-            #expect(empty.lastExport == nil)
-            func decide() async throws {
-                let intent = ActivationStoreConformance.intent("a", "1")
-                let move = try await store.update("a", recording: intent) { $0.takeMove() + 1 }
-                try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
-            }
-            try await decide()
-            #expect(try await store.receiptFigures().unexportedCount == 2)
-            let archive = ReceiptArchive(folder: nodes.folder.path + "/archive")
-            let start = Date()
-            try await archive.export(from: store)
-            #expect(try await store.receiptFigures().unexportedCount == 0)
-            try await decide()
-            let figures = try await store.receiptFigures()
-            #expect(figures.unexportedCount == 2)
-            #expect(try #require(figures.lastExport) >= start.addingTimeInterval(-0.001))
-            #expect(figures.byteCount >= 8_192)
-        }
-    }
-
     @Test(arguments: [ReceiptSelection.activation("a"), .decided(before: Date(timeIntervalSince1970: 10))])
     func theyAreErasedSomeAtATime(selection: ReceiptSelection) async throws {
         try await withNodes { nodes in
@@ -289,27 +263,6 @@ struct ManyReceiptsTests {
             #expect(try await archive.verify().isIntact)
             #expect(try await store.deleteReceipts(exportedTo: archive, decidedBefore: always) == 2)
             #expect(try await archive.export(from: store).entryCount == 0)
-        }
-    }
-
-    @Test func filesThatWereChangedDeleteNothing() async throws {
-        try await withNodes { nodes in
-            let store = nodes.node("one", Self.quick)
-            try await store.insert(ActivationStoreConformance.record("a"))
-            try await store.decide(1...3)
-            let archive = ReceiptArchive(folder: nodes.folder.path + "/archive")
-            try await archive.export(from: store)
-            let file = try #require(try archive.files().first)
-            let text = try String(contentsOfFile: file, encoding: .utf8)
-            try text.replacing("reject", with: "approve", maxReplacements: 1).write(
-                toFile: file,
-                atomically: true,
-                encoding: .utf8
-            )
-            await #expect(throws: ReceiptFault.self) {
-                try await store.deleteReceipts(exportedTo: archive, decidedBefore: .distantFuture)
-            }
-            #expect(try Self.number("SELECT count(*) FROM receipt", nodes.connect()) == 6)
         }
     }
 }

@@ -196,6 +196,21 @@ extension ActivationStoreConformance {
         }
     }
 
+    func checkFigures(of store: ActivationStore) async throws {
+        try await store.insert(Self.sparseRecord("a"))
+        let empty = try await store.receiptFigures()
+        try self.require(empty.unexportedCount == 0 && empty.lastExport == nil, "there is nothing to export")
+        for second in 0..<4 {
+            try await store.update("a", recording: Self.intent("a", "\(second)", second: second)) { _ = $0.takeMove() }
+        }
+        try self.require(try await store.receiptFigures().unexportedCount == 4, "another number than the entries")
+        try await store.noteExport(upTo: 3, at: Self.date(second: 5))
+        let figures = try await store.receiptFigures()
+        try self.require(figures.unexportedCount == 1, "another number than the entries since the export")
+        try self.require(figures.lastExport == Self.date(second: 5), "another time than the export's")
+        try self.require(figures.byteCount > 0, "the entries take no room")
+    }
+
     func checkErasure(in store: ActivationStore) async throws {
         for id in ["a", "b"] { try await store.insert(Self.sparseRecord(id)) }
         for second in 0..<4 {

@@ -68,6 +68,8 @@ package enum ActivationStoreConformance: String, CaseIterable, Sendable {
     case losesNoConcurrentReceipt
     /// Personal data can be erased by activation and by age; nothing else changes.
     case erasesPersonalData
+    /// Entries are counted from the last one that an export has noted.
+    case countsWhatWasNotExported
     /// While deciding is paused, an automatic decision moves no counter and leaves no intent; all else continues.
     case decidesNothingWhilePaused
     /// A handle reads the receipts of another one. Checked for stores that can be opened twice.
@@ -93,16 +95,6 @@ package enum ActivationStoreConformance: String, CaseIterable, Sendable {
         package let requirement: ActivationStoreConformance
         package let explanation: String
         package var description: String { "\(self.requirement.rawValue): \(self.explanation)" }
-    }
-
-    /// Checks all requirements in order.
-    ///
-    /// - Parameters:
-    ///   - makeStore: Creates an empty store, a new one each time.
-    ///   - openAgain: Opens a store a second time; `nil` for a store in one object, which skips the requirements for two handles.
-    /// - Throws: The first ``Failure``, or any other error of the store.
-    package static func run(makeStore: MakeStore, openAgain: OpenAgain? = nil) async throws {
-        for requirement in self.allCases { try await requirement.check(makeStore: makeStore, openAgain: openAgain) }
     }
 
     /// Checks this requirement.
@@ -155,6 +147,7 @@ package enum ActivationStoreConformance: String, CaseIterable, Sendable {
         case .keepsReceiptsOfTheRemoved: try await self.checkReceiptsOfTheRemoved(in: store)
         case .losesNoConcurrentReceipt: try await self.checkConcurrentReceipts(through: [store])
         case .erasesPersonalData: try await self.checkErasure(in: store)
+        case .countsWhatWasNotExported: try await self.checkFigures(of: store)
         case .decidesNothingWhilePaused: try await self.checkPause(of: store)
         case .pausesAcrossHandles:
             guard let openAgain else { return }

@@ -109,7 +109,7 @@ private final class Model: Sendable {
             case 10..<16: await self.end(journal, number)
             case 16: _ = try? await journal.update(self.random(Self.ids) ?? "a") { $0.name = "\($0.counterMoves)" }
             case 17: _ = try? await journal.openDecisions(of: "a")
-            case 18: self.state.withLock { $0.backups = [self.driver.base.snapshot] + $0.backups.prefix(3) }
+            case 18: self.state.withLock { $0.backups = [self.driver.memory.snapshot] + $0.backups.prefix(3) }
             default: if busy.isEmpty, self.chance(1, in: 4) { self.goBack() }
             }
         }
@@ -162,7 +162,7 @@ private final class Model: Sendable {
         guard let backup = self.state.withLock({ state in state.backups.randomElement(using: &state.generator) }) else {
             return
         }
-        self.driver.base.snapshot = backup
+        self.driver.memory.snapshot = backup
         // Receipts that were told before may be gone. Those still open are in the journal's memory, and come again with their
         // outcomes.
         self.state.withLock { state in

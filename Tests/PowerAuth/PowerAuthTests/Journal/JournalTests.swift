@@ -50,9 +50,9 @@ struct JournalTests {
 
     /// A count comes back with a backup: then a state that was kept would be the basis of a swap again, and values be used twice.
     @Test func aStateThatWasKeptIsNoBasisOfARowThatCameBack() async throws {
-        let backup = self.driver.base.snapshot
+        let backup = self.driver.memory.snapshot
         for number in 0..<5 { try await self.one.update("a") { $0.name = "\(number)" } }
-        self.driver.base.snapshot = backup
+        self.driver.memory.snapshot = backup
         // As many changes as the other journal has seen, of another kind.
         for _ in 0..<5 { try await self.other.update("a") { $0.takeMove() } }
         #expect(try await self.one.update("a") { $0.takeMove() } == 5)
@@ -106,9 +106,9 @@ struct JournalTests {
         let driver = ScriptedDriver(marks: self.marks)
         let one = Self.journal(driver)
         try await one.insert(ActivationStoreConformance.sparseRecord("a"))
-        let backup = driver.base.snapshot
+        let backup = driver.memory.snapshot
         for _ in 0..<3 { try await one.update("a") { $0.takeMove() } }
-        driver.base.snapshot = backup
+        driver.memory.snapshot = backup
         #expect(try await one.update("a") { $0.takeMove() } == 3)
         #expect(try await Self.journal(driver).record(of: "a")?.isUnsettled == true)
     }
@@ -265,9 +265,9 @@ struct JournalTests {
 
     /// In a store that was put back, moves come again.
     @Test func anOutcomeDoesNotLandOnAnotherIntentOfTheSameMove() async throws {
-        let backup = self.driver.base.snapshot
+        let backup = self.driver.memory.snapshot
         let move = try await self.one.update("a", recording: self.recentIntent("before")) { $0.takeMove() + 1 }
-        self.driver.base.snapshot = backup
+        self.driver.memory.snapshot = backup
         #expect(try await self.other.update("a", recording: self.recentIntent("after")) { $0.takeMove() + 1 } == move)
         try await self.one.record(self.outcome(.accepted), ofMove: move, of: "a")
         let receipts = try await self.one.receipts(of: "a", after: 0, limit: 9)
@@ -279,7 +279,7 @@ struct JournalTests {
 
     /// A late answer must not bring back personal data that were erased, nor what was deleted because it is kept elsewhere.
     @Test(arguments: [true, false]) func whatWasErasedOrDeletedDoesNotComeBack(isErased: Bool) async throws {
-        let backup = self.driver.base.snapshot
+        let backup = self.driver.memory.snapshot
         let move = try await self.one.update("a", recording: self.recentIntent()) { $0.takeMove() + 1 }
         try await self.one.record(self.outcome(.unanswered(code: "c")), ofMove: move, of: "a")
         if isErased {
@@ -287,7 +287,7 @@ struct JournalTests {
         } else {
             _ = try await self.one.pruneReceipts(after: 0, before: 99, decidedBefore: .distantFuture)
         }
-        self.driver.base.snapshot = backup  // as if all of it had been deleted
+        self.driver.memory.snapshot = backup  // as if all of it had been deleted
         try await self.one.record(self.outcome(.accepted), ofMove: move, of: "a")
         #expect(try await self.one.receiptEntries(after: 0, limit: 9).isEmpty)
     }

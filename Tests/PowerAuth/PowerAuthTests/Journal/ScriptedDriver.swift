@@ -1,10 +1,10 @@
-import Foundation
+import StoreTesting
 import Synchronization
 
 import PowerAuth
 
 /// A store in memory that several journals share, and that fails, loses answers, commits late and goes back in time as told.
-final class ScriptedDriver: JournalDriver {
+final class ScriptedDriver: ForwardingDriver {
     /// The calls that change something, or that a change depends on.
     enum Call: CaseIterable {
         case load, swap, append, insert, remove, receipts, setPause
@@ -34,7 +34,8 @@ final class ScriptedDriver: JournalDriver {
         var notAfter: ContinuousClock.Instant?
     }
 
-    let base: MemoryDriver
+    let memory: MemoryDriver
+    var base: any JournalDriver { self.memory }
     private let marks: HighWaterMarks?
     private let state = Mutex(State())
     /// Called before each call of ``Call``, in the task that makes it.
@@ -42,7 +43,7 @@ final class ScriptedDriver: JournalDriver {
     private let afterLoad = Mutex<(@Sendable () async -> Void)?>(nil)
 
     init(marks: HighWaterMarks? = nil) {
-        self.base = MemoryDriver(marks: marks)
+        self.memory = MemoryDriver(marks: marks)
         self.marks = marks
     }
 
@@ -164,31 +165,5 @@ final class ScriptedDriver: JournalDriver {
         return false
     }
 
-    func addKey(_ check: [UInt8], to known: [StoreFacts.Key]) async throws -> [StoreFacts.Key] {
-        try await self.base.addKey(check, to: known)
-    }
-
-    func close() async { await self.base.close() }
-    func activationIDs(_ filter: RowFilter) async throws -> [String] { try await self.base.activationIDs(filter) }
-    func checkReaders(of format: RecordFormat) async throws { try await self.base.checkReaders(of: format) }
     func overwriteDeleted() async throws {}
-    func note(_ export: ExportNote) async throws { try await self.base.note(export) }
-    func receiptFigures() async throws -> ReceiptFigures { try await self.base.receiptFigures() }
-    func decisionPause() async throws -> DecisionPause? { try await self.base.decisionPause() }
-
-    func limitUse(_ checks: [LimitCharges.Check]) async throws -> [Int64] { try await self.base.limitUse(checks) }
-    func limitClosure() async throws -> Int64? { try await self.base.limitClosure() }
-    func setLimitClosure(_ minute: Int64?) async throws { try await self.base.setLimitClosure(minute) }
-
-    func eraseReceipts(_ selection: ReceiptSelection, after number: UInt64) async throws -> PrunedReceipts {
-        try await self.base.eraseReceipts(selection, after: number)
-    }
-
-    func pruneReceipts(
-        after number: UInt64,
-        before last: UInt64,
-        decidedBefore date: Date
-    ) async throws -> PrunedReceipts {
-        try await self.base.pruneReceipts(after: number, before: last, decidedBefore: date)
-    }
 }

@@ -68,6 +68,7 @@ struct ManySQLiteReceiptsTests {
         #expect(verification.isIntact)
         #expect(verification.counts.unreadable == 2)
         #expect(try await self.archive.export(from: self.store).entryCount == 0)
+        #expect(try await self.store.receiptFigures().unexportedCount == 0)
     }
 
     @Test func anotherKeyPassesOverWhatDoesNotOpen() async throws {
@@ -179,22 +180,6 @@ struct ManySQLiteReceiptsTests {
     }
 
     // MARK: What an operator watches
-
-    @Test func whatWasNotExportedIsCounted() async throws {
-        try await self.store.insert(ActivationStoreConformance.sparseRecord("a"))
-        let empty = try await self.store.receiptFigures()
-        #expect(empty.unexportedCount == 0)
-        #expect(empty.lastExport == nil)
-        try await self.decide(0..<3)
-        #expect(try await self.store.receiptFigures().unexportedCount == 6)
-        let start = Date()
-        try await self.archive.export(from: self.store)
-        try await self.decide(3..<4)
-        let figures = try await self.store.receiptFigures()
-        #expect(figures.unexportedCount == 2)
-        #expect(try #require(figures.lastExport) >= start.addingTimeInterval(-0.001))
-        #expect(figures.byteCount > 10_000)
-    }
 
     // MARK: Plans
 

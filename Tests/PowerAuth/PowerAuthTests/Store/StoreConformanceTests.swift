@@ -19,8 +19,4 @@ struct StoreConformanceTests {
             ActivationStore.sqlite(path: folder.file("store.sqlite"))
         }
     }
-
-    @Test func theWholeSuiteRunsInOneCall() async throws {
-        try await ActivationStoreConformance.run { ActivationStore.inMemory() }
-    }
 }
