@@ -52,22 +52,21 @@ import PowerAuth
     // MARK: Both versions
 
     @Test(arguments: [ProtocolVersion.v3_3, .v4_0]) func aPageRemovesNothing(version: ProtocolVersion) async throws {
-        let fixture = try Version4Fixture(version: version)
-        let activation = try await fixture.activateInItsVersion()
+        let (fixture, activation) = try await Fixture(version: version).activated
         try await activation.requestToken("t")
         self.answer("/token/remove", with: Self.page, at: fixture.server)
         #expect(await errorCode { try await activation.removeToken("t") } == .invalidResponse)
         #expect(try await activation.tokenNames() == ["t"])
         self.answer("/validate", with: Self.page, at: fixture.server)
-        #expect(await errorCode { try await activation.validate(Version4Fixture.twoFactors) } == .invalidResponse)
+        #expect(await errorCode { try await activation.validate(Fixture.twoFactors) } == .invalidResponse)
         self.answer("/activation/remove", with: Self.page, at: fixture.server)
-        await expectError(.invalidResponse) { try await activation.remove(authenticatedBy: Version4Fixture.twoFactors) }
+        await expectError(.invalidResponse) { try await activation.remove(authenticatedBy: Fixture.twoFactors) }
         let other = #"{"status":"OK","responseObject":{"activationId":"\#(activation.activationID)x"}}"#
         self.answer("/activation/remove", with: HTTPResponse(status: 200, body: Array(other.utf8)), at: fixture.server)
-        await expectError(.invalidResponse) { try await activation.remove(authenticatedBy: Version4Fixture.twoFactors) }
+        await expectError(.invalidResponse) { try await activation.remove(authenticatedBy: Fixture.twoFactors) }
         #expect(try await fixture.store.activationIDs() == [activation.activationID])
         fixture.server.setFate { _ in .delivered }
-        try await activation.remove(authenticatedBy: Version4Fixture.twoFactors)
+        try await activation.remove(authenticatedBy: Fixture.twoFactors)
         #expect(try await fixture.store.activationIDs().isEmpty)
     }
 
@@ -88,13 +87,13 @@ import PowerAuth
         #expect(await errorCode { _ = try await activation.beginPasswordChange(from: wrong) } == .invalidResponse)
         fixture.server.setFate { _ in .delivered }
         fixture.server.setRewrite { $1 }
-        try await activation.approve("a", with: .possessionAndKnowledge(password: Fixture.password))
+        try await activation.approve("a", with: Fixture.twoFactors)
     }
 
     // MARK: Version 4
 
     @Test func aPageDoesNotRemoveBiometry() async throws {
-        let fixture = try Version4Fixture()
+        let fixture = try Fixture(version: .v4_0)
         let activation = try await fixture.activate(biometryKey: self.unlockKey)
         self.answer("/biometry/remove", with: Self.page, at: fixture.server)
         #expect(await errorCode { try await activation.removeBiometryFactor() } == .invalidResponse)
@@ -107,7 +106,7 @@ import PowerAuth
     @Test(arguments: [Self.page, Self.success]) func nothingIsConfirmedThatTheServerHasNotHeardOf(
         response: HTTPResponse
     ) async throws {
-        let fixture = try Version4Fixture()
+        let fixture = try Fixture(version: .v4_0)
         self.answer("/activation/confirm", with: response, at: fixture.server)
         #expect(await errorCode { _ = try await fixture.activate() } == .activationNotConfirmed)
         let id = try #require(try await fixture.client.activationIDs().first)
@@ -115,61 +114,61 @@ import PowerAuth
         #expect(try await activation.storedRecord().version4?.pendingConfirmation == .activation)
         #expect(fixture.server.requestCount("/activation/confirm") == 3)
         fixture.server.setFate { _ in .delivered }
-        try await activation.confirm(password: Version4Fixture.password)
-        try await activation.approve("a", with: Version4Fixture.twoFactors)
+        try await activation.confirm(password: Fixture.secret)
+        try await activation.approve("a", with: Fixture.twoFactors)
     }
 
     @Test(arguments: [Self.page, Self.success]) func noUpgradeIsConfirmedThatTheServerHasNotHeardOf(
         response: HTTPResponse
     ) async throws {
-        let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
+        let (fixture, activation) = try await Fixture().activatedInVersion3
         self.answer("/upgrade/confirm", with: response, at: fixture.server)
-        await expectError(.invalidResponse) { try await activation.upgrade(password: Version4Fixture.password) }
+        await expectError(.invalidResponse) { try await activation.upgrade(password: Fixture.secret) }
         #expect(try await activation.storedRecord().version4?.isUpgradeUnconfirmed == true)
         fixture.server.setFate { _ in .delivered }
-        try await activation.approve("a", with: Version4Fixture.twoFactors)
+        try await activation.approve("a", with: Fixture.twoFactors)
         #expect(try await activation.storedRecord().version4?.pendingConfirmation == nil)
     }
 
     /// A store that believes what was never confirmed, as one may that an earlier version has written.
     @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
     func whatTheServerStillWaitsForIsConfirmedAgain(version: ProtocolVersion) async throws {
-        let fixture = try Version4Fixture(version: version)
+        let fixture = try Fixture(version: version)
         self.answer("/confirm", with: Self.page, at: fixture.server)
         if version == .v4_0 {
             _ = await errorCode { _ = try await fixture.activate() }
         } else {
             let activation = try await fixture.activateInVersion3()
-            _ = await errorCode { try await activation.upgrade(password: Version4Fixture.password) }
+            _ = await errorCode { try await activation.upgrade(password: Fixture.secret) }
         }
         let id = try #require(try await fixture.client.activationIDs().first)
         try await fixture.store.update(id) { $0.version4?.pendingConfirmation = nil }
         fixture.server.setFate { _ in .delivered }
         let activation = try await fixture.client.activation(id: id)
         if version == .v4_0 {
-            try await activation.confirm(password: Version4Fixture.password)
+            try await activation.confirm(password: Fixture.secret)
         } else {
-            try await activation.upgrade(password: Version4Fixture.password)
+            try await activation.upgrade(password: Fixture.secret)
         }
-        try await activation.approve("b", with: Version4Fixture.twoFactors)
+        try await activation.approve("b", with: Fixture.twoFactors)
         #expect(try await activation.status().flags == [])
     }
 
     /// Whoever refuses in the server's name may let the confirmation through later.
     @Test(.wireFact("17")) func aForgedRefusalDoesNotCostTheNewKeys() async throws {
-        let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
+        let (fixture, activation) = try await Fixture().activatedInVersion3
         let heldBack = Shared<HTTPRequest?>(nil)
         fixture.server.setFate { request in
             guard request.url.hasSuffix("/upgrade/confirm") else { return .delivered }
             heldBack.value = request
             return .answered(Self.refusal)
         }
-        await expectError(.upgradeFailed) { try await activation.upgrade(password: Version4Fixture.password) }
+        await expectError(.upgradeFailed) { try await activation.upgrade(password: Fixture.secret) }
         #expect(try await activation.storedRecord().version4?.isUpgradeUnconfirmed == true)
         #expect(try await activation.status().flags == .upgradeAwaitsConfirmation)
         fixture.server.setFate { _ in .delivered }
         #expect(try await fixture.server.send(try #require(heldBack.value)).status == 200)
-        try await activation.approve("a", with: Version4Fixture.twoFactors)
+        try await activation.approve("a", with: Fixture.twoFactors)
         #expect(activation.version == .v4_0)
         #expect(try await activation.status().flags == [])
         #expect(try await activation.status().counter.distance == 0)

@@ -12,22 +12,18 @@ import PowerAuth
 
 /// The content of a request for an activation, and its results.
 @Suite(.timeLimit(.minutes(5))) struct ActivationRequestTests {
-    private let password = SecretBytes(utf8: Fixture.password)
 
-    @Test func aCodeWithTheServersSignatureIsAccepted() async throws {
-        let fixture = try Fixture()
-        let code = try fixture.server.makeCode(signed: true)
-        #expect(code.contains("#"))
-        _ = try await fixture.client.activate(code: code, password: self.password)
-    }
-
-    @Test func aCodeSignedBySomebodyElseIsRefusedBeforeAnythingIsSent() async throws {
-        let fixture = try Fixture()
-        let foreign = try VerifyingServer().makeCode(signed: true)
+    @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
+    func onlyACodeThatTheServerSignedReachesIt(version: ProtocolVersion) async throws {
+        let fixture = try Fixture(version: version)
+        let code = try fixture.server.makeCode(signed: true, version: version)
+        let foreign = try VerifyingServer().makeCode(signed: true, version: version)
         await expectError(.invalidActivationCode) {
-            _ = try await fixture.client.activate(code: foreign, password: self.password)
+            _ = try await fixture.client.activate(code: foreign, password: Fixture.secret)
         }
         #expect(fixture.server.state.value.requests.isEmpty)
+        #expect(code.contains("#"))
+        _ = try await fixture.client.activate(code: code, password: Fixture.secret)
     }
 
     @Test(arguments: [
@@ -37,7 +33,7 @@ import PowerAuth
     func aMalformedCodeIsRefusedBeforeAnythingIsSent(text: String) async throws {
         let fixture = try Fixture()
         await expectError(.invalidActivationCode) {
-            _ = try await fixture.client.activate(code: text, password: self.password)
+            _ = try await fixture.client.activate(code: text, password: Fixture.secret)
         }
         #expect(fixture.server.state.value.requests.isEmpty)
     }
@@ -49,7 +45,7 @@ import PowerAuth
         request.otp = "4711"
         request.extras = "extra"
         request.customAttributes = ["branch": "Brno", "floor": 3]
-        let result = try await fixture.client.activate(request, password: self.password)
+        let result = try await fixture.client.activate(request, password: Fixture.secret)
         #expect(result.activation.name == "bot")
         #expect(result.customAttributes?["floor"]?.int64 == 3)
         #expect(result.userInfo?["sub"]?.string == "alice")
@@ -73,7 +69,7 @@ import PowerAuth
         let fixture = try Fixture(server: VerifyingServer(requiredOTP: "4711"))
         let code = try fixture.server.makeCode()
         await expectError(.activationFailed) {
-            _ = try await fixture.client.activate(code: code, password: self.password, otp: "1")
+            _ = try await fixture.client.activate(code: code, password: Fixture.secret, otp: "1")
         }
         #expect(try await fixture.client.activationIDs() == [])
     }
@@ -82,7 +78,7 @@ import PowerAuth
         let fixture = try Fixture(server: VerifyingServer(release: .v1_10))
         fixture.server.changeRules { $0.acceptsCustomIdentities = true }
         let custom = try ActivationRequest(identityAttributes: ["login": "ada", "proof": "card"])
-        let result = try await fixture.client.activate(custom, password: self.password)
+        let result = try await fixture.client.activate(custom, password: Fixture.secret)
         var seen = fixture.server.state.value.lastActivationRequest
         #expect(seen?["type"]?.string == "CUSTOM")
         #expect(seen?["identityAttributes"]?["proof"]?.string == "card")
@@ -92,7 +88,7 @@ import PowerAuth
 
         let recovery = try #require(result.recovery)
         let request = ActivationRequest(recoveryCode: recovery.code, puk: recovery.puk)
-        _ = try await fixture.client.activate(request, password: self.password)
+        _ = try await fixture.client.activate(request, password: Fixture.secret)
         seen = fixture.server.state.value.lastActivationRequest
         #expect(seen?["type"]?.string == "RECOVERY")
         #expect(seen?["identityAttributes"]?["puk"]?.string == recovery.puk)
@@ -101,15 +97,6 @@ import PowerAuth
     /// ENDPOINTS 3.1: `identityAttributes` is a map of texts, and not empty.
     @Test func nobodyActivatesWithoutAnAttribute() async throws {
         #expect(await errorCode { _ = try ActivationRequest(identityAttributes: [:]) } == .invalidRequest)
-    }
-
-    @Test func aCodeWorksOnce() async throws {
-        let fixture = try Fixture()
-        let code = try fixture.server.makeCode()
-        _ = try await fixture.client.activate(code: code, password: self.password)
-        await expectError(.activationFailed) {
-            _ = try await fixture.client.activate(code: code, password: self.password)
-        }
     }
 
     @Test func anActivationIsFoundAgainAndIsOneInstance() async throws {
@@ -144,7 +131,7 @@ import PowerAuth
         hold.value = false
         try await until { try await !fixture.client.activationIDs().isEmpty }
         let activation = try #require(try await fixture.client.activations().first)
-        try await activation.approve("a", with: .possessionAndKnowledge(password: Fixture.password))
+        try await activation.approve("a", with: Fixture.twoFactors)
     }
 }
 
@@ -179,12 +166,16 @@ import PowerAuth
     }
 
     @Test(arguments: [
-        "", "host/path", "ftp://host", "https://", "https:///path", "https://user:pw@host", "https://host/?q=1",
+        "", "host", "host/path", "ftp://host", "https://", "https:///path", "https://user:pw@host", "https://host/?q=1",
         "https://host/#f", "https://ho st/", "https://host:99999", "https://host\r\nX: y",
     ])
     func aURLThatCannotServeIsNamed(url: String) throws {
         let message = try #require(self.mistake(baseURL: url))
         #expect(message.hasPrefix("baseURL: "))
+        let other = #expect(throws: MobileTokenError.self) {
+            try self.makeClient("https://host") { $0.powerAuthURL = url }
+        }
+        #expect(other?.message.hasPrefix("powerAuthURL: ") == true)
     }
 
     @Test(arguments: [

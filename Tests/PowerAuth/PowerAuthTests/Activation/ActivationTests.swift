@@ -18,10 +18,10 @@ import Testing
     @Test(arguments: ProtocolVersion.version3) func everyVersionActivatesSignsAndPolls(version: ProtocolVersion)
         async throws
     {
-        let fixture = try Fixture { $0.version = version }
+        let fixture = try Fixture(version: version)
         fixture.server.setRewrite(Self.withNote)
         let activation = try await fixture.activate()
-        try await activation.approve("a", with: .possessionAndKnowledge(password: Fixture.password))
+        try await activation.approve("a", with: Fixture.twoFactors)
         try await activation.approve("b")
         try await activation.poll()
         let status = try await activation.status()
@@ -37,10 +37,8 @@ import Testing
 
     @Test(arguments: ProtocolVersion.version3) func everyCallWorksInEveryVersion(version: ProtocolVersion) async throws
     {
-        let fixture = try Fixture { $0.version = version }
-        let activation = try await fixture.activate()
-        let password = SecretBytes(utf8: Fixture.password)
-        let factors = Activation.Authentication.possessionAndKnowledge(password: password)
+        let (fixture, activation) = try await Fixture(version: version).activated
+        let (password, factors) = (Fixture.secret, Fixture.twoFactors)
         try await activation.validate(factors)
         try await activation.poll()
         let calls: [(name: String, RequestAuthentication)] = [

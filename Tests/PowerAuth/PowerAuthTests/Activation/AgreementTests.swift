@@ -11,7 +11,7 @@ import PowerAuth
     private actor User {
         let activation: Activation
         private let unlockKey = SecretBytes(copying: Array(0..<16))
-        private var password = Version4Fixture.password
+        private var password = Fixture.secret
         /// Passwords chosen so far; a change that failed leaves the one before.
         private var changes = 0
         /// `true` if the server may have turned biometry off already.
@@ -55,10 +55,10 @@ import PowerAuth
     func tenThousandMixedCallsWithLossesLeaveBothSidesAgreed(version: ProtocolVersion) async throws {
         let calls = MixedCalls(test: "agreement of version \(version.rawValue)")
         let server = try VerifyingServer(now: { calls.date })
-        let fixture = try Version4Fixture(version: version, server: server) { calls.setClocks(of: &$0) }
-        let activation = try await fixture.activateInItsVersion()
+        let fixture = try Fixture(version: version, server: server) { calls.setClocks(of: &$0) }
+        let activation = try await fixture.activate()
         let user = User(activation)
-        let factor = version == .v4_0 ? nil : try await activation.unlockKnowledge(password: Version4Fixture.password)
+        let factor = version == .v4_0 ? nil : try await activation.unlockKnowledge(password: Fixture.secret)
         calls.disturb(server)
         // Half of the calls are made in version 3, where the activation began in it.
         // One at a time, as a person does: what is left of a change is known only when it has ended.

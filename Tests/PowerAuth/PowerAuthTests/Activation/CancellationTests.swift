@@ -22,7 +22,7 @@ import PowerAuth
 
     static let calls: [Call] = [
         Call("signed post") { _, activation in
-            try await activation.approve("x", with: .possessionAndKnowledge(password: Fixture.password))
+            try await activation.approve("x", with: Fixture.twoFactors)
         },
         Call("signed post after an unknown end") { fixture, activation in
             fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .answerLost : .delivered }
@@ -47,7 +47,7 @@ import PowerAuth
         },
         Call("status") { _, activation in _ = try await activation.status() },
         Call("vault") { _, activation in
-            _ = try await activation.deriveDataKey(index: 1, with: .possessionAndKnowledge(password: Fixture.password))
+            _ = try await activation.deriveDataKey(index: 1, with: Fixture.twoFactors)
         },
         Call("adding biometry") { _, activation in
             let key = SecretBytes(copying: Array(0..<16))
@@ -63,7 +63,7 @@ import PowerAuth
                 data: [1],
                 nonce: Array(0..<16),
                 uriID: "/x",
-                with: .possessionAndKnowledge(password: Fixture.password)
+                with: Fixture.twoFactors
             )
         },
         Call("activation") { fixture, _ in _ = try await fixture.activate() },
@@ -105,7 +105,7 @@ import PowerAuth
             await watcher.value
             await until { !activation.isSigning }
 
-            try await activation.approve("after \(place)", with: .possessionAndKnowledge(password: Fixture.password))
+            try await activation.approve("after \(place)", with: Fixture.twoFactors)
             try await activation.poll()
             let status = try await activation.status()
             #expect(status.state == .active)

@@ -10,23 +10,11 @@ import PowerAuth
 
 /// The signatures of the device's keys for others to check, judged by somebody else's tools where they can.
 @Suite(.timeLimit(.minutes(5))) struct DeviceKeyTests {
-    private static let twoFactors = Activation.Authentication.possessionAndKnowledge(password: Fixture.password)
 
     private struct Claims: Codable, Equatable {
         var sub = "alice"
         var exp = Date(timeIntervalSince1970: 1_700_000_000)
         var url = "https://example.com/"
-    }
-
-    private static func activation(_ version: ProtocolVersion, suite: AlgorithmSuite = .p384) async throws -> (
-        Fixture, Activation
-    ) {
-        let fixture = try Fixture {
-            $0.version = version
-            $0.suite = suite
-        }
-        let code = try fixture.server.makeCode(version: version)
-        return (fixture, try await fixture.client.activate(code: code, name: "bot", password: Fixture.password))
     }
 
     private func openssl(_ words: String..., input: (name: String, content: String)) async throws -> String {
@@ -44,7 +32,7 @@ import PowerAuth
 
     @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
     func thePublicKeyIsTheOneTheServerKnows(version: ProtocolVersion) async throws {
-        let (fixture, activation) = try await Self.activation(version)
+        let (fixture, activation) = try await Fixture(version: version).activated
         let requests = fixture.server.state.value.requests.count
         let keys = try await activation.devicePublicKeys()
         #expect(fixture.server.state.value.requests.count == requests)
@@ -63,13 +51,13 @@ import PowerAuth
 
     @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
     func aCertificateRequestIsVerifiedByOpenSSL(version: ProtocolVersion) async throws {
-        let (_, activation) = try await Self.activation(version)
+        let (_, activation) = try await Fixture(version: version).activated
         var subject: DeviceKey.CertificateSubject = ["CN": "Žluťoučký bot", "O": "Example, Bank", "2.5.4.5": "42"]
         subject.alternativeNames = [
             .hostName("bot.example.com"), .address("192.0.2.1"), .address("2001:db8::1"), .email("bot@example.com"),
             .uri("urn:bot,DNS:evil.example.com"),
         ]
-        let request = try await activation.certificateRequest(for: subject, with: Self.twoFactors)
+        let request = try await activation.certificateRequest(for: subject, with: Fixture.twoFactors)
         let text = try await self.openssl(
             "req",
             "-verify",
@@ -96,10 +84,10 @@ import PowerAuth
         ["CN": String(repeating: "x", count: 65)],
     ])
     func aNameThatNoCertificateHasIsRefusedBeforeTheVaultIsAskedFor(name: [String: String]) async throws {
-        let (fixture, activation) = try await Self.activation(.v3_3)
+        let (fixture, activation) = try await Fixture().activated
         let subject = DeviceKey.CertificateSubject(name: name.map { (type: $0.key, value: $0.value) })
         await expectError(.invalidRequest) {
-            _ = try await activation.certificateRequest(for: subject, with: Self.twoFactors)
+            _ = try await activation.certificateRequest(for: subject, with: Fixture.twoFactors)
         }
         #expect(fixture.server.requestCount("/vault/unlock") == 0)
     }
@@ -109,19 +97,19 @@ import PowerAuth
         .address("1.2.3"), .address("localhost"), .email("nobody"), .uri("nothing"), .uri("urn:ž"),
     ])
     func anotherNameThatIsNoneIsRefused(name: DeviceKey.CertificateSubject.AlternativeName) async throws {
-        let (fixture, activation) = try await Self.activation(.v3_3)
+        let (fixture, activation) = try await Fixture().activated
         var subject: DeviceKey.CertificateSubject = ["CN": "bot"]
         subject.alternativeNames = [name]
         await expectError(.invalidRequest) {
-            _ = try await activation.certificateRequest(for: subject, with: Self.twoFactors)
+            _ = try await activation.certificateRequest(for: subject, with: Fixture.twoFactors)
         }
         #expect(fixture.server.requestCount("/vault/unlock") == 0)
     }
 
     @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
     func aTokenIsSignedByTheDevice(version: ProtocolVersion) async throws {
-        let (_, activation) = try await Self.activation(version)
-        let token = try await activation.deviceWebToken(of: Claims(), with: Self.twoFactors)
+        let (_, activation) = try await Fixture(version: version).activated
+        let token = try await activation.deviceWebToken(of: Claims(), with: Fixture.twoFactors)
         let parts = token.split(separator: ".").map(String.init)
         try #require(parts.count == 3)
         let header = String(decoding: try #require(Base64URL.decode(parts[0])), as: UTF8.self)
@@ -142,21 +130,21 @@ import PowerAuth
     }
 
     @Test func bytesOfAnyKindAreSigned() async throws {
-        let (_, activation) = try await Self.activation(.v3_3)
+        let (_, activation) = try await Fixture().activated
         let bytes: [UInt8] = [0, 255, 46]
-        let plain = try await activation.deviceWebSignature(of: bytes, with: Self.twoFactors)
+        let plain = try await activation.deviceWebSignature(of: bytes, with: Fixture.twoFactors)
         #expect(
             plain.hasPrefix(Base64URL.encode(Array(#"{"alg":"ES256"}"#.utf8)) + "." + Base64URL.encode(bytes) + ".")
         )
-        let general = try await activation.deviceWebSignature(of: bytes, form: .general, with: Self.twoFactors)
+        let general = try await activation.deviceWebSignature(of: bytes, form: .general, with: Fixture.twoFactors)
         let parsed = try #require(JSONWebSignature(general))
         #expect(parsed.payload == bytes)
-        let typed = try await activation.deviceWebSignature(of: bytes, type: "a\"b", with: Self.twoFactors)
+        let typed = try await activation.deviceWebSignature(of: bytes, type: "a\"b", with: Fixture.twoFactors)
         #expect(typed.hasPrefix(Base64URL.encode(Array(#"{"alg":"ES256","typ":"a\"b"}"#.utf8)) + "."))
     }
 
     @Test func possessionAloneSignsNothing() async throws {
-        let (fixture, activation) = try await Self.activation(.v3_3)
+        let (fixture, activation) = try await Fixture().activated
         await expectError(.invalidAuthentication) {
             _ = try await activation.deviceWebSignature(of: [], with: .possession)
         }
@@ -168,32 +156,32 @@ import PowerAuth
 
     @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
     func aKeyThatTheActivationDoesNotHaveSignsNothing(version: ProtocolVersion) async throws {
-        let (fixture, activation) = try await Self.activation(version)
+        let (fixture, activation) = try await Fixture(version: version).activated
         await expectError(.notSupported) {
-            _ = try await activation.deviceWebSignature(of: [1], form: .compact(.mldsa), with: Self.twoFactors)
+            _ = try await activation.deviceWebSignature(of: [1], form: .compact(.mldsa), with: Fixture.twoFactors)
         }
         await expectError(.notSupported) {
-            _ = try await activation.certificateRequest(for: ["CN": "bot"], by: .mldsa, with: Self.twoFactors)
+            _ = try await activation.certificateRequest(for: ["CN": "bot"], by: .mldsa, with: Fixture.twoFactors)
         }
         #expect(fixture.server.requestCount("/vault/unlock") == 0)
     }
 
     @Test(.enabled(if: PostQuantumAlgorithm.mlDSA65.isAvailable, "this libcrypto has no ML-DSA"))
     func aHybridDeviceSignsWithBothKeys() async throws {
-        let (fixture, activation) = try await Self.activation(.v4_0, suite: .p384MLLevel3)
+        let (fixture, activation) = try await Fixture(suite: .p384MLLevel3, version: .v4_0).activated
         let keys = try fixture.server.keys4(activation.activationID).deviceKeys
         let mldsa = try #require(keys.mldsa)
         let exported = try #require(try await activation.devicePublicKeys().mldsa)
         #expect(exported.der == mldsa.publicKeyInfo)
         #expect(exported.rawBytes.count == 1952)
 
-        let general = try await activation.deviceWebSignature(of: [1, 2], form: .general, with: Self.twoFactors)
+        let general = try await activation.deviceWebSignature(of: [1, 2], form: .general, with: Fixture.twoFactors)
         try #require(JSONWebSignature(general)).verify(signedBy: keys)
 
         let compact = try await activation.deviceWebSignature(
             of: [1, 2],
             form: .compact(.mldsa),
-            with: Self.twoFactors
+            with: Fixture.twoFactors
         )
         let parts = compact.split(separator: ".").map(String.init)
         #expect(try #require(Base64URL.decode(parts[0])) == Array(#"{"alg":"ML-DSA-65"}"#.utf8))
@@ -203,7 +191,7 @@ import PowerAuth
         let request = try await activation.certificateRequest(
             for: ["CN": "bot"],
             by: .mldsa,
-            with: Self.twoFactors
+            with: Fixture.twoFactors
         ).der
         // A sequence of what is signed, a sequence too, the algorithm and the signature; all long enough for two bytes of length.
         let signed = request[4..<(8 + 256 * Int(request[6]) + Int(request[7]))]
@@ -215,10 +203,10 @@ import PowerAuth
 
     @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
     func aStrangerChecksWhatTheDeviceSigned(version: ProtocolVersion) async throws {
-        let (_, activation) = try await Self.activation(version)
-        let (_, other) = try await Self.activation(version)
+        let (_, activation) = try await Fixture(version: version).activated
+        let (_, other) = try await Fixture(version: version).activated
         let payload = Array("anything".utf8)
-        let signature = try await activation.deviceWebSignature(of: payload, with: Self.twoFactors)
+        let signature = try await activation.deviceWebSignature(of: payload, with: Fixture.twoFactors)
         let known = try await activation.devicePublicKeys().ecdsa
         let key = try DeviceKey.PublicKey(pem: known.pem)
         #expect(key == known)
@@ -266,20 +254,20 @@ import PowerAuth
     }
 
     @Test(.enabled(if: PostQuantumAlgorithm.mlDSA65.isAvailable)) func aKeyForMLDSAIsCheckedToo() async throws {
-        let (_, activation) = try await Self.activation(.v4_0, suite: .p384MLLevel3)
+        let (_, activation) = try await Fixture(suite: .p384MLLevel3, version: .v4_0).activated
         let keys = try await activation.devicePublicKeys()
         let mldsa = try DeviceKey.PublicKey(pem: #require(keys.mldsa).pem)
         let form = DeviceKey.WebSignatureForm.compact(.mldsa)
-        let signature = try await activation.deviceWebSignature(of: [7], form: form, with: Self.twoFactors)
+        let signature = try await activation.deviceWebSignature(of: [7], form: form, with: Fixture.twoFactors)
         #expect(mldsa.payload(ofWebSignature: signature) == [7])
         #expect(keys.ecdsa.payload(ofWebSignature: signature) == nil)
     }
 
     @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
     func theSignatureOfAnOperationIsOfItsData(version: ProtocolVersion) async throws {
-        let (_, activation) = try await Self.activation(version)
+        let (_, activation) = try await Fixture(version: version).activated
         let data = #"A1*A10CZK*NŽ "quoted" \/*R1"#
-        let token = try await activation.deviceSignature(ofOperationData: data, with: Self.twoFactors)
+        let token = try await activation.deviceSignature(ofOperationData: data, with: Fixture.twoFactors)
         let key = try await activation.devicePublicKeys().ecdsa
         #expect(key.isSignature(token, ofOperationData: data))
         for other in [data + " ", "", data.decomposedStringWithCanonicalMapping] {

@@ -18,14 +18,10 @@ import PowerAuth
     @Test(arguments: ProtocolVersion.version3) func everyKindOfEndpointCanBeCalled(version: ProtocolVersion)
         async throws
     {
-        let fixture = try Fixture { $0.version = version }
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(version: version).activated
 
         let signed = PowerAuthEndpoint<Named, Done>("/api/signed", .signed(uriID: "/signed"))
-        #expect(
-            try await activation.call(signed, Named(id: "a"), with: .possessionAndKnowledge(password: Fixture.password))
-                .done
-        )
+        #expect(try await activation.call(signed, Named(id: "a"), with: Fixture.twoFactors).done)
 
         let token = PowerAuthEndpoint<PowerAuthEmptyBody, Done>("/api/token", .token("mine"))
         #expect(try await activation.call(token, PowerAuthEmptyBody()).done)
@@ -70,7 +66,7 @@ import PowerAuth
     @Test func userInfoAndRecoveryCodes() async throws {
         let (fixture, activation) = try await Fixture(server: VerifyingServer(release: .v1_10)).activated
         #expect(try await activation.userInfo()["sub"]?.string == "alice")
-        let authentication = Activation.Authentication.possessionAndKnowledge(password: Fixture.password)
+        let authentication = Fixture.twoFactors
         let code = try #require(fixture.server.recoveryCodes.first?.code)
         fixture.server.unconfirm(recoveryCode: code)
         let before = fixture.server.requestCount("/recovery/confirm")

@@ -51,7 +51,7 @@ import WireFacts
     }
 
     @Test(.wireFact("3.1")) func creatingAnActivationOfVersion4() async throws {
-        let fixture = try Version4Fixture()
+        let fixture = try Fixture(version: .v4_0)
         let sent = self.record("/activation/create", at: fixture.server)
         _ = try await fixture.activate()
         let keys = fixture.client.encryptionKeys.version4(.p384)
@@ -79,7 +79,7 @@ import WireFacts
     }
 
     @Test(.wireFact("3.1", "3.2")) func callsOfAnActivationOfVersion4() async throws {
-        let (fixture, activation) = try await Version4Fixture().activated
+        let (fixture, activation) = try await Fixture(version: .v4_0).activated
         let keys = try #require(activation.dialect as? Version4Dialect).keys
         let calls: [(String, Set<String>, @Sendable () async throws -> Void)] = [
             ("/activation/status", [], { _ = try await activation.status() }),
@@ -87,13 +87,13 @@ import WireFacts
             (
                 "/activation/rename", ["activationName"],
                 {
-                    try await activation.rename(to: "n", with: Version4Fixture.twoFactors)
+                    try await activation.rename(to: "n", with: Fixture.twoFactors)
                 }
             ),
             (
                 "/activation/detail", [],
                 {
-                    _ = try await activation.nameAtServer(authenticatedBy: Version4Fixture.twoFactors)
+                    _ = try await activation.nameAtServer(authenticatedBy: Fixture.twoFactors)
                 }
             ),
             ("/config/activation", [], { _ = try await activation.serverConfiguration() }),
@@ -108,7 +108,7 @@ import WireFacts
     }
 
     @Test(.wireFact("A11")) func theQuestionForAProvider() async throws {
-        let fixture = try Version4Fixture()
+        let fixture = try Fixture(version: .v4_0)
         let sent = self.record("/api/config/oidc", at: fixture.server)
         _ = try? await fixture.client.oidc(providerID: "p")
         let keys = fixture.client.encryptionKeys.version4(.p384)

@@ -17,17 +17,12 @@ import WireFacts
         encryption: .activation
     )
 
-    private func activate(_ version: ProtocolVersion, at server: VerifyingServer) async throws -> Activation {
-        let fixture = try Version4Fixture(version: version, server: server)
-        return version.isVersion3 ? try await fixture.activateInVersion3() : try await fixture.activate()
-    }
-
     @Test(arguments: Self.versions)
     func anEndpointOfOnesOwnIsSignedBeforeItIsEncrypted(version: ProtocolVersion) async throws {
         let server = try VerifyingServer()
-        let activation = try await self.activate(version, at: server)
+        let activation = try await Fixture(version: version, server: server).activate()
         let sent = try await server.capturing("/api/note", of: activation) {
-            _ = try await activation.call(Self.endpoint, Note(text: "x"), with: Version4Fixture.twoFactors)
+            _ = try await activation.call(Self.endpoint, Note(text: "x"), with: Fixture.twoFactors)
         }
         #expect(try sent.covers(Array(#"{"requestObject":{"text":"x"}}"#.utf8), uriID: "/note"))
         #expect(try !sent.covers(sent.body, uriID: "/note"))
@@ -39,7 +34,7 @@ import WireFacts
     @Test(arguments: Self.versions) func aStandardCallIsEncryptedBeforeItIsSigned(version: ProtocolVersion) async throws
     {
         let server = try VerifyingServer()
-        let activation = try await self.activate(version, at: server)
+        let activation = try await Fixture(version: version, server: server).activate()
         let sent = try await server.capturing("/token/create", of: activation) {
             try await activation.requestToken("t")
         }
@@ -51,9 +46,9 @@ import WireFacts
     @Test(.wireFact("A2"), arguments: Self.versions)
     func aRenamingIsSignedBeforeItIsEncrypted(version: ProtocolVersion) async throws {
         let server = try VerifyingServer()
-        let activation = try await self.activate(version, at: server)
+        let activation = try await Fixture(version: version, server: server).activate()
         let sent = try await server.capturing("/activation/rename", of: activation) {
-            try await activation.rename(to: "n", with: Version4Fixture.twoFactors)
+            try await activation.rename(to: "n", with: Fixture.twoFactors)
         }
         #expect(
             sent.request.url.hasSuffix(version.isVersion3 ? "/pa/v3/activation/rename" : "/pa/v4/activation/rename")
@@ -64,13 +59,9 @@ import WireFacts
     @Test(.wireFact("A10"), arguments: Self.versions)
     func aRequestForATransferCodeIsWrappedAndSignedBeforeItIsEncrypted(version: ProtocolVersion) async throws {
         let server = try VerifyingServer()
-        let activation = try await self.activate(version, at: server)
+        let activation = try await Fixture(version: version, server: server).activate()
         let sent = try await server.capturing("/api/activation/code", of: activation) {
-            _ = try await activation.transferCode(
-                applicationID: "a",
-                otp: "1234567890123456",
-                with: Version4Fixture.twoFactors
-            )
+            _ = try await activation.transferCode(applicationID: "a", otp: "1234567890123456", with: Fixture.twoFactors)
         }
         let plaintext = Array(#"{"requestObject":{"applicationId":"a","otp":"1234567890123456"}}"#.utf8)
         #expect(try sent.covers(plaintext, uriID: "/api/activation/code"))
@@ -78,7 +69,7 @@ import WireFacts
 
     @Test(.wireFact("2.1")) func aTokenGoesBesideTheHeaderOfTheEncryption() async throws {
         let server = try VerifyingServer()
-        let activation = try await self.activate(.v3_3, at: server)
+        let activation = try await Fixture(server: server).activateInVersion3()
         let endpoint = PowerAuthEndpoint<Note, PowerAuthEmptyBody>("/api/note", .token("t"), encryption: .activation)
         let sent = try await server.capturing("/api/note", of: activation) {
             _ = try await activation.call(endpoint, Note(text: "x"))
@@ -90,12 +81,12 @@ import WireFacts
     @Test(.wireFact("A2"), arguments: ProtocolVersion.version3)
     func aServerThatCannotRenameInVersion3IsSaidToBeTooOld(version: ProtocolVersion) async throws {
         let server = try VerifyingServer()
-        let activation = try await self.activate(version, at: server)
+        let activation = try await Fixture(version: version, server: server).activate()
         server.setFate { request in
             request.url.hasSuffix("/rename") ? .answered(.refusal(400, "ERR_ACTIVATION")) : .delivered
         }
         let error = await #expect(throws: MobileTokenError.self) {
-            try await activation.rename(to: "n", with: Version4Fixture.twoFactors)
+            try await activation.rename(to: "n", with: Fixture.twoFactors)
         }
         #expect(error?.code == .notSupported)
         #expect(error?.serverCode == "ERR_ACTIVATION")
@@ -103,7 +94,7 @@ import WireFacts
 
     @Test(.wireFact("3.2")) func factorsThatNoServerTakesAreRefusedHere() async throws {
         let server = try VerifyingServer()
-        let activation = try await self.activate(.v4_0, at: server)
+        let activation = try await Fixture(version: .v4_0, server: server).activate()
         let before = server.state.withLock { $0.requests.count }
         for call in [
             { try await activation.rename(to: "n", with: .possession) },

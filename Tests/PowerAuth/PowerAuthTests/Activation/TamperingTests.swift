@@ -35,9 +35,9 @@ import PowerAuth
     func aFlippedBitInAResponseIsRefusedOrChangesNothing(path: String, version: ProtocolVersion) async throws {
         // A clock that stands still, for what the server says of a user holds the time.
         let now = Date()
-        let fixture = try Version4Fixture(version: version, server: VerifyingServer(now: { now }))
-        let activation = try await fixture.activateInItsVersion()
-        let factor = try await activation.unlockKnowledge(password: Version4Fixture.password)
+        let fixture = try Fixture(version: version, server: VerifyingServer(now: { now }))
+        let activation = try await fixture.activate()
+        let factor = try await activation.unlockKnowledge(password: Fixture.secret)
         let (server, store) = (fixture.server, fixture.store)
 
         func call() async throws -> String {
@@ -56,11 +56,11 @@ import PowerAuth
                 let key = try await activation.deriveDataKey(index: 1, with: .possessionAndKnowledge(unlocked: factor))
                 return key.withUnsafeBytes { Array($0) }.description
             case "/password/change":
-                try await activation.changePassword(from: Version4Fixture.password, to: Version4Fixture.password)
+                try await activation.changePassword(from: Fixture.secret, to: Fixture.secret)
                 return "changed"
             default:
                 // A new client has no key yet.
-                let client = try Version4Fixture(version: version, server: server, store: store).client
+                let client = try Fixture(version: version, server: server, store: store).client
                 return try await client.activation(id: activation.activationID).userInfo()["sub"]?.string ?? ""
             }
         }
@@ -90,7 +90,7 @@ import PowerAuth
         bit.value = nil
         #expect(try await call() == expected)
         // The refused calls changed nothing: the password is the old one, and the counters agree.
-        try await activation.approve("a", with: Version4Fixture.twoFactors)
+        try await activation.approve("a", with: Fixture.twoFactors)
         #expect(try await activation.status().failedAttempts == 0)
         #expect(try await activation.status().counter.distance == 0)
     }
@@ -98,14 +98,13 @@ import PowerAuth
     @Test(arguments: ProtocolVersion.allCases) func aFlippedBitInARequestIsRefused(version: ProtocolVersion)
         async throws
     {
-        let fixture = try Version4Fixture(version: version)
-        let activation = try await fixture.activateInItsVersion()
+        let (fixture, activation) = try await Fixture(version: version).activated
         try await fixture.server.refuseEveryFlippedBit(ofAnApprovalBy: activation)
     }
 
     @Test(arguments: AlgorithmSuite.available)
     func aFlippedBitInTheCreationOfAnActivationIsRefused(suite: AlgorithmSuite) async throws {
-        let fixture = try Version4Fixture(suite: suite)
+        let fixture = try Fixture(suite: suite, version: .v4_0)
         _ = try await fixture.activate()
         let bit = Shared(0)
         fixture.server.setRewrite { request, response in

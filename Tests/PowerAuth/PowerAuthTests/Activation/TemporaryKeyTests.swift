@@ -94,8 +94,7 @@ import PowerAuth
         ["POWER_AUTH_SIGNATURE_INVALID", "POWER_AUTH_CODE_INVALID", "words of its own"]
     )
     func aStandardCallIsMadeOnceMoreWithAnotherKey(version: ProtocolVersion, message: String) async throws {
-        let fixture = try Version4Fixture(version: version)
-        let activation = try await fixture.activateInItsVersion()
+        let (fixture, activation) = try await Fixture(version: version).activated
         try await activation.requestToken("first")
         fixture.server.setRewrite { request, response in
             response.status == 401 ? Self.refusal("ERR_AUTHENTICATION", message, status: 401) : response
@@ -103,9 +102,9 @@ import PowerAuth
         fixture.server.forgetTemporaryKeys()
         try await activation.requestToken("second")
         fixture.server.forgetTemporaryKeys()
-        try await activation.requestToken("third", with: Version4Fixture.twoFactors)
+        try await activation.requestToken("third", with: Fixture.twoFactors)
         fixture.server.forgetTemporaryKeys()
-        _ = try await activation.deriveDataKey(index: 1, with: Version4Fixture.twoFactors)
+        _ = try await activation.deriveDataKey(index: 1, with: Fixture.twoFactors)
         #expect(fixture.server.requestCount("/token/create") == 5)
         #expect(fixture.server.requestCount("/vault/unlock") == 2)
         #expect(try await activation.status().failedAttempts == 0)
@@ -136,7 +135,7 @@ import PowerAuth
 
     /// The status changes nothing, and a server that has lost its keys would otherwise hold up everything until they expire.
     @Test(.wireFact("A5")) func theStatusOfVersion4IsAskedForOnceMore() async throws {
-        let (fixture, activation) = try await Version4Fixture().activated
+        let (fixture, activation) = try await Fixture(version: .v4_0).activated
         _ = try await activation.status()
         let keys = fixture.server.requestCount("/keystore/create")
         fixture.server.setFate(.answered(Self.refusal("ERR_ACTIVATION")), ofFirst: "/activation/status")

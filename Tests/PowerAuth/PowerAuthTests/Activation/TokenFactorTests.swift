@@ -11,7 +11,6 @@ import WireFacts
 
 /// Tokens that vouch for more than possession.
 @Suite(.wireFact("A3", "B2"), .timeLimit(.minutes(5))) struct TokenFactorTests {
-    private static let twoFactors = Activation.Authentication.possessionAndKnowledge(password: Fixture.password)
     private static let endpoint = PowerAuthEndpoint<PowerAuthEmptyBody, PowerAuthEmptyBody>(
         "/api/token",
         .token("t", factors: .possessionAndKnowledge)
@@ -25,7 +24,7 @@ import WireFacts
         let (fixture, activation) = try await Fixture().activated
         await expectError(.invalidAuthentication) { _ = try await activation.call(Self.endpoint, PowerAuthEmptyBody()) }
         #expect(fixture.server.requestCount("/token/create") == 0)
-        _ = try await activation.call(Self.endpoint, PowerAuthEmptyBody(), with: Self.twoFactors)
+        _ = try await activation.call(Self.endpoint, PowerAuthEmptyBody(), with: Fixture.twoFactors)
         _ = try await activation.call(Self.endpoint, PowerAuthEmptyBody())
         #expect(fixture.server.requestCount("/token/create") == 1)
         #expect(try await self.factors(activation) == .possessionKnowledge)
@@ -34,7 +33,7 @@ import WireFacts
     @Test func aLesserTokenIsReplacedWhenMoreIsAskedFor() async throws {
         let (fixture, activation) = try await Fixture().activated
         try await activation.requestToken("t")
-        try await activation.requestToken("t", with: Self.twoFactors)
+        try await activation.requestToken("t", with: Fixture.twoFactors)
         #expect(try await self.factors(activation) == .possessionKnowledge)
         try await activation.requestToken("t")
         #expect(try await self.factors(activation) == .possessionKnowledge)
@@ -43,7 +42,7 @@ import WireFacts
 
     @Test func aRefusedTokenOfTwoFactorsIsNotReplacedByALesserOne() async throws {
         let (fixture, activation) = try await Fixture().activated
-        try await activation.requestToken("t", with: Self.twoFactors)
+        try await activation.requestToken("t", with: Fixture.twoFactors)
         let before = try await activation.storedRecord().tokens
         fixture.server.forgetTokens()
         let possession = PowerAuthEndpoint<PowerAuthEmptyBody, PowerAuthEmptyBody>("/api/token", .token("t"))
@@ -58,7 +57,7 @@ import WireFacts
         #expect(fixture.server.requestCount("/token/create") == 1)
 
         #expect(await errorCode { try await activation.renewToken("t", with: .possession) } == .invalidAuthentication)
-        try await activation.renewToken("t", with: Self.twoFactors)
+        try await activation.renewToken("t", with: Fixture.twoFactors)
         _ = try await activation.call(Self.endpoint, PowerAuthEmptyBody())
         #expect(try await self.factors(activation) == .possessionKnowledge)
     }
@@ -77,9 +76,9 @@ import WireFacts
 
     @Test func aRefusedTokenOfTwoFactorsIsRenewedWhenTheyAreAtHand() async throws {
         let (fixture, activation) = try await Fixture().activated
-        try await activation.requestToken("t", with: Self.twoFactors)
+        try await activation.requestToken("t", with: Fixture.twoFactors)
         fixture.server.forgetTokens()
-        _ = try await activation.call(Self.endpoint, PowerAuthEmptyBody(), with: Self.twoFactors)
+        _ = try await activation.call(Self.endpoint, PowerAuthEmptyBody(), with: Fixture.twoFactors)
         #expect(try await self.factors(activation) == .possessionKnowledge)
         #expect(fixture.server.requestCount("/token/create") == 2)
     }
@@ -88,7 +87,7 @@ import WireFacts
         let store = ActivationStore.inMemory()
         let server = try VerifyingServer()
         let activation = try await Fixture(server: server, store: store).activate()
-        try await activation.requestToken("t", with: Self.twoFactors)
+        try await activation.requestToken("t", with: Fixture.twoFactors)
         let other = try await Fixture(server: server, store: store).client.activation(id: activation.activationID)
         _ = try await other.call(Self.endpoint, PowerAuthEmptyBody())
         #expect(server.requestCount("/token/create") == 1)
@@ -101,7 +100,9 @@ import WireFacts
         fixture.server.setFate { request in
             request.url.hasSuffix("/activation/detail") ? .answered(.refusal(400, "ERR_ACTIVATION")) : .delivered
         }
-        await expectError(.activationFailed) { _ = try await activation.nameAtServer(authenticatedBy: Self.twoFactors) }
+        await expectError(.activationFailed) {
+            _ = try await activation.nameAtServer(authenticatedBy: Fixture.twoFactors)
+        }
         #expect(try await activation.tokenNames() == ["possession_knowledge", "possession_universal"])
         #expect(try await self.factors(activation, "possession_knowledge") == .possessionKnowledge)
         #expect(try await self.factors(activation, "possession_universal") == .possession)

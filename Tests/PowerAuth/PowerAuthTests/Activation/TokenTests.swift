@@ -31,7 +31,7 @@ import PowerAuth
 
     @Test func tokensOfDifferentNamesAreKeptApartAndListed() async throws {
         let (fixture, activation) = try await Fixture().activated
-        try await activation.requestToken("b", with: .possessionAndKnowledge(password: Fixture.password))
+        try await activation.requestToken("b", with: Fixture.twoFactors)
         try await activation.requestToken("a")
         try await activation.requestToken("a")
         #expect(try await activation.tokenNames() == ["a", "b"])
@@ -44,8 +44,9 @@ import PowerAuth
         #expect(fixture.server.tokenCount == 1)
     }
 
-    @Test func aRefusedTokenIsRenewedOnceForEverybody() async throws {
-        let (fixture, activation) = try await Fixture().activated
+    @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
+    func aRefusedTokenIsRenewedOnceForEverybody(version: ProtocolVersion) async throws {
+        let (fixture, activation) = try await Fixture(version: version).activated
         try await activation.poll()
         fixture.server.forgetTokens()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -53,6 +54,8 @@ import PowerAuth
             try await group.waitForAll()
         }
         #expect(fixture.server.requestCount("/token/create") == 2)
+        try await activation.removeToken("possession_universal")
+        #expect(fixture.server.tokenCount == 0)
     }
 
     @Test func aTokenRefusedAgainIsNotRenewedAgain() async throws {

@@ -8,26 +8,21 @@ import PowerAuth
 @testable import PowerAuthClient
 
 @Suite(.timeLimit(.minutes(5))) struct VaultAndFactorTests {
-    private let password = SecretBytes(utf8: Fixture.password)
     private let key = SecretBytes(copying: Array(0..<16))
 
     @Test(arguments: ProtocolVersion.version3) func theVaultDerivesKeysAndSignsWithTheDeviceKey(
         version: ProtocolVersion
     ) async throws {
-        let fixture = try Fixture { $0.version = version }
-        let activation = try await fixture.activate()
-        let one = try await activation.deriveDataKey(index: 1, with: .possessionAndKnowledge(password: self.password))
-        let other = try await activation.deriveDataKey(index: 2, with: .possessionAndKnowledge(password: self.password))
-        let again = try await activation.deriveDataKey(index: 1, with: .possessionAndKnowledge(password: self.password))
+        let (fixture, activation) = try await Fixture(version: version).activated
+        let one = try await activation.deriveDataKey(index: 1, with: Fixture.twoFactors)
+        let other = try await activation.deriveDataKey(index: 2, with: Fixture.twoFactors)
+        let again = try await activation.deriveDataKey(index: 1, with: Fixture.twoFactors)
         #expect(one == again)
         #expect(one != other)
         let server = try #require(fixture.server.device(activation.activationID))
         #expect(one == (try Vault.dataKey(vaultKey: server.derived.vault, index: 1)))
 
-        let signature = try await activation.signWithDeviceKey(
-            [1, 2, 3],
-            with: .possessionAndKnowledge(password: self.password)
-        )
+        let signature = try await activation.signWithDeviceKey([1, 2, 3], with: Fixture.twoFactors)
         #expect(server.deviceKey.isValid(derSignature: signature, for: [1, 2, 3]))
         #expect(!server.deviceKey.isValid(derSignature: signature, for: [1, 2, 4]))
     }
@@ -61,7 +56,7 @@ import PowerAuth
         let (fixture, activation) = try await Fixture().activated
         _ = try await activation.deriveDataKey(
             index: 1,
-            with: .possessionAndKnowledge(password: self.password),
+            with: Fixture.twoFactors,
             reason: Activation.VaultUnlockReason(rawValue: String(repeating: "a", count: 198))
         )
         #expect(fixture.server.requestCount("/vault/unlock") == 1)
@@ -73,7 +68,7 @@ import PowerAuth
         let fixture = try Fixture()
         fixture.server.changeRules { $0.allowsVaultWithBiometry = isAllowed }
         let activation = try await fixture.activate()
-        try await activation.addBiometryFactor(key: self.key, password: self.password)
+        try await activation.addBiometryFactor(key: self.key, password: Fixture.secret)
         let opened = await errorCode {
             _ = try await activation.signWithDeviceKey([1], with: .possessionAndBiometry(key: self.key))
         }
@@ -85,9 +80,8 @@ import PowerAuth
     func aReasonThatNoServerTakesIsRefusedBeforeItIsSigned(reason: String) async throws {
         let (fixture, activation) = try await Fixture().activated
         let reason = Activation.VaultUnlockReason(rawValue: reason)
-        let authentication = Activation.Authentication.possessionAndKnowledge(password: self.password)
         await expectError(.invalidRequest) {
-            _ = try await activation.deriveDataKey(index: 1, with: authentication, reason: reason)
+            _ = try await activation.deriveDataKey(index: 1, with: Fixture.twoFactors, reason: reason)
         }
         #expect(fixture.server.requestCount("/vault/unlock") == 0)
     }
@@ -97,7 +91,7 @@ import PowerAuth
         await expectError(.invalidAuthentication) {
             try await activation.approve("a", with: .possessionAndBiometry(key: self.key))
         }
-        try await activation.addBiometryFactor(key: self.key, password: self.password)
+        try await activation.addBiometryFactor(key: self.key, password: Fixture.secret)
         #expect(try await activation.hasBiometryFactor())
         try await activation.approve("a", with: .possessionAndBiometry(key: self.key))
         let wrong = SecretBytes(copying: Array(1...16))
@@ -113,9 +107,7 @@ import PowerAuth
 
     @Test func biometryMayBeSetUpWithTheActivation() async throws {
         let fixture = try Fixture()
-        let request = try ActivationRequest(code: try fixture.server.makeCode())
-        let activation = try await fixture.client.activate(request, password: self.password, biometryKey: self.key)
-            .activation
+        let activation = try await fixture.activate(biometryKey: self.key)
         try await activation.approve("a", with: .possessionAndBiometry(key: self.key))
     }
 
@@ -123,7 +115,7 @@ import PowerAuth
         let activation = try await Fixture().activate()
         let key = SecretBytes(copying: [UInt8](repeating: 1, count: count))
         await expectError(.invalidAuthentication) {
-            try await activation.addBiometryFactor(key: key, password: self.password)
+            try await activation.addBiometryFactor(key: key, password: Fixture.secret)
         }
     }
 
@@ -132,13 +124,13 @@ import PowerAuth
         let (fixture, activation) = try await Fixture(store: store).activated
         let before = try #require(try await store.record(of: activation.activationID))
         let requests = fixture.server.state.value.requests.count
-        try await activation.changePasswordUnchecked(from: self.password, to: SecretBytes(utf8: "new-password"))
+        try await activation.changePasswordUnchecked(from: Fixture.secret, to: SecretBytes(utf8: "new-password"))
         #expect(fixture.server.state.value.requests.count == requests)
         let after = try #require(try await store.record(of: activation.activationID))
         #expect(after.version3?.knowledgeSalt != before.version3?.knowledgeSalt)
         try await activation.approve("a", with: .possessionAndKnowledge(password: "new-password"))
         await expectError(.authenticationFailed) {
-            try await activation.approve("b", with: .possessionAndKnowledge(password: Fixture.password))
+            try await activation.approve("b", with: Fixture.twoFactors)
         }
     }
 
@@ -148,8 +140,8 @@ import PowerAuth
         await expectError(.authenticationFailed) {
             try await activation.changePassword(from: wrong, to: SecretBytes(utf8: "other"))
         }
-        try await activation.approve("a", with: .possessionAndKnowledge(password: Fixture.password))
-        try await activation.changePassword(from: self.password, to: SecretBytes(utf8: "other"))
+        try await activation.approve("a", with: Fixture.twoFactors)
+        try await activation.changePassword(from: Fixture.secret, to: SecretBytes(utf8: "other"))
         try await activation.approve("b", with: .possessionAndKnowledge(password: "other"))
     }
 
@@ -157,7 +149,7 @@ import PowerAuth
         let (fixture, activation) = try await Fixture().activated
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
         try await activation.approve("a", with: .possessionAndKnowledge(unlocked: factor))
-        try await activation.changePasswordUnchecked(from: self.password, to: SecretBytes(utf8: "other"))
+        try await activation.changePasswordUnchecked(from: Fixture.secret, to: SecretBytes(utf8: "other"))
         try await activation.approve("b", with: .possessionAndKnowledge(unlocked: factor))
         #expect(fixture.server.state.value.accepted == ["a", "b"])
     }
@@ -175,8 +167,8 @@ import PowerAuth
     /// Newer servers take no code of three factors, and older ones where an endpoint says so.
     @Test func allThreeFactorsSignTogether() async throws {
         let (fixture, activation) = try await Fixture(server: VerifyingServer(release: .v1_10)).activated
-        try await activation.addBiometryFactor(key: self.key, password: self.password)
-        var authentication = Activation.Authentication.possessionAndKnowledge(password: Fixture.password)
+        try await activation.addBiometryFactor(key: self.key, password: Fixture.secret)
+        var authentication = Fixture.twoFactors
         authentication.biometryKey = self.key
         try await activation.approve("a", with: authentication)
         #expect(fixture.server.state.value.accepted == ["a"])
@@ -193,7 +185,7 @@ import PowerAuth
                 nonce: nonce,
                 uriID: "/operation/authorize/offline",
                 componentLength: length,
-                with: .possessionAndKnowledge(password: Fixture.password)
+                with: Fixture.twoFactors
             )
             let server = try #require(fixture.server.device(activation.activationID))
             let verifier = SignatureVerifier(
@@ -214,13 +206,8 @@ import PowerAuth
 
     @Test(.wireFact("2.7"), arguments: ProtocolVersion.allCases)
     func anOfflineCodeIsAsLongAsConfigured(version: ProtocolVersion) async throws {
-        let fixture = try Fixture {
-            $0.offlineCodeDigits = 5
-            $0.version = version
-            $0.suite = .p384
-        }
-        let code = try fixture.server.makeCode(version: version)
-        let activation = try await fixture.client.activate(code: code, name: "bot", password: Fixture.password)
+        let fixture = try Fixture(version: version) { $0.offlineCodeDigits = 5 }
+        let activation = try await fixture.activate()
         func groups(_ password: String, digits: Int? = nil) async throws -> [Int] {
             let code = try await activation.offlineSignature(
                 data: [1],

@@ -230,7 +230,7 @@ struct ReceiptArchiveTests {
 
     @Test func theHeadCanBeSignedWithTheDevicesKey() async throws {
         let activation = try await Fixture(store: self.store).activate()
-        let authentication = Activation.Authentication.possessionAndKnowledge(password: Fixture.password)
+        let authentication = Fixture.twoFactors
         await expectError(.receiptsDiffer) { try await self.archive.sign(with: activation, authentication) }
 
         try await self.decide(2)

@@ -111,11 +111,7 @@ struct ReceiptStoreTests {
         #expect(after.decryptions - before.decryptions == 1)
 
         before = after
-        try await activation.decide(
-            "third",
-            with: .possessionAndKnowledge(password: Fixture.password),
-            self.intent(activation.activationID)
-        )
+        try await activation.decide("third", with: Fixture.twoFactors, self.intent(activation.activationID))
         after = try await store.work
         #expect(after.statements - before.statements == 6)
     }

@@ -16,7 +16,7 @@ import TestSupport
             _ = try await activation.post(
                 "/api/refused",
                 body: Array("{}".utf8),
-                authentication: .signature(uriID: "/refused", .possessionAndKnowledge(password: Fixture.password)),
+                authentication: .signature(uriID: "/refused", Fixture.twoFactors),
                 acceptLanguage: "en",
                 decision: nil
             )

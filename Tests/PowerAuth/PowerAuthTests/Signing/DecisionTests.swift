@@ -55,11 +55,7 @@ import WireFacts
     ) async -> Decided {
         var decided = Decided(intent: self.intent(activation, operation, policy: policy))
         do {
-            decided.signed = try await activation.decide(
-                operation,
-                with: .possessionAndKnowledge(password: Fixture.password),
-                decided.intent
-            )
+            decided.signed = try await activation.decide(operation, with: Fixture.twoFactors, decided.intent)
         } catch {
             decided.signed = (error as? MobileTokenError)?.decision
         }
@@ -244,8 +240,7 @@ import WireFacts
     {
         let driver = MemoryDriver()
         let store = ActivationStore(driver, name: "memory", keys: SealingKeys(current: .closure { Self.key }))
-        let fixture = try Fixture(store: store)
-        let activation = try await fixture.activate()
+        let (fixture, activation) = try await Fixture(store: store).activated
         let before = driver.snapshot
         fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .answerLost : .delivered }
         let decision = try #require(await self.decide("a", with: activation).signed?.decision)
@@ -426,7 +421,7 @@ import WireFacts
     /// A right signature of two factors clears the failed attempts: there was one copy, and it was refused.
     @Test(.wireFact("2.6")) func aRightSignatureThatIsRefusedIsInDoubt() async throws {
         let (_, activation) = try await self.makeActivation()
-        let authentication = Activation.Authentication.possessionAndKnowledge(password: Fixture.password)
+        let authentication = Fixture.twoFactors
         let error = await #expect(throws: MobileTokenError.self) {
             _ = try await activation.post(
                 "/api/refused",

@@ -53,7 +53,7 @@ struct DerivationQueueTests {
 
     @Test func everyDerivationGoesThroughTheQueue() async throws {
         let (activation, barrier, _) = try await self.makeActivation(limit: 1)
-        let old = Activation.Authentication.possessionAndKnowledge(password: Fixture.password)
+        let old = Fixture.twoFactors
         barrier.open(for: 3)
         try await activation.validate(old)
         #expect(barrier.enteredCount == 1)

@@ -22,10 +22,10 @@ import PowerAuth
     private func withClient<Result>(
         _ version: ProtocolVersion,
         at path: String,
-        _ body: (Version4Fixture) async throws -> Result
+        _ body: (Fixture) async throws -> Result
     ) async throws -> Result {
         let store = ActivationStore.sqlite(path: path, sealingKey: .file(self.folder.file("key")))
-        let result = try await body(Version4Fixture(version: version, server: self.server, store: store))
+        let result = try await body(Fixture(version: version, server: self.server, store: store))
         await store.close()
         return result
     }
@@ -38,12 +38,7 @@ import PowerAuth
         after signatures: Int
     ) async throws -> (id: String, path: String) {
         let (path, restored) = (self.folder.file("store.sqlite"), self.folder.file("restored.sqlite"))
-        let id = try await self.withClient(version, at: path) { fixture in
-            version == .v4_0
-                ? try await fixture.activate().activationID
-                : try await fixture.client.activate(code: self.server.makeCode(), password: Version4Fixture.password)
-                    .activationID
-        }
+        let id = try await self.withClient(version, at: path) { try await $0.activate().activationID }
         try Data(contents(of: path)).write(to: URL(filePath: restored))
         try #require(chmod(restored, 0o600) == 0)
         try await self.withClient(version, at: path) { fixture in
@@ -59,7 +54,7 @@ import PowerAuth
         let (id, path) = try await self.putBack(version, after: signatures)
         try await self.withClient(version, at: path) { fixture in
             let activation = try await fixture.client.activation(id: id)
-            let refused = await errorCode { try await activation.approve("vain", with: Version4Fixture.twoFactors) }
+            let refused = await errorCode { try await activation.approve("vain", with: Fixture.twoFactors) }
             // Only the lowest byte of the server's counter is told: 256 steps look like none.
             #expect(refused == .stateRolledBack || signatures == 256)
             let before = try await activation.storedRecord()
@@ -70,7 +65,7 @@ import PowerAuth
             let store = try #require(activation.store)
             #expect(try await store.openLimits())
             let steps = try #require(self.server.activation(id)).steps
-            try await activation.approve("first", with: Version4Fixture.twoFactors)
+            try await activation.approve("first", with: Fixture.twoFactors)
             // Ten values that may have been used offline.
             #expect(self.server.activation(id)?.steps == steps + 11)
             #expect(self.server.state.withLock { $0.accepted }.last == "first")
@@ -110,7 +105,7 @@ import PowerAuth
     }
 
     @Test func aCounterThatIsAheadIsNoneThatWasPutBack() async throws {
-        let (fixture, activation) = try await Version4Fixture(version: .v3_3, server: self.server).activatedInVersion3
+        let (fixture, activation) = try await Fixture(server: self.server).activatedInVersion3
         #expect(try await activation.recoverCounter() == 0)
         try await fixture.store.update(activation.activationID) { record in
             for _ in 0..<40 { record.counter = record.counter.next() }

@@ -48,7 +48,7 @@ struct RestoredStoreTests {
                         data: Array("operation&data".utf8),
                         nonce: Array(repeating: 7, count: 16),
                         uriID: "/operation/authorize/offline",
-                        with: .possessionAndKnowledge(password: Fixture.password)
+                        with: Fixture.twoFactors
                     )
                 )
             }
@@ -115,8 +115,7 @@ struct RestoredStoreTests {
         let driver = ScriptedDriver()
         let key = SecureRandom.secret(Sealing.keyByteCount)
         let store = ActivationStore(driver, name: "memory", keys: SealingKeys(current: .closure { key }))
-        let fixture = try Fixture(server: self.server, store: store)
-        let activation = try await fixture.activate()
+        let activation = try await Fixture(server: self.server, store: store).activate()
         let isBefore = Shared(true)
         self.server.setFate { request in
             if request.url.hasSuffix("/activation/status"), isBefore.take() { driver.epoch = 1 }

@@ -122,16 +122,6 @@ struct SharedCommitTests {
         #expect(try await self.moves() == (0..<32).map { $0 % 3 == 1 ? 0 : 1 })
     }
 
-    @Test func changesOfOneActivationSeeEachOther() async throws {
-        let store = self.store
-        let moves = try await withThrowingTaskGroup(of: UInt64.self) { group in
-            for _ in 0...10 { group.addTask { try await store.update("a0") { $0.takeMove() } } }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
-        #expect(moves.sorted() == Array(0...10))
-        #expect(try await store.record(of: "a0")?.history.moves == 11)
-    }
-
     @Test(arguments: [RecordingVFS.Fault.writing(SQLITE_FULL), .synchronizing(SQLITE_IOERR | 4 << 8)])
     func everyCallerOfACommitThatFailsIsTold(fault: RecordingVFS.Fault) async throws {
         let path = self.path
@@ -181,7 +171,7 @@ struct SharedCommitTests {
         #expect(after.decryptions - before.decryptions == 1)
 
         before = after
-        try await activation.approve("third", with: .possessionAndKnowledge(password: Fixture.password))
+        try await activation.approve("third", with: Fixture.twoFactors)
         after = try await self.store.work
         #expect(after.statements - before.statements == 4)
         #expect(after.decryptions - before.decryptions == 2)

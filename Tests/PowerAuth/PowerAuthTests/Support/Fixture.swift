@@ -2,25 +2,35 @@ import Coordination
 import HTTPClientTransport
 import PowerAuth
 @testable import PowerAuthClient
+import PowerAuthCrypto
+import PowerAuthProtocol
 import Testing
 
 /// A client at a verifying server, and what most tests do with it.
 struct Fixture {
     static let password = "1234-pass"
+    static let secret = SecretBytes(utf8: Self.password)
+    static let twoFactors = Activation.Authentication.possessionAndKnowledge(password: Self.secret)
 
     let server: VerifyingServer
+    let store: ActivationStore
     let client: MobileTokenClient
 
     init(
+        suite: AlgorithmSuite = .p384,
+        version: ProtocolVersion = .v3_3,
         server: VerifyingServer? = nil,
         store: ActivationStore = ActivationStore.inMemory(),
         transport: (any HTTPTransport)? = nil,
         _ configure: (inout MobileTokenClient.Configuration) -> Void = { _ in }
     ) throws {
         self.server = try server ?? VerifyingServer()
+        self.store = store
         var configuration = MobileTokenClient.Configuration()
         configuration.transport = transport ?? self.server
         configuration.store = store
+        configuration.version = version
+        configuration.suite = suite
         configure(&configuration)
         self.client = try MobileTokenClient(
             baseURL: VerifyingServer.baseURL,
@@ -29,8 +39,17 @@ struct Fixture {
         )
     }
 
-    func activate() async throws -> Activation {
-        try await self.client.activate(code: try self.server.makeCode(), name: "bot", password: Self.password)
+    func activate(biometryKey: SecretBytes? = nil) async throws -> Activation {
+        let version = self.client.configuration.version
+        var request = try ActivationRequest(code: self.server.makeCode(version: version.isVersion3 ? .v3_3 : version))
+        request.name = "bot"
+        return try await self.client.activate(request, password: Self.secret, biometryKey: biometryKey).activation
+    }
+
+    /// An activation of version 3 that the server offers an upgrade.
+    func activateInVersion3(biometryKey: SecretBytes? = nil) async throws -> Activation {
+        self.server.offerUpgrades()
+        return try await self.activate(biometryKey: biometryKey)
     }
 }
 
@@ -118,4 +137,5 @@ func errorCode(_ body: () async throws -> Void) async -> MobileTokenError.Code? 
 
 extension Fixture {
     var activated: (Self, Activation) { get async throws { (self, try await self.activate()) } }
+    var activatedInVersion3: (Self, Activation) { get async throws { (self, try await self.activateInVersion3()) } }
 }

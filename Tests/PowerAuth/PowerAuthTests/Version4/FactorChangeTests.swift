@@ -24,32 +24,21 @@ import PowerAuth
         try #require(try await activation.storedRecord().version4)
     }
 
-    @Test func aProvedPasswordReplacesTheOldOne() async throws {
-        let activation = try await Version4Fixture().activate()
-        let before = try await self.keys(of: activation).knowledgeKey
-        try await activation.changePassword(from: Version4Fixture.password, to: Self.new)
-        #expect(try await self.keys(of: activation).otherKnowledgeKey == nil)
-        #expect(try await self.keys(of: activation).knowledgeKey != before)
-        try await activation.approve("a", with: .possessionAndKnowledge(password: Self.new))
-        await expectError(.authenticationFailed) { try await activation.approve("b", with: Version4Fixture.twoFactors) }
-        #expect(try await activation.status().failedAttempts == 1)
-    }
-
     /// The server has the new key, and nobody here has heard whether it was proved.
     @Test(arguments: [Self.error, Self.refusal], ["old", "new"])
     func whenTheProofGoesWrongOneOfTheTwoPasswordsWorks(response: HTTPResponse, password: String) async throws {
-        let (fixture, activation) = try await Version4Fixture().activated
+        let (fixture, activation) = try await Fixture(version: .v4_0).activated
         fixture.server.setFate { $0.url.hasSuffix("/auth/validate") ? .answered(response) : .delivered }
         let error = await errorCode {
-            try await activation.changePassword(from: Version4Fixture.password, to: Self.new)
+            try await activation.changePassword(from: Fixture.secret, to: Self.new)
         }
         // A refusal that the status does not prove says as little as a failure.
         #expect(error == nil)
         #expect(try await self.keys(of: activation).otherKnowledgeKey != nil)
         fixture.server.setFate { _ in .delivered }
-        let right = password == "old" ? Version4Fixture.password : Self.new
+        let right = password == "old" ? Fixture.secret : Self.new
         // A process that knows nothing but the store.
-        let heir = try Version4Fixture(server: fixture.server, store: fixture.store)
+        let heir = try Fixture(version: .v4_0, server: fixture.server, store: fixture.store)
         let again = try await heir.client.activation(id: activation.activationID)
         try await again.approve("a", with: .possessionAndKnowledge(password: right))
         #expect(fixture.server.state.value.accepted == ["a"])
@@ -61,7 +50,7 @@ import PowerAuth
 
     /// A server that has answered the agreement and then lost it.
     @Test func aServerThatForgetsTheNewKeyLeavesTheOldPassword() async throws {
-        let (fixture, activation) = try await Version4Fixture().activated
+        let (fixture, activation) = try await Fixture(version: .v4_0).activated
         let id = activation.activationID
         fixture.server.setFate { [server = fixture.server] request in
             if request.url.hasSuffix("/auth/validate") {
@@ -74,18 +63,18 @@ import PowerAuth
             return .delivered
         }
         await expectError(.authenticationFailed) {
-            try await activation.changePassword(from: Version4Fixture.password, to: Self.new)
+            try await activation.changePassword(from: Fixture.secret, to: Self.new)
         }
-        try await activation.approve("a", with: Version4Fixture.twoFactors)
+        try await activation.approve("a", with: Fixture.twoFactors)
         #expect(try await activation.status().failedAttempts == 0)
         #expect(try await self.keys(of: activation).otherKnowledgeKey == nil)
     }
 
     /// With one attempt left, nothing is tried that may be wrong.
     @Test func theLastAttemptIsNotSpentOnAGuess() async throws {
-        let (fixture, activation) = try await Version4Fixture().activated
+        let (fixture, activation) = try await Fixture(version: .v4_0).activated
         fixture.server.setFate { $0.url.hasSuffix("/auth/validate") ? .answered(Self.error) : .delivered }
-        try await activation.changePassword(from: Version4Fixture.password, to: Self.new)
+        try await activation.changePassword(from: Fixture.secret, to: Self.new)
         fixture.server.setFate { _ in .delivered }
         let wrong = Activation.Authentication.possessionAndKnowledge(password: "neither of them")
         fixture.server.change(activation.activationID) { $0.fail(.possessionKnowledge, EmulatorLimits(), at: 0) }
@@ -98,10 +87,10 @@ import PowerAuth
     }
 
     @Test(arguments: ["old", "new"]) func aBiometryKeyIsReplacedOnceItIsProved(key: String) async throws {
-        let fixture = try Version4Fixture()
+        let fixture = try Fixture(version: .v4_0)
         let activation = try await fixture.activate(biometryKey: self.unlockKey)
         fixture.server.setFate { $0.url.hasSuffix("/auth/validate") ? .answered(Self.error) : .delivered }
-        try await activation.addBiometryFactor(key: self.otherUnlockKey, password: Version4Fixture.password)
+        try await activation.addBiometryFactor(key: self.otherUnlockKey, password: Fixture.secret)
         fixture.server.setFate { _ in .delivered }
         let right = Activation.Authentication.possessionAndBiometry(
             key: key == "old" ? self.unlockKey : self.otherUnlockKey
@@ -118,7 +107,7 @@ import PowerAuth
 
     /// The upgrade waits for its turn, has unlocked its keys already, and the password is changed meanwhile.
     @Test(.wireFact("17")) func anUpgradeDoesNotUndoAChangeOfPassword() async throws {
-        let activation = try await Version4Fixture(version: .v3_3).activateInVersion3()
+        let activation = try await Fixture().activateInVersion3()
         let (released, release) = AsyncStream.makeStream(of: Void.self)
         let (entered, enter) = AsyncStream.makeStream(of: Void.self)
         async let turn: Void = activation.withSigningTurn { _, _ in
@@ -126,9 +115,9 @@ import PowerAuth
             for await _ in released {}
         }
         for await _ in entered {}
-        async let change: Void = activation.changePasswordUnchecked(from: Version4Fixture.password, to: Self.new)
+        async let change: Void = activation.changePasswordUnchecked(from: Fixture.secret, to: Self.new)
         while activation.waitingSignatureCount < 1 { await Task.yield() }
-        async let upgrade = errorCode { try await activation.upgrade(password: Version4Fixture.password) }
+        async let upgrade = errorCode { try await activation.upgrade(password: Fixture.secret) }
         while activation.waitingSignatureCount < 2 { await Task.yield() }
         release.finish()
         try await turn
@@ -141,16 +130,16 @@ import PowerAuth
 
     /// The other way round: the change has begun in version 3, and finds version 4.
     @Test(.wireFact("17")) func aChangeOfPasswordGoesOnInVersion4() async throws {
-        let (fixture, activation) = try await Version4Fixture(version: .v3_3).activatedInVersion3
+        let (fixture, activation) = try await Fixture().activatedInVersion3
         let (validating, validated) = AsyncStream.makeStream(of: Void.self)
         let isFirst = Shared(true)
         fixture.server.setFate { request in
             if request.url.hasSuffix("/signature/validate"), isFirst.take() { for await _ in validating {} }
             return .delivered
         }
-        async let change: Void = activation.changePassword(from: Version4Fixture.password, to: Self.new)
+        async let change: Void = activation.changePassword(from: Fixture.secret, to: Self.new)
         while !activation.isSigning { await Task.yield() }
-        async let upgrade: Void = activation.upgrade(password: Version4Fixture.password)
+        async let upgrade: Void = activation.upgrade(password: Fixture.secret)
         while activation.waitingSignatureCount < 1 { await Task.yield() }
         validated.finish()
         try await upgrade
@@ -162,25 +151,25 @@ import PowerAuth
     /// An upgrade by another process is noticed before anything is done in the old version.
     @Test(.wireFact("17"), arguments: ["remove", "add", "password", "unchecked", "has", "refresh"])
     func anUpgradeOfAnotherProcessIsNoticed(call: String) async throws {
-        let fixture = try Version4Fixture(version: .v3_3)
-        let other = try Version4Fixture(version: .v3_3, server: fixture.server, store: fixture.store)
+        let fixture = try Fixture()
+        let other = try Fixture(server: fixture.server, store: fixture.store)
         let activation = try await fixture.activateInVersion3(biometryKey: self.unlockKey)
         let twin = try await other.client.activation(id: activation.activationID)
-        try await activation.upgrade(password: Version4Fixture.password, biometryKey: self.unlockKey)
+        try await activation.upgrade(password: Fixture.secret, biometryKey: self.unlockKey)
         switch call {
         case "remove":
             try await twin.removeBiometryFactor()
             #expect(try await !activation.hasBiometryFactor())
             #expect(try await activation.status().flags == [])
         case "add":
-            try await twin.addBiometryFactor(key: self.otherUnlockKey, password: Version4Fixture.password)
+            try await twin.addBiometryFactor(key: self.otherUnlockKey, password: Fixture.secret)
             try await twin.approve("a", with: .possessionAndBiometry(key: self.otherUnlockKey))
         case "password":
-            try await twin.changePassword(from: Version4Fixture.password, to: Self.new)
+            try await twin.changePassword(from: Fixture.secret, to: Self.new)
             try await twin.approve("a", with: .possessionAndKnowledge(password: Self.new))
         case "unchecked":
             await expectError(.notSupported) {
-                try await twin.changePasswordUnchecked(from: Version4Fixture.password, to: Self.new)
+                try await twin.changePasswordUnchecked(from: Fixture.secret, to: Self.new)
             }
         case "has": #expect(try await twin.hasBiometryFactor())
         default: try await twin.refresh()

@@ -19,8 +19,8 @@ import PowerAuth
         init() async throws {
             let folder = try TemporaryFolder()
             let stores = (0..<2).map { _ in ActivationStore.sqlite(path: folder.path + "/store/activations.sqlite") }
-            let one = try Version4Fixture(version: .v3_3, store: stores[0])
-            let other = try Version4Fixture(version: .v3_3, server: one.server, store: stores[1])
+            let one = try Fixture(store: stores[0])
+            let other = try Fixture(server: one.server, store: stores[1])
             self.server = one.server
             self.upgrading = try await one.activateInVersion3()
             self.polling = try await other.client.activation(id: self.upgrading.activationID)
@@ -47,7 +47,7 @@ import PowerAuth
             }
             return .delivered
         }
-        async let upgrade: Void = processes.upgrading.upgrade(password: Version4Fixture.password)
+        async let upgrade: Void = processes.upgrading.upgrade(password: Fixture.secret)
         for await _ in started {}
         let hasPolled = Shared(false)
         async let poll: Void = {
@@ -69,11 +69,11 @@ import PowerAuth
     @Test(arguments: ["status", "user", "name"])
     func whatAnotherProcessAsksForNextIsOfTheNewVersion(call: String) async throws {
         let processes = try await Processes()
-        try await processes.upgrading.upgrade(password: Version4Fixture.password)
+        try await processes.upgrading.upgrade(password: Fixture.secret)
         switch call {
         case "status": #expect(try await processes.polling.status().state == .active)
         case "user": #expect(try await processes.polling.userInfo()["sub"]?.string == "alice")
-        default: #expect(try await processes.polling.nameAtServer(authenticatedBy: Version4Fixture.twoFactors) == "bot")
+        default: #expect(try await processes.polling.nameAtServer(authenticatedBy: Fixture.twoFactors) == "bot")
         }
         #expect(processes.polling.version == .v4_0)
         await processes.close()
@@ -81,7 +81,7 @@ import PowerAuth
 
     @Test func aTokenThatTheOtherProcessRenewedServesThisOne() async throws {
         let processes = try await Processes()
-        try await processes.upgrading.upgrade(password: Version4Fixture.password)
+        try await processes.upgrading.upgrade(password: Fixture.secret)
         processes.server.forgetTokens()
         try await processes.upgrading.poll()
         let created = processes.server.requestCount("/token/create")

@@ -18,10 +18,10 @@ import PowerAuth
 
     @Test(arguments: AlgorithmSuite.available) func everySuiteActivatesSignsAndPolls(suite: AlgorithmSuite) async throws
     {
-        let (fixture, activation) = try await Version4Fixture(suite: suite).activated
+        let (fixture, activation) = try await Fixture(suite: suite, version: .v4_0).activated
         #expect(activation.version == .v4_0)
         #expect(activation.name == "bot")
-        try await activation.approve("a", with: Version4Fixture.twoFactors)
+        try await activation.approve("a", with: Fixture.twoFactors)
         try await activation.approve("b")
         try await activation.poll()
         let status = try await activation.status()
@@ -94,7 +94,7 @@ import PowerAuth
     }
 
     @Test func aServerThatDemandsVersion4IsToldFromOthers() async throws {
-        let fixture = try Version4Fixture(version: .v3_3)
+        let fixture = try Fixture()
         fixture.server.setFate { request in
             guard request.url.contains("/pa/v3/") else { return .delivered }
             let body = #"{"status":"ERROR","responseObject":{"code":"ERR_TEMPORARY_KEY","message":"refused"}}"#
@@ -102,7 +102,7 @@ import PowerAuth
         }
         let code = try fixture.server.makeCode(version: .v4_0)
         let error = await #expect(throws: MobileTokenError.self) {
-            try await fixture.client.activate(code: code, password: Version4Fixture.password)
+            try await fixture.client.activate(code: code, password: Fixture.secret)
         }
         #expect(error?.code == .temporaryKeyRefused)
         #expect(error?.message.contains("4.0 (EC_P384") == true)
@@ -111,7 +111,7 @@ import PowerAuth
     // MARK: Confirming
 
     @Test(arguments: [1, 2]) func aConfirmationThatMayBeLostIsRepeated(losses: Int) async throws {
-        let fixture = try Version4Fixture()
+        let fixture = try Fixture(version: .v4_0)
         let rest = Shared(losses)
         fixture.server.setFate { request in
             guard request.url.hasSuffix("/activation/confirm") else { return .delivered }
@@ -122,19 +122,19 @@ import PowerAuth
         }
         let activation = try await fixture.activate()
         #expect(fixture.server.requestCount("/activation/confirm") == losses + 1)
-        try await activation.approve("a", with: Version4Fixture.twoFactors)
+        try await activation.approve("a", with: Fixture.twoFactors)
     }
 
     @Test func aLostAnswerToAConfirmationIsMadeUpForByTheStatus() async throws {
-        let fixture = try Version4Fixture()
+        let fixture = try Fixture(version: .v4_0)
         fixture.server.setFate { $0.url.hasSuffix("/activation/confirm") ? .answerLost : .delivered }
         let activation = try await fixture.activate()
         #expect(fixture.server.requestCount("/activation/confirm") == 1)
-        try await activation.approve("a", with: Version4Fixture.twoFactors)
+        try await activation.approve("a", with: Fixture.twoFactors)
     }
 
     @Test func aConfirmationThatNeverArrivesCanBeMadeLater() async throws {
-        let fixture = try Version4Fixture()
+        let fixture = try Fixture(version: .v4_0)
         fixture.server.setFate { $0.url.hasSuffix("/activation/confirm") ? .requestLost : .delivered }
         // The store is shared: another process's activation may be the last one.
         try await fixture.client.server.store.insert(ActivationStoreConformance.sparseRecord("zzz"))
@@ -145,42 +145,24 @@ import PowerAuth
         #expect(await errorCode { try await activation.approve("a") } == .activationNotConfirmed)
         #expect(try await activation.status().flags == .awaitsConfirmation)
         fixture.server.setFate { _ in .delivered }
-        try await activation.confirm(password: Version4Fixture.password)
-        try await activation.confirm(password: Version4Fixture.password)
-        try await activation.approve("a", with: Version4Fixture.twoFactors)
+        try await activation.confirm(password: Fixture.secret)
+        try await activation.confirm(password: Fixture.secret)
+        try await activation.approve("a", with: Fixture.twoFactors)
         #expect(try await activation.status().flags == [])
-    }
-
-    @Test func aCodeThatAnotherPartySignedIsRefused() async throws {
-        let fixture = try Version4Fixture()
-        let genuine = try fixture.server.makeCode(signed: true, version: .v4_0)
-        let code = String(genuine.prefix { $0 != "#" })
-        let signature = try P384PrivateKey.generate().derSignature(for: Array(code.utf8))
-        let forged = try ActivationRequest(code: "\(code)#\(Base64.encode(signature))")
-        await expectError(.invalidActivationCode) {
-            _ = try await fixture.client.activate(forged, password: Version4Fixture.password)
-        }
-        _ = try await fixture.client.activate(try ActivationRequest(code: genuine), password: Version4Fixture.password)
     }
 
     // MARK: Factors
 
-    @Test func aWrongPasswordIsOnlyKnownToTheServer() async throws {
-        let activation = try await Version4Fixture().activate()
-        let wrong = Activation.Authentication.possessionAndKnowledge(password: "wrong-password")
-        #expect(await errorCode { try await activation.validate(wrong) } == .authenticationFailed)
-        #expect(try await activation.status().failedAttempts == 1)
-        try await activation.validate(Version4Fixture.twoFactors)
-        #expect(try await activation.status().failedAttempts == 0)
-    }
-
     @Test func theNewPasswordSignsAndTheOldOneDoesNot() async throws {
-        let (fixture, activation) = try await Version4Fixture().activated
-        let factor = try await activation.unlockKnowledge(password: Version4Fixture.password)
+        let (fixture, activation) = try await Fixture(version: .v4_0).activated
+        let factor = try await activation.unlockKnowledge(password: Fixture.secret)
+        let old = try await activation.storedRecord().version4?.knowledgeKey
         let new = SecretBytes(utf8: "new-password")
-        try await activation.changePassword(from: Version4Fixture.password, to: new)
+        try await activation.changePassword(from: Fixture.secret, to: new)
         try await activation.approve("a", with: .possessionAndKnowledge(password: new))
-        await expectError(.authenticationFailed) { try await activation.approve("b", with: Version4Fixture.twoFactors) }
+        await expectError(.authenticationFailed) { try await activation.approve("b", with: Fixture.twoFactors) }
+        let keys = try #require(try await activation.storedRecord().version4)
+        #expect(keys.otherKnowledgeKey == nil && keys.knowledgeKey != old)
         // A factor of the old key is known to be one, and costs no attempt.
         let unlocked = Activation.Authentication.possessionAndKnowledge(unlocked: factor)
         #expect(await errorCode { try await activation.approve("c", with: unlocked) } == .factorOutdated)
@@ -189,35 +171,28 @@ import PowerAuth
     }
 
     @Test func aLostPasswordChangeLeavesTheOldPassword() async throws {
-        let (fixture, activation) = try await Version4Fixture().activated
+        let (fixture, activation) = try await Fixture(version: .v4_0).activated
         fixture.server.setFate { $0.url.hasSuffix("/password/change") ? .answerLost : .delivered }
         let new = SecretBytes(utf8: "new-password")
         await expectError(.connectionLost) {
-            try await activation.changePassword(from: Version4Fixture.password, to: new)
+            try await activation.changePassword(from: Fixture.secret, to: new)
         }
         #expect(try fixture.server.keys4(activation.activationID).factorKeys.knowledge.pending != nil)
-        try await activation.approve("a", with: Version4Fixture.twoFactors)
+        try await activation.approve("a", with: Fixture.twoFactors)
         #expect(try fixture.server.keys4(activation.activationID).factorKeys.knowledge.pending == nil)
         fixture.server.setFate { _ in .delivered }
-        try await activation.changePassword(from: Version4Fixture.password, to: new)
+        try await activation.changePassword(from: Fixture.secret, to: new)
         try await activation.approve("b", with: .possessionAndKnowledge(password: new))
     }
 
-    @Test func aPasswordCannotBeChangedWithoutTheServer() async throws {
-        let activation = try await Version4Fixture().activate()
-        await expectError(.notSupported) {
-            try await activation.changePasswordUnchecked(from: Version4Fixture.password, to: SecretBytes(utf8: "other"))
-        }
-    }
-
     @Test(arguments: [true, false]) func biometryIsAddedReplacedAndRemoved(atActivation: Bool) async throws {
-        let fixture = try Version4Fixture()
+        let fixture = try Fixture(version: .v4_0)
         let activation = try await fixture.activate(biometryKey: atActivation ? self.unlockKey : nil)
         #expect(try await activation.hasBiometryFactor() == atActivation)
         #expect(try await activation.status().flags.contains(.biometryIsOn) == atActivation)
         if atActivation { try await activation.approve("a", with: .possessionAndBiometry(key: self.unlockKey)) }
         let other = SecretBytes(copying: Array(1..<17))
-        try await activation.addBiometryFactor(key: other, password: Version4Fixture.password)
+        try await activation.addBiometryFactor(key: other, password: Fixture.secret)
         try await activation.approve("b", with: .possessionAndBiometry(key: other))
         #expect(try fixture.server.keys4(activation.activationID).factorKeys.biometry.pending == nil)
         try await activation.removeBiometryFactor()
@@ -229,8 +204,8 @@ import PowerAuth
     }
 
     @Test func threeFactorsAtOnceAreNotOfThisVersion() async throws {
-        let activation = try await Version4Fixture().activate(biometryKey: self.unlockKey)
-        var all = Version4Fixture.twoFactors
+        let activation = try await Fixture(version: .v4_0).activate(biometryKey: self.unlockKey)
+        var all = Fixture.twoFactors
         all.biometryKey = self.unlockKey
         #expect(await errorCode { try await activation.approve("a", with: all) } == .invalidAuthentication)
     }
@@ -240,9 +215,9 @@ import PowerAuth
     @Test(.wireFact("A9"), arguments: AlgorithmSuite.available) func theVaultDerivesKeysAndSigns(suite: AlgorithmSuite)
         async throws
     {
-        let fixture = try Version4Fixture(suite: suite)
+        let fixture = try Fixture(suite: suite, version: .v4_0)
         let activation = try await fixture.activate(biometryKey: self.unlockKey)
-        let two = Version4Fixture.twoFactors
+        let two = Fixture.twoFactors
         let key = try await activation.deriveDataKey(index: 1, with: two)
         #expect(key.count == 16)
         #expect(try await activation.deriveDataKey(index: 1, with: two) == key)
@@ -266,7 +241,7 @@ import PowerAuth
     // MARK: Without a network
 
     @Test(.wireFact("2.7"), arguments: 4...8) func anOfflineCodeIsTheServersToo(digits: Int) async throws {
-        let fixture = try Version4Fixture { $0.offlineCodeDigits = digits }
+        let fixture = try Fixture(version: .v4_0) { $0.offlineCodeDigits = digits }
         let activation = try await fixture.activate()
         let keys = try fixture.server.keys4(activation.activationID)
         let (data, nonce) = (Array("id&A1".utf8), [UInt8](repeating: 7, count: 16))
@@ -274,7 +249,7 @@ import PowerAuth
             data: data,
             nonce: nonce,
             uriID: "/operation/authorize/offline",
-            with: Version4Fixture.twoFactors
+            with: Fixture.twoFactors
         )
         let verifier = Version4.AuthenticationCodeVerifier(keys: keys.factorKeys, counter: keys.counter)
         let signed = SignatureData(method: "POST", uriID: "/operation/authorize/offline", nonce: nonce, body: data)
@@ -302,7 +277,7 @@ import PowerAuth
     // MARK: Counters
 
     @Test(arguments: -25...25) func aSignaturePutsTheCountersRight(distance: Int) async throws {
-        let (fixture, activation) = try await Version4Fixture().activated
+        let (fixture, activation) = try await Fixture(version: .v4_0).activated
         if distance < 0 {
             fixture.server.change(activation.activationID) { try $0.advanceCounter(by: -distance) }
         } else if distance > 0 {
@@ -311,7 +286,7 @@ import PowerAuth
                 record.isUnsettled = true
             }
         }
-        let error = await errorCode { try await activation.approve("a", with: Version4Fixture.twoFactors) }
+        let error = await errorCode { try await activation.approve("a", with: Fixture.twoFactors) }
         switch distance {
         // A refused code has itself moved the counter one step closer.
         case ...(-21): #expect(error == .stateRolledBack)
@@ -320,33 +295,11 @@ import PowerAuth
         }
     }
 
-    // MARK: Tokens
-
-    @Test func aTokenThatTheServerForgotIsRenewed() async throws {
-        let (fixture, activation) = try await Version4Fixture().activated
-        try await activation.poll()
-        fixture.server.forgetTokens()
-        try await activation.poll()
-        #expect(fixture.server.requestCount("/token/create") == 2)
-        try await activation.removeToken("possession_universal")
-        #expect(fixture.server.tokenCount == 0)
-    }
-
-    @Test func aTemporaryKeyThatTheServerForgotIsFetchedAnew() async throws {
-        let (fixture, activation) = try await Version4Fixture().activated
-        _ = try await activation.status()
-        fixture.server.forgetTemporaryKeys()
-        #expect(try await activation.status().state == .active)
-        fixture.server.forgetTemporaryKeys()
-        _ = try await activation.deriveDataKey(index: 1, with: Version4Fixture.twoFactors)
-    }
-
     @Test(arguments: ProtocolVersion.allCases) func anActivationIsRenamed(version: ProtocolVersion) async throws {
-        let fixture = try Version4Fixture(version: version)
-        let activation = try await fixture.activateInItsVersion()
-        #expect(try await activation.nameAtServer(authenticatedBy: Version4Fixture.twoFactors) == "bot")
-        try await activation.rename(to: "other", with: Version4Fixture.twoFactors)
-        #expect(try await activation.nameAtServer(authenticatedBy: Version4Fixture.twoFactors) == "other")
+        let (fixture, activation) = try await Fixture(version: version).activated
+        #expect(try await activation.nameAtServer(authenticatedBy: Fixture.twoFactors) == "bot")
+        try await activation.rename(to: "other", with: Fixture.twoFactors)
+        #expect(try await activation.nameAtServer(authenticatedBy: Fixture.twoFactors) == "other")
         #expect(try await activation.storedRecord().name == "other")
         #expect(fixture.server.requestCount("/token/create") == 1)
     }
