@@ -6,7 +6,7 @@ import PowerAuth
 import TestSupport
 import Testing
 
-/// The receipts that decisions leave in the store, also when their process is killed in the midst.
+/// The receipts that decisions leave in the store.
 @Suite(.timeLimit(.minutes(5))) struct ReceiptTests {
     private static let password = "1234-pass"
 
@@ -44,53 +44,6 @@ import Testing
                 Issue.record("not refused: \(String(describing: receipts.last?.outcome))")
                 return
             }
-        }
-    }
-
-    @Test(arguments: [false, true])
-    func aProcessKilledInTheMidstOfADecisionLeavesOneIntent(diesAfterResponse: Bool) async throws {
-        try await withEmulator { emulator in
-            let folder = try TemporaryFolder()
-            let path = folder.file("store.sqlite")
-            let store = ActivationStore.sqlite(path: path)
-            let client = try emulator.makeClient { $0.store = store }
-            let activation = try await emulator.makeActivation(user: "alice", password: Self.password, client: client)
-            let id = try await emulator.cloud.createOperation("payment", userID: "alice").id
-            let operation = try await client.makeOperationsService(for: activation).detail(id: id)
-            await store.close()
-
-            let process = try ChildProcess(
-                ChildProcess.besideTests("StoreExerciser"),
-                [
-                    "action=decide", "store=\(path)", "activation=\(activation.activationID)",
-                    "password=\(Self.password)", "url=\(emulator.baseURL)",
-                    "sdk-configuration=\(emulator.sdkConfiguration)", "operation=\(operation.id)",
-                    "data=\(operation.data)", "dies=\(diesAfterResponse ? "after" : "before")",
-                ]
-            )
-            let death = await process.outcome()
-            #expect(death.wasKilled, "\(death.output)\(death.errors)")
-            let status = try await emulator.cloud.operation(operation.id).status
-            #expect(status == (diesAfterResponse ? .approved : .pending))
-
-            // The next process finds it, asks the server's counter, and notes what that says.
-            let next = ActivationStore.sqlite(path: path)
-            let nextClient = try emulator.makeClient { $0.store = next }
-            let open = try await next.openDecisions(of: activation.activationID)
-            #expect(open.map(\.intent.operationID) == [operation.id])
-            let decision = try #require(open.first)
-            let counter = try await nextClient.activation(id: activation.activationID).counter(at: decision)
-            #expect(counter == (diesAfterResponse ? .followed : .behind))
-            let result: DecisionOutcome.Result = counter == .followed ? .inferred : .notFollowed
-            let outcome = DecisionOutcome(result, localDate: Date(), serverDate: nil)
-            try await next.record(outcome, of: decision)
-
-            var receipts: [DecisionReceipt] = []
-            for try await receipt in nextClient.receipts() { receipts.append(receipt) }
-            #expect(receipts.map(\.outcome?.result) == [result])
-            #expect(try await next.openDecisions(of: activation.activationID).isEmpty)
-            #expect(try await next.record(of: activation.activationID)?.counterMoves == decision.moves)
-            await next.close()
         }
     }
 }

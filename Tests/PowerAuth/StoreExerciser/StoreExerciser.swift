@@ -82,8 +82,6 @@ struct StoreExerciser {
             if self.settings["die"] != nil { kill(getpid(), SIGKILL) }
         case "sign":
             try await self.sign(with: store)
-        case "decide":
-            try await self.decide(with: store)
         case "agent":
             try await self.runAgent(store)
         case "activate", "upgrade", "change-password":
@@ -101,27 +99,6 @@ struct StoreExerciser {
             let line = Array("\(move)\n".utf8)
             guard write(journal, line, line.count) == line.count else { exit(3) }
         }
-    }
-
-    /// Approves an operation, and dies on the way as told: `dies=before` its request leaves, or `dies=after` the response came.
-    private func decide(with store: ActivationStore) async throws {
-        let activation = try await self.makeClient(store).activation(id: self.activationID)
-        let (id, data) = (self.settings["operation"] ?? "", self.settings["data"] ?? "")
-        let authentication = Activation.Authentication.possessionAndKnowledge(password: self.settings["password"] ?? "")
-        let intent = DecisionIntent(
-            activationID: self.activationID,
-            operationID: id,
-            verdict: .approve,
-            factors: .possessionKnowledge,
-            signed: data
-        )
-        _ = try await activation.post(
-            "/api/auth/token/app/operation/authorize",
-            body: Array(#"{"requestObject":{"id":"\#(id)","data":"\#(data)"}}"#.utf8),
-            authentication: .signature(uriID: "/operation/authorize", authentication),
-            acceptLanguage: "en",
-            decision: intent
-        )
     }
 
     /// Sends one signed request after the other. The server knows from `User-Agent` which process each is from.

@@ -174,50 +174,6 @@ import Testing
         }
     }
 
-    @Test func everyChangeOfTheListIsToldOnce() async throws {
-        try await self.withPhone { suite, _, service in
-            var changes = service.changes().makeAsyncIterator()
-            func next() async -> [Int] {
-                guard let change = await changes.next(isolation: #isolation) else { return [] }
-                return [change.operations.count, change.added.count, change.removed.count]
-            }
-            _ = try await suite.createOperation()
-            await service.refresh()
-            #expect(await next() == [1, 1, 0])
-            _ = try await suite.createOperation()
-            await service.refresh()
-            #expect(await next() == [2, 1, 0])
-            let operations = try await service.operations()
-            try await service.reject(operations[0])
-            #expect(await next() == [1, 0, 1])
-            try await service.authorize(operations[1], with: self.right)
-            #expect(await next() == [0, 0, 1])
-            #expect(try await service.operations() == [])
-        }
-    }
-
-    @Test func pollingAsksAgainUntilItIsStopped() async throws {
-        try await PhoneSuite.run { suite in
-            let clock = ManualClock()
-            let service = OperationsService(activation: try await suite.activate(), configuration: .on(clock))
-            var events = service.events().makeAsyncIterator()
-            func nextLoading() async {
-                while let event = await events.next(isolation: #isolation) {
-                    if case .loading(true) = event { return }
-                }
-            }
-            #expect(!service.isPolling)
-            await service.startPolling(every: .seconds(5))
-            for _ in 0..<3 {
-                await nextLoading()
-                if let pause = await clock.nextSleep() { clock.advance(by: pause) }
-            }
-            #expect(service.isPolling)
-            await service.stopPolling()
-            #expect(!service.isPolling)
-        }
-    }
-
     @Test func languageAndUserAgentArriveAsSet() async throws {
         try await withEmulator { emulator in
             let activation = try await emulator.makeActivation(

@@ -103,16 +103,6 @@ import TestSupport
         }
     }
 
-    @Test func whatIsNotCompleteIsLeftWithAReason() async throws {
-        self.listed.value = [.sampleOperation("1", data: "A1*A100CZK")]
-        let agent = try self.makeAgent { _ in .approve }
-        try await self.run(agent) { events in
-            await self.expect("payment 1: left: incomplete: amountNotShown: 100 CZK", in: &events)
-            #expect(agent.health.leftOperationCount == 1)
-            #expect(self.decided.value == [])
-        }
-    }
-
     /// A late reader begins with the operations that are left now, and not with those that were left and are gone.
     @Test func aReaderBeginsWithWhatIsLeftNow() async throws {
         self.listed.value = ["4", "3", "2", "1"].map {
@@ -291,30 +281,6 @@ import TestSupport
     }
 
     // MARK: Life
-
-    @Test func wrongFactorsEndTheAgentOfOneActivation() async throws {
-        self.listed.value = ["2", "1"].map { .sampleOperation($0, data: "A2") }
-        self.failures.value = [
-            MobileTokenError(
-                .authenticationFailed,
-                "",
-                httpStatus: 401,
-                serverCode: "POWERAUTH_AUTH_FAIL",
-                remainingAttempts: 4
-            )
-        ]
-        let agent = try self.makeAgent { _ in .approve }
-        let error = await #expect(throws: MobileTokenError.self) { try await agent.run() }
-        #expect(error?.code == .authenticationFailed)
-        #expect(self.decided.value == ["approve 1"])
-    }
-
-    @Test func theEndOfPollingEndsTheAgentOfOneActivation() async throws {
-        self.channel.setRule { _ in throw MobileTokenError(.activationRemoved, "") }
-        let agent = try self.makeAgent { _ in .approve }
-        let error = await #expect(throws: MobileTokenError.self) { try await agent.run() }
-        #expect(error?.code == .activationRemoved)
-    }
 
     /// Without evidence, an agent could not find out what became of its decisions, and would not say so.
     @Test func anActivationWithoutEvidenceIsRefusedByName() {

@@ -44,23 +44,6 @@ import Testing
         )
     }
 
-    @Test(arguments: ["", "example.com", "ftp://example.com", "https://", "https://user@example.com", "https://a.b/?c"])
-    func aMistakeInTheURLIsNamed(url: String) {
-        let error = #expect(throws: MobileTokenError.self) { try self.makeClient(baseURL: url) }
-        #expect(error?.code == .invalidConfiguration)
-        #expect(error?.message.hasPrefix("baseURL") == true)
-        let other = #expect(throws: MobileTokenError.self) { try self.makeClient { $0.powerAuthURL = url } }
-        #expect(other?.message.hasPrefix("powerAuthURL") == true)
-    }
-
-    @Test func aMistakeInTheConfigurationStringIsNamed() {
-        let error = #expect(throws: MobileTokenError.self) {
-            try MobileTokenClient(baseURL: "https://example.com", sdkConfiguration: "nonsense")
-        }
-        #expect(error?.code == .invalidConfiguration)
-        #expect(error?.message.hasPrefix("sdkConfiguration") == true)
-    }
-
     @Test func protocolRequestsGoToTheirOwnAddressWhenThereIsOne() async throws {
         for powerAuthURL in [nil, "https://pa.example.com/server"] {
             let client = try self.makeClient {

@@ -5,28 +5,6 @@ import Testing
 
 /// Answers of a server, by each call that they may come to.
 @Suite struct ServiceAnswerTests {
-    /// `OPERATION_EXPIRED` is named after the call.
-    @Test func anExpiryIsNamedAfterTheCall() async throws {
-        let channel = ScriptedChannel { _ in
-            throw MobileTokenError(.serverError, "late", httpStatus: 400, serverCode: "OPERATION_EXPIRED")
-        }
-        let service = OperationsService(activation: channel)
-        let operation = UserOperation.sample("1")
-        var codes: [MobileTokenError.Code?] = []
-        func record(_ call: () async throws -> Void) async {
-            do {
-                try await call()
-            } catch {
-                codes.append((error as? MobileTokenError)?.code)
-            }
-        }
-        await record { try await service.authorize(operation, with: .possessionAndKnowledge(password: "secret")) }
-        await record { try await service.reject(operation) }
-        await record { try await service.claim(id: "1") }
-        await record { _ = try await service.detail(id: "1") }
-        #expect(codes == [.authorizeExpired, .rejectExpired, .claimExpired, .detailExpired])
-    }
-
     /// A success without its object is `invalidResponse`, and says under which status it came: a proxy's page mostly comes
     /// under 200.
     @Test(arguments: ["<html>", "", "{}", #"{"status":"OK"}"#, #"{"status":"OK","responseObject":5}"#])

@@ -169,34 +169,6 @@ import WireFacts
         #expect(self.service.list.operations.map(\.id) == ["a"])
     }
 
-    @Test func customMembersAreKept() async throws {
-        struct PlaySound: Decodable, Equatable { let sound: String }
-        self.channel.setRule { _ in
-            guard var object = JSONValue.sampleOperation("a").object else { return [] }
-            object["sound"] = "ding"
-            return SampleAnswer.list([.object(object)])
-        }
-        let operation = try await self.service.operations().first
-        #expect(try operation?.decodeCustom(PlaySound.self) == PlaySound(sound: "ding"))
-    }
-
-    @Test func aListOnItsWayDoesNotBringAnAuthorizedOperationBack() async throws {
-        try await self.load("a", "b")
-        async let fetched = self.service.operations()
-        let fetch = await self.channel.nextRequest()
-        async let authorized = self.service.authorize(UserOperation.sample("a"), with: Self.password)
-        await self.channel.nextRequest().answer(SampleAnswer.ok)
-        _ = try await authorized
-        fetch.answer(SampleAnswer.list("a", "b"))
-        _ = try await fetched
-        #expect(self.service.list.operations.map(\.id) == ["b"])
-        // The same bytes again are news now: the server still lists it after the decision.
-        async let again = self.service.operations()
-        await self.channel.nextRequest().answer(SampleAnswer.list("a", "b"))
-        _ = try await again
-        #expect(self.service.list.operations.map(\.id) == ["a", "b"])
-    }
-
     // MARK: What is refused before anything is signed
 
     @Test(arguments: [
@@ -269,27 +241,6 @@ import WireFacts
     }
 
     // MARK: Cancellation
-
-    @Test func cancellingAnyCallAtAnyPointLeavesTheServiceUsable() async throws {
-        let calls: [@Sendable () async throws -> Void] = [
-            { [service] in _ = try await service.operations() },
-            { [service] in try await service.authorize(UserOperation.sample("a"), with: Self.password) },
-            { [service] in try await service.reject(UserOperation.sample("a")) },
-            { [service] in _ = try await service.claim(id: "a") },
-            { [service] in _ = try await service.detail(id: "a") },
-            { [service] in _ = try await service.history(authenticatedBy: Self.password) },
-        ]
-        for call in calls {
-            for yields in 0..<20 {
-                let task = Task { try await call() }
-                for _ in 0..<yields { await Task.yield() }
-                await #expect(throws: CancellationError.self) { try await task.stop() }
-            }
-        }
-        await until { self.channel.pendingCount == 0 }
-        try await self.load("a")
-        #expect(self.service.list.operations.map(\.id) == ["a"])
-    }
 
     @Test func aCancelledDecisionIsSettledByTheNextList() async throws {
         try await self.load("a", "b")

@@ -167,6 +167,9 @@ import TestSupport
         #expect(try await operations.map(\.id) == ["b"])
         #expect(try self.service.lastFetchResult?.get().operations.map(\.id) == ["b"])
         #expect(self.service.list.operations.map(\.id) == ["b"])
+        // The same bytes again are news now: the server still lists it after the decision.
+        self.channel.setRule { _ in SampleAnswer.list("a", "b") }
+        #expect(try await self.service.operations().map(\.id) == ["a", "b"])
     }
 
     @Test func aDecisionThatFailedLeavesTheOperationToTheServer() async throws {

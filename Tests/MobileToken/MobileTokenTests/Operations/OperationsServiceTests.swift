@@ -241,14 +241,6 @@ import TestSupport
         }
     }
 
-    @Test func cancellingAReaderEndsItsLoop() async {
-        let service = self.makeService()
-        let reader = Task { for await _ in service.changes() {} }
-        await until { service.subscriberCount == 1 }
-        await reader.stop()
-        #expect(service.subscriberCount == 0)
-    }
-
     // MARK: Life
 
     @Test func releasingTheServiceEndsItsStreams() async {

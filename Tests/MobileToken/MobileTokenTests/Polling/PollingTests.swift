@@ -103,23 +103,6 @@ import TestSupport
         await service.stopPolling()
     }
 
-    @Test func aPauseHoldsPollsBackAndAMissedOneFollows() async {
-        let service = self.makeService()
-        var reader: AsyncStream<OperationList.Change>.Iterator? = service.changes().makeAsyncIterator()
-        await service.startPolling(options: .pauseWhenUnobserved)
-        #expect(await self.answer("a") == .seconds(7))
-        #expect(await reader?.next()?.addedIDs == ["a"])
-        reader = nil
-        #expect(service.isPolling)
-        #expect(service.isPollingPaused)
-        await until { self.clock.sleeperCount == 0 }
-        self.clock.advance(by: .seconds(100))
-        #expect(self.channel.requestCount == 1)
-        reader = service.changes().makeAsyncIterator()
-        #expect(await self.answer("a") == .seconds(7))
-        await service.stopPolling()
-    }
-
     @Test func startingTwiceKeepsTheFirstInterval() async {
         let service = self.makeService()
         await service.startPolling(every: .seconds(10))
@@ -132,21 +115,6 @@ import TestSupport
         await service.stopPolling()
         structured.cancel()
         _ = await structured.result
-    }
-
-    @Test func aSecondPollTakesOverWhenTheFirstEnds() async throws {
-        let service = self.makeService()
-        let first = Task { try await service.poll(every: .seconds(10)) }
-        #expect(await self.answer() == .seconds(10))
-        let second = Task { try await service.poll(every: .seconds(20)) }
-        await until { service.pollingCallerCount == 2 }
-        try await first.stop()
-        #expect(service.isPolling)
-        #expect(await self.clock.nextSleep() == .seconds(10))  // on the same schedule
-        self.clock.advance(by: .seconds(10))
-        #expect(await self.answer() == .seconds(10))
-        try await second.stop()
-        #expect(!service.isPolling)
     }
 
     @Test func stoppedPollingStartsAnewWithItsNewInterval() async {
@@ -170,19 +138,6 @@ import TestSupport
         #expect(service.lastFetchResult == nil)
     }
 
-    @Test func thePollOfACancelledTaskIsMadeUpForByTheNext() async throws {
-        let service = self.makeService()
-        let first = Task { try await service.poll(every: .seconds(10)) }
-        _ = await self.channel.nextRequest()
-        let second = Task { try await service.poll(every: .seconds(20)) }
-        await until { service.pollingCallerCount == 2 }
-        try await first.stop()
-        #expect(await self.clock.nextSleep() == .seconds(5))  // the minimum distance
-        self.clock.advance(by: .seconds(5))
-        #expect(await self.answer() == .seconds(10))
-        try await second.stop()
-    }
-
     @Test func itPausesWhileNobodyReads() async {
         let service = self.makeService()
         await service.startPolling(options: .pauseWhenUnobserved)
@@ -197,6 +152,13 @@ import TestSupport
         #expect(!service.isPollingPaused)
         #expect(await events?.next()?.name == "changed a")
         events = nil
+        #expect(service.isPollingPaused && service.isPolling)
+        await until { self.clock.sleeperCount == 0 }
+        self.clock.advance(by: .seconds(100))
+        #expect(self.channel.requestCount == 1)
+        reader = service.changes().makeAsyncIterator()  // and the poll that was missed follows
+        #expect(await self.answer("a") == .seconds(7))
+        reader = nil
         #expect(service.isPollingPaused)
         await service.stopPolling()
         #expect(!service.isPollingPaused)
@@ -214,21 +176,6 @@ import TestSupport
         #expect(
             observer.events == ["raised 1.0 seconds to 5.0 seconds", "poll 0.0 seconds late", "1 operations, 1 added"]
         )
-        await service.stopPolling()
-    }
-
-    @Test func pollingEndsWhenTheActivationWasRemovedHere() async {
-        let service = self.makeService()
-        let polling = Task { try await service.poll() }
-        await self.channel.nextRequest().fail(MobileTokenError(.unknownActivation, "removed"))
-        let error = await #expect(throws: MobileTokenError.self) { try await polling.value }
-        #expect(error?.code == .unknownActivation)
-
-        await service.startPolling()
-        await self.channel.nextRequest().fail(MobileTokenError(.unknownActivation, "removed"))
-        await until { !service.isPolling }
-        await service.startPolling()  // possible again
-        #expect(await self.answer() == .seconds(7))
         await service.stopPolling()
     }
 

@@ -102,19 +102,4 @@ import TestSupport
         self.channel.setRule { _ in SampleAnswer.ok }
         try await push.register(token: "other", for: .apns)
     }
-
-    @Test func aPushMessageAboutAnOperationPollsEarly() async {
-        let clock = ManualClock()
-        let service = OperationsService(activation: self.channel, configuration: .even(clock))
-        await service.startPolling(every: .seconds(60))
-        await self.channel.nextRequest().answer(SampleAnswer.list())
-        #expect(await clock.nextSleep() == .seconds(60))
-        service.handle(.inboxMessageReceived(id: "1"))
-        service.handle(.operationCreated(id: "a", name: "login", content: nil))
-        #expect(await clock.nextSleep() == .seconds(5))
-        clock.advance(by: .seconds(5))
-        await self.channel.nextRequest().answer(SampleAnswer.list("a"))
-        #expect(await clock.nextSleep() == .seconds(60))
-        await service.stopPolling()
-    }
 }
