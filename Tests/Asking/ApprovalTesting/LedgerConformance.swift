@@ -335,22 +335,24 @@ package enum LedgerConformance: String, CaseIterable, Sendable {
     private static func letsTwoDesksActOnce(_ open: Open) async throws {
         let bench = try await Bench(ledger: try await open())
         let other = try await Bench.desk(try await open(), bench.server)
-        let results = try await bench.passing {
-            await withTaskGroup(of: Bool.self) { group in
-                for number in 0..<8 {
+        let codes = try await bench.passing {
+            await withTaskGroup(of: ApprovalError.Code?.self) { group in
+                for number in 0..<20 {
                     group.addTask {
                         do {
                             try await (number.isMultiple(of: 2) ? bench.desk : other).perform(Bench.request()) {
                                 bench.runs.note($0.action)
                             }
-                            return true
-                        } catch { return false }
+                            return nil
+                        } catch { return (error as? ApprovalError)?.code ?? .failed }
                     }
                 }
                 return await group.reduce(into: []) { $0.append($1) }
             }
         }
-        try self.expect(results.count { $0 } == 1 && bench.runs.count == 1, "\(bench.runs.count) acts")
+        try self.expect(codes.count { $0 == nil } == 1 && bench.runs.count == 1, "\(bench.runs.count) acts")
+        try self.expect(codes.count { $0 == .alreadyPerformed } == 19, "others heard \(codes)")
+        try self.expect(bench.server.operations.count == 1, "\(bench.server.operations.count) questions")
     }
 
     private static func tellsWhoActs(_ open: Open) async throws {
