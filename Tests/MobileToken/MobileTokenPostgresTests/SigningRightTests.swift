@@ -174,6 +174,20 @@ struct SigningRightTests {
         }
     }
 
+    /// Strings that are equal to Swift and are not the same bytes.
+    @Test func identifiersThatLookAlikeAreTwoActivations() async throws {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        try await withNodes { nodes in
+            let store = nodes.node()
+            for id in [composed, decomposed] {
+                try await store.insert(ActivationStoreConformance.record(id))
+                try await store.withSigningTurn(of: id) { turn in _ = try await turn.update { $0.takeMove() } }
+            }
+            #expect(try await store.record(of: composed)?.counterMoves == 507)
+            #expect(try await store.record(of: decomposed)?.counterMoves == 507)
+        }
+    }
+
     @Test func aNodeThatSignsNoMoreGivesItsLeaseBackAfterALifetime() async throws {
         let clock = ManualClock()
         try await withNodes { nodes in

@@ -56,6 +56,7 @@ import PowerAuth
         let calls = MixedCalls(test: "agreement of version \(version.rawValue)")
         let server = try VerifyingServer(now: { calls.date })
         let fixture = try Fixture(version: version, server: server) { calls.setClocks(of: &$0) }
+        if version.isVersion3 { server.offerUpgrades() }
         let activation = try await fixture.activate()
         let user = User(activation)
         let factor = version == .v4_0 ? nil : try await activation.unlockKnowledge(password: Fixture.secret)
