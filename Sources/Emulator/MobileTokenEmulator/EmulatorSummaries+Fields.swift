@@ -4,18 +4,7 @@ import MobileTokenCloud
 
 // The summaries as the control API shows them.
 
-/// A summary whose JSON says all of it.
-package protocol DescribedSummary: Described, Hashable {}
-
-extension DescribedSummary {
-    /// Compares all members.
-    public static func == (one: Self, other: Self) -> Bool { one.json == other.json }
-
-    /// Hashes all members.
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.json) }
-}
-
-extension Emulator.ActivationSummary: DescribedSummary {
+extension Emulator.ActivationSummary: Described {
     package static let fields = FieldTable("ActivationSummary", Self.init, \.registration, \.inner)
 }
 
@@ -28,7 +17,7 @@ extension Emulator.ActivationSummary.Inner {
     )
 }
 
-extension Emulator.OperationSummary: DescribedSummary {
+extension Emulator.OperationSummary: Described {
     package static let fields = FieldTable("OperationSummary", Self.init, \.operation, \.shown)
 }
 
@@ -55,7 +44,7 @@ extension Emulator.TemplateSummary: Described {
     )
 }
 
-extension Emulator.MessageSummary: DescribedSummary {
+extension Emulator.MessageSummary: Described {
     package static let fields = FieldTable("MessageSummary", Self.init, \.message, \.owner)
 }
 

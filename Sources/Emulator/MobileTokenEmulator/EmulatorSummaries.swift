@@ -11,7 +11,7 @@ extension Emulator {
         let registration: CloudClient.Registration
         let inner: Inner
 
-        struct Inner: Described {
+        struct Inner: Described, Hashable {
             var counter: UInt64
             var statusFlags: [String]
         }
@@ -62,7 +62,7 @@ extension Emulator {
         let operation: CloudClient.Operation
         let shown: Shown
 
-        struct Shown: Described {
+        struct Shown: Described, Hashable {
             var title: String
             var formData: JSONValue?
             var rejectReason: String?
@@ -108,7 +108,7 @@ extension Emulator {
         let message: CloudClient.Message
         let owner: Owner
 
-        struct Owner: Described {
+        struct Owner: Described, Hashable {
             var userID: String
             /// The user once more and, below, `read`: the program that replays recordings reads them by these names.
             var replayed: String

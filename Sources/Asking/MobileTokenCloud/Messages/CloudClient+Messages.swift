@@ -30,7 +30,7 @@ extension CloudClient {
     }
 
     /// A message in an inbox.
-    public struct Message: Sendable, Identifiable, CustomStringConvertible {
+    public struct Message: Sendable, Hashable, Identifiable, CustomStringConvertible {
         /// The message's identifier.
         public let id: String
         /// The subject.

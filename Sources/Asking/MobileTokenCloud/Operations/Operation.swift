@@ -30,7 +30,7 @@ extension CloudClient {
     }
 
     /// An operation at the server.
-    public struct Operation: Sendable, Identifiable {
+    public struct Operation: Sendable, Hashable, Identifiable {
         /// The operation's identifier.
         public package(set) var id: String
         /// The operation's user; `nil` until a user claims it.

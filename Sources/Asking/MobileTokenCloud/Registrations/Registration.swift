@@ -27,7 +27,7 @@ extension CloudClient {
     }
 
     /// A device's registration at the server.
-    public struct Registration: Sendable, Identifiable {
+    public struct Registration: Sendable, Hashable, Identifiable {
         /// The identifier of the registration and of its activation.
         public let id: String
         /// Optional in the response to a creation, like the user and the time.
