@@ -286,9 +286,7 @@ let package = Package(
         // A process that works on a store until it is killed.
         .executableTarget(
             name: "StoreExerciser",
-            dependencies: [
-                "MobileToken", "PowerAuth", "PowerAuthProtocol", "StoreTesting", "HTTPClientTransport",
-            ]
+            dependencies: ["MobileToken", "PowerAuth", "StoreTesting", "HTTPClientTransport"]
         ),
 
         // A process that approves with a share of a PostgreSQL store until it is killed.
@@ -304,8 +302,8 @@ let package = Package(
             name: "Simulation",
             dependencies: [
                 "CRuntimeHooks", "MobileToken", "MobileTokenApprovals", "MobileTokenPostgres", "MobileTokenScreens",
-                "PowerAuth", "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenCloud", "EmulatorBackend",
-                "EmulatorMessages", "MobileTokenTesting", "Coordination", "Basics", "ExactJSON",
+                "PowerAuth", "HTTPClientTransport", "MobileTokenCloud", "EmulatorBackend", "EmulatorMessages",
+                "MobileTokenTesting", "Coordination", "Basics", "ExactJSON",
             ],
             exclude: ["README.md"]
         ),
@@ -316,16 +314,13 @@ let package = Package(
             name: "ApprovalTesting",
             dependencies: [
                 "MobileTokenApprovals", "MobileTokenCloud", "APIDescriptions", "MobileTokenTesting",
-                "HTTPClientTransport", "PowerAuth", "PowerAuthCrypto", "ExactJSON",
+                "HTTPClientTransport", "PowerAuth", "ExactJSON",
             ]
         ),
         // A process that asks and acts until it is killed.
         .executableTarget(
             name: "ApprovalExerciser",
-            dependencies: [
-                "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenPostgres", "ApprovalTesting", "PowerAuth",
-                "PowerAuthCrypto",
-            ]
+            dependencies: ["MobileTokenApprovals", "MobileTokenPostgres", "ApprovalTesting"]
         ),
 
         // Tests. `VectorTests` holds every case of the reference implementation.
@@ -339,9 +334,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PowerAuthProtocolTests",
-            dependencies: [
-                "PowerAuthProtocol", "PowerAuthCrypto", "EmulatorBackend", "MobileTokenTesting", "Basics", "ExactJSON",
-            ]
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting", "Basics", "ExactJSON"]
         ),
         .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
         // Runs the program.
@@ -366,30 +359,27 @@ let package = Package(
         .testTarget(
             name: "MobileTokenApprovalsTests",
             dependencies: [
-                "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenEmulator", "MobileTokenTesting",
-                "ApprovalTesting", "MobileTokenReceipts",
-                "ApprovalExerciser", "PowerAuth", "PowerAuthCrypto", "PowerAuthProtocol", "Coordination", "Basics",
-                "ExactJSON", "HTTPClientTransport", "TestSupport",
+                "MobileTokenApprovals", "MobileTokenCloud", "MobileTokenTesting", "ApprovalTesting",
+                "MobileTokenReceipts",
+                "ApprovalExerciser", "Coordination", "Basics", "ExactJSON", "HTTPClientTransport", "TestSupport",
             ]
         ),
         .testTarget(
             name: "MobileTokenPostgresTests",
             dependencies: [
-                "StoreTesting", "ApprovalTesting", "MobileTokenApprovals", "MobileTokenCloud",
-                "MobileTokenPostgres", "MobileToken", "MobileTokenReceipts", "MobileTokenEmulator",
-                "MobileTokenTesting", "PowerAuth", "PowerAuthClient",
-                "PowerAuthProtocol", "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser",
-                "mobile-token-postgres", "ApprovalExerciser", "HTTPClientTransport", "Coordination",
-                "TestSupport", "ExactJSON",
+                "StoreTesting", "ApprovalTesting", "MobileTokenApprovals", "MobileTokenPostgres", "MobileToken",
+                "MobileTokenReceipts", "MobileTokenTesting", "PowerAuth", "PowerAuthClient", "PostgresDatabase",
+                "PostgresTestServer", "NodeExerciser", "mobile-token-postgres", "ApprovalExerciser",
+                "HTTPClientTransport", "Coordination", "TestSupport", "ExactJSON",
             ]
         ),
         .testTarget(
             name: "MobileTokenTests",
             dependencies: [
                 "MobileToken", "MobileTokenNotifications", "MobileTokenOffline", "MobileTokenReconciliation",
-                "MobileTokenScreens", "OperationScreens", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting",
-                "MobileTokenEmulator", "EmulatorMessages", "SignedContent", "HTTPClientTransport", "TestSupport",
-                "Coordination", "Basics", "WireFacts", "ExactJSON",
+                "MobileTokenScreens", "OperationScreens", "PowerAuth", "MobileTokenTesting", "MobileTokenEmulator",
+                "EmulatorMessages", "SignedContent", "HTTPClientTransport", "TestSupport", "Coordination", "Basics",
+                "WireFacts", "ExactJSON",
             ],
             resources: [.copy("Recordings")]
         ),
@@ -414,8 +404,8 @@ let package = Package(
         .testTarget(
             name: "MobileTokenCloudTests",
             dependencies: [
-                "MobileTokenCloud", "MobileToken", "MobileTokenEmulator", "MobileTokenOffline", "MobileTokenTesting",
-                "HTTPClientTransport", "TestSupport", "WireFacts", "ExactJSON",
+                "MobileTokenCloud", "MobileToken", "MobileTokenOffline", "MobileTokenTesting", "HTTPClientTransport",
+                "TestSupport", "WireFacts", "ExactJSON",
             ]
         ),
         // The SDK against the emulator, over real sockets.
@@ -424,10 +414,9 @@ let package = Package(
             dependencies: [
                 "AskCommands", "CommandLineSupport", "MobileToken", "MobileTokenApprovals", "MobileTokenNotifications",
                 "MobileTokenObserving", "MobileTokenOffline", "MobileTokenReceipts", "MobileTokenEmulator",
-                "MobileTokenReconciliation", "MobileTokenScreens", "EmulatorBackend", "EmulatorMessages",
-                "MobileTokenTesting", "HTTPClientTransport", "PowerAuth", "DecisionReceipts", "PowerAuthClient",
-                "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "StoreTesting", "StoreExerciser", "ExactJSON",
-                "Basics", "WireFacts",
+                "MobileTokenReconciliation", "MobileTokenScreens", "EmulatorMessages", "MobileTokenTesting",
+                "HTTPClientTransport", "PowerAuth", "DecisionReceipts", "PowerAuthClient", "TestSupport",
+                "StoreTesting", "StoreExerciser", "ExactJSON", "Basics", "WireFacts",
             ]
         ),
         .testTarget(

@@ -2,10 +2,7 @@ import ApprovalTesting
 import Foundation
 import Glibc
 import MobileTokenApprovals
-import MobileTokenCloud
 import MobileTokenPostgres
-import PowerAuth
-import PowerAuthCrypto
 
 /// A process that asks and acts until it is killed, so that the tests can have several of them.
 ///

@@ -2,7 +2,6 @@ package import MobileTokenApprovals
 import MobileTokenCloud
 import MobileTokenTesting
 import PowerAuth
-import PowerAuthCrypto
 
 /// The requirements of a ledger, which each driver has to meet, also when several handles are open on the same rows.
 package enum LedgerConformance: String, CaseIterable, Sendable {

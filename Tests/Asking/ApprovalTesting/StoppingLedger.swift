@@ -1,6 +1,5 @@
 package import MobileTokenApprovals
 import PowerAuth
-import PowerAuthCrypto
 import Synchronization
 
 /// A ledger in front of another one, which does something at a place that a test names: loses an acknowledgement, fails, takes its time.

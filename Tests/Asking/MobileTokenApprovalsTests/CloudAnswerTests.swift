@@ -1,6 +1,5 @@
 import Coordination
 import HTTPClientTransport
-import MobileTokenCloud
 import Testing
 
 @testable import MobileTokenApprovals

@@ -1,10 +1,6 @@
 import ApprovalTesting
 import Foundation
-import MobileTokenCloud
 import MobileTokenTesting
-import PowerAuth
-import PowerAuthCrypto
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

@@ -1,7 +1,5 @@
 import Foundation
 import MobileTokenApprovals
-import MobileTokenCloud
-import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing

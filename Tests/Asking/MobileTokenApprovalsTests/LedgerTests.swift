@@ -1,7 +1,6 @@
 import ApprovalTesting
 import Foundation
 import MobileTokenTesting
-import PowerAuth
 import TestSupport
 import Testing
 

@@ -4,8 +4,6 @@ import ExactJSON
 import Foundation
 import MobileTokenCloud
 import MobileTokenTesting
-import PowerAuth
-import PowerAuthCrypto
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import ApprovalTesting
 import ExactJSON
 import Foundation
-import MobileTokenCloud
 import MobileTokenTesting
 import Synchronization
 import TestSupport

@@ -2,7 +2,6 @@ import ApprovalTesting
 import Foundation
 import HTTPClientTransport
 import MobileTokenApprovals
-import MobileTokenCloud
 import MobileTokenTesting
 import Synchronization
 import Testing

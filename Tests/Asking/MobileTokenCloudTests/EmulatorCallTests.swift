@@ -1,8 +1,6 @@
 import Foundation
 import HTTPClientTransport
 import MobileToken
-import MobileTokenCloud
-import MobileTokenEmulator
 import MobileTokenOffline
 import MobileTokenTesting
 import TestSupport

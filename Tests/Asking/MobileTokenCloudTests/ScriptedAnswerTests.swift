@@ -1,7 +1,6 @@
 import ExactJSON
 import Foundation
 import HTTPClientTransport
-import MobileTokenCloud
 import MobileTokenTesting
 import Testing
 import WireFacts

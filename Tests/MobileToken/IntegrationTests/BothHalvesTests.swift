@@ -1,16 +1,12 @@
 import ExactJSON
 import Foundation
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
-import PowerAuth
-import PowerAuthProtocol
 import TestSupport
 import Testing
 import WireFacts
 
 import MobileTokenApprovals
-import MobileTokenReceipts
 
 /// Both halves in one process: a desk asks, an agent decides by its policy, and their receipts tell the same.
 @Suite(.timeLimit(.minutes(8))) struct BothHalvesTests {

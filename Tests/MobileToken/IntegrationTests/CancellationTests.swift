@@ -1,6 +1,5 @@
 import HTTPClientTransport
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenNotifications
 import MobileTokenTesting
 import PowerAuth

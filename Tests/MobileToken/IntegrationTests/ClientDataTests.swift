@@ -1,7 +1,6 @@
 import ExactJSON
 import Foundation
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenScreens
 import MobileTokenTesting
 import TestSupport

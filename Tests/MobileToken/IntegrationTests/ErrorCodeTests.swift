@@ -2,12 +2,10 @@ import ExactJSON
 import StoreTesting
 import HTTPClientTransport
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenNotifications
 import MobileTokenOffline
 import MobileTokenTesting
 import PowerAuth
-import PowerAuthCrypto
 import Testing
 import TestSupport
 

@@ -1,6 +1,5 @@
 import Foundation
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenScreens
 import MobileTokenTesting
 import PowerAuth

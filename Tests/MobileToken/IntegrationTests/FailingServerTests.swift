@@ -1,7 +1,6 @@
 import DecisionReceipts
 import HTTPClientTransport
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenObserving
 import MobileTokenTesting
 import Testing

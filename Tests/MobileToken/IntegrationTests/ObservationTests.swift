@@ -2,11 +2,8 @@ import StoreTesting
 import Foundation
 import HTTPClientTransport
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
-import PowerAuthCrypto
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

@@ -2,7 +2,6 @@ import DecisionReceipts
 import Foundation
 import HTTPClientTransport
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 import TestSupport

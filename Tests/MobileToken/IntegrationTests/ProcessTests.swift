@@ -1,10 +1,6 @@
-import EmulatorBackend
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
-import PowerAuthCrypto
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

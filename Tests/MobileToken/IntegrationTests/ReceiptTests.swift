@@ -1,6 +1,5 @@
 import Foundation
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
 import TestSupport

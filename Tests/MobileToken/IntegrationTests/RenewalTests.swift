@@ -1,6 +1,5 @@
 import ExactJSON
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
 import Testing

@@ -3,7 +3,6 @@ import Foundation
 import HTTPClientTransport
 import MobileToken
 import MobileTokenApprovals
-import MobileTokenEmulator
 import MobileTokenNotifications
 import MobileTokenOffline
 import MobileTokenScreens

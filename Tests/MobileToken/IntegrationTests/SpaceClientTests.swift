@@ -1,8 +1,6 @@
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
-import PowerAuthCrypto
 import TestSupport
 import Testing
 

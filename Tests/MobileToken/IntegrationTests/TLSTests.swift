@@ -2,7 +2,6 @@ import ExactJSON
 import Foundation
 import HTTPClientTransport
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 import TestSupport

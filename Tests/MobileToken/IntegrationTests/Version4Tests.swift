@@ -1,8 +1,6 @@
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
-import PowerAuthCrypto
 import Testing
 
 /// The SDK against the emulator in version 4 of the protocol, over real sockets.

@@ -1,6 +1,5 @@
 import ExactJSON
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenNotifications
 import MobileTokenOffline
 import MobileTokenTesting

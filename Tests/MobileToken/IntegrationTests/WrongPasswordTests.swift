@@ -1,5 +1,4 @@
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenObserving
 import MobileTokenTesting
 import Testing

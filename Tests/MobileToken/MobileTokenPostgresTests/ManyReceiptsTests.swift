@@ -2,7 +2,6 @@ import Foundation
 import StoreTesting
 import PostgresDatabase
 import PostgresTestServer
-import PowerAuth
 import TestSupport
 import Testing
 import MobileTokenReceipts

@@ -1,6 +1,5 @@
 import ExactJSON
 import Foundation
-import MobileTokenEmulator
 import MobileTokenTesting
 import PostgresTestServer
 import TestSupport

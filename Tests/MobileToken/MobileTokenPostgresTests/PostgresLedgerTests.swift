@@ -1,13 +1,9 @@
 import ApprovalTesting
 import Foundation
 import MobileTokenApprovals
-import MobileTokenCloud
-import MobileTokenEmulator
-import MobileTokenReceipts
 import MobileTokenTesting
 import PostgresDatabase
 import PostgresTestServer
-import PowerAuth
 import TestSupport
 import Testing
 

@@ -4,7 +4,6 @@ import Foundation
 import PostgresDatabase
 import PostgresTestServer
 import PowerAuth
-import PowerAuthCrypto
 import StoreTesting
 import Synchronization
 import TestSupport

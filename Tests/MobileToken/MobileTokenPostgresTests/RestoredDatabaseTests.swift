@@ -1,5 +1,4 @@
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenPostgres
 import MobileTokenTesting
 import PostgresTestServer

@@ -1,7 +1,6 @@
 import Foundation
 import Glibc
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenPostgres
 import MobileTokenTesting
 import PostgresTestServer

@@ -3,13 +3,10 @@ import ExactJSON
 import Foundation
 import MobileToken
 import MobileTokenApprovals
-import MobileTokenEmulator
 import MobileTokenPostgres
-import MobileTokenReceipts
 import MobileTokenTesting
 import PostgresDatabase
 import PostgresTestServer
-import PowerAuth
 import StoreTesting
 import TestSupport
 import Testing

@@ -1,12 +1,9 @@
 import HTTPClientTransport
 import StoreTesting
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import PostgresDatabase
 import PowerAuth
-import PowerAuthCrypto
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

@@ -1,5 +1,4 @@
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenNotifications
 import MobileTokenTesting
 import Testing

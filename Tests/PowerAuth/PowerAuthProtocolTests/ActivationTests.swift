@@ -1,6 +1,5 @@
 import MobileTokenTesting
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 
 /// Codes, the vault and the password.

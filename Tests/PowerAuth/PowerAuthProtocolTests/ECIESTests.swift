@@ -1,8 +1,6 @@
-import EmulatorBackend
 import Foundation
 import MobileTokenTesting
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

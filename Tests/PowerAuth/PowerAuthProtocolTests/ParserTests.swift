@@ -1,7 +1,6 @@
 import Foundation
 import MobileTokenTesting
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 
 /// Every parser of outside input gives a value or a typed error for any input. What would end the process ends the test.

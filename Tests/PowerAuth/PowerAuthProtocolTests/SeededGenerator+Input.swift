@@ -1,7 +1,6 @@
 import Foundation
 import MobileTokenTesting
 import PowerAuthCrypto
-import PowerAuthProtocol
 
 // The random input of these tests.
 extension SeededGenerator {

@@ -1,7 +1,5 @@
-import EmulatorBackend
 import MobileTokenTesting
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

@@ -1,6 +1,5 @@
 import MobileTokenTesting
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

@@ -1,5 +1,4 @@
 import MobileTokenTesting
-import PowerAuthProtocol
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

@@ -4,7 +4,6 @@ import HTTPClientTransport
 import StoreTesting
 import MobileToken
 import PowerAuth
-import PowerAuthProtocol
 import Synchronization
 
 /// A process that works on an activation store, or signs with it, so that the tests can have several of them, and kill them.

@@ -1,6 +1,5 @@
 import Basics
 import PowerAuth
-import PowerAuthCrypto
 
 // The contents of a store, and changes to it.
 extension ActivationStoreConformance {

@@ -1,6 +1,5 @@
 import MobileToken
 import MobileTokenOffline
-import PowerAuthProtocol
 import Testing
 
 @Suite(.enabled(if: VectorFile.exists("offline-qr")))

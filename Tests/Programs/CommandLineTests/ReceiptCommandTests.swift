@@ -1,7 +1,6 @@
 import ExactJSON
 import Foundation
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing

@@ -1,10 +1,8 @@
-import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
 import Foundation
 import MobileTokenEmulator
 import PowerAuthCrypto
-import PowerAuthProtocol
 
 /// The client half of the protocol in version 3.1, which needs no temporary keys, computed from its values alone.
 struct FuzzDevice {

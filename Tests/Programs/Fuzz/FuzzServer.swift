@@ -3,7 +3,6 @@ import EmulatorMessages
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Synchronization
 
 @testable import EmulatorBackend

@@ -1,8 +1,6 @@
 import EmulatorMessages
 import ExactJSON
 import Foundation
-import PowerAuthCrypto
-import PowerAuthProtocol
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator

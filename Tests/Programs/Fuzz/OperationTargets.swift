@@ -5,7 +5,6 @@ import MobileToken
 import MobileTokenNotifications
 import MobileTokenOffline
 import MobileTokenScreens
-import PowerAuthProtocol
 
 let operationTargets = [
     FuzzTarget("operation-list") { input in

@@ -4,8 +4,6 @@ import ExactJSON
 import Foundation
 import MobileToken
 import PowerAuth
-import PowerAuthCrypto
-import PowerAuthProtocol
 
 @testable import HTTPClientTransport
 

@@ -2,10 +2,8 @@ import CommandLineSupport
 import Basics
 import ExactJSON
 import Foundation
-import PowerAuthCrypto
 import MobileTokenReceipts
 
-import PowerAuth
 @testable import PowerAuthClient
 
 let storeTargets = [

@@ -3,7 +3,6 @@ import EmulatorMessages
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
-import PowerAuthProtocol
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator

@@ -5,7 +5,6 @@ import Foundation
 import HTTPClientTransport
 import MobileToken
 import PowerAuth
-import PowerAuthCrypto
 import Synchronization
 
 /// The start of all worlds, for each release of the bank's server.

@@ -1,5 +1,4 @@
 import ExactJSON
-import PowerAuthProtocol
 import Testing
 import WireFacts
 

@@ -1,7 +1,5 @@
-import EmulatorBackend
 import ExactJSON
 import MobileTokenEmulator
-import PowerAuthProtocol
 import Testing
 
 /// Signatures of version 3 and authentication codes of version 4, as far as the server judges and counts them alike.

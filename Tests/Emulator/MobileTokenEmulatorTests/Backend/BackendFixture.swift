@@ -2,7 +2,6 @@ import EmulatorMessages
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 
 @testable import EmulatorBackend

@@ -1,7 +1,6 @@
 import ExactJSON
 import MobileTokenEmulator
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 import WireFacts
 

@@ -1,7 +1,6 @@
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 import WireFacts
 

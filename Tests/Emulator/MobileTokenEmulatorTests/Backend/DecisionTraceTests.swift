@@ -1,7 +1,6 @@
 import EmulatorMessages
 import ExactJSON
 import MobileTokenTesting
-import PowerAuthProtocol
 import Testing
 import WireFacts
 

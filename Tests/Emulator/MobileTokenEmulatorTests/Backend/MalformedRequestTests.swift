@@ -1,4 +1,3 @@
-import EmulatorBackend
 import ExactJSON
 import MobileTokenEmulator
 import PowerAuthCrypto

@@ -1,6 +1,5 @@
 import ExactJSON
 import Foundation
-import PowerAuthProtocol
 import Testing
 import WireFacts
 

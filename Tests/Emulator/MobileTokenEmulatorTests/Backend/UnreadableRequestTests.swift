@@ -1,7 +1,5 @@
-import EmulatorBackend
 import ExactJSON
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 import WireFacts

@@ -1,6 +1,5 @@
 import ExactJSON
 import MobileTokenEmulator
-import PowerAuthProtocol
 import Testing
 
 @Suite struct WholeJobTests {

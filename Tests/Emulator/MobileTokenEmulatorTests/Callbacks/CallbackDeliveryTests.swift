@@ -2,7 +2,6 @@ import EmulatorHTTP
 import EmulatorMessages
 import ExactJSON
 import Foundation
-import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing

@@ -1,4 +1,3 @@
-import EmulatorBackend
 import Testing
 
 @testable import MobileTokenEmulator

@@ -1,6 +1,5 @@
 import Foundation
 import HeadlessBrowser
-import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 

@@ -1,5 +1,4 @@
 import HeadlessBrowser
-import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 

@@ -2,7 +2,6 @@ import Foundation
 import Glibc
 import HeadlessBrowser
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenNotifications
 import MobileTokenTesting
 import Testing

@@ -4,7 +4,6 @@ import ExactJSON
 import Foundation
 import HeadlessBrowser
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenNotifications
 import MobileTokenTesting
 import TestSupport

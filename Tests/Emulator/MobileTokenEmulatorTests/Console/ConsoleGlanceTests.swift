@@ -1,6 +1,5 @@
 import ExactJSON
 import HeadlessBrowser
-import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing

@@ -1,7 +1,6 @@
 import ExactJSON
 import Foundation
 import HeadlessBrowser
-import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 

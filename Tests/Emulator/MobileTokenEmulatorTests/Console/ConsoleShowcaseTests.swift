@@ -4,7 +4,6 @@ import ExactJSON
 import Foundation
 import HeadlessBrowser
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing

@@ -2,7 +2,6 @@ import Coordination
 import ExactJSON
 import Foundation
 import MobileTokenTesting
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

@@ -1,4 +1,3 @@
-import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 

@@ -4,7 +4,6 @@ import ExactJSON
 import Foundation
 import MobileTokenTesting
 import PowerAuthCrypto
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

@@ -2,7 +2,6 @@ import ExactJSON
 import Foundation
 import MobileTokenTesting
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 
 @testable import EmulatorBackend

@@ -1,6 +1,5 @@
 import EmulatorHTTP
 import Foundation
-import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 

@@ -1,5 +1,4 @@
 import Basics
-import EmulatorBackend
 import EmulatorMessages
 import MobileTokenTesting
 import Testing

@@ -1,5 +1,4 @@
 import Foundation
-import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 

@@ -1,5 +1,4 @@
 import Coordination
-import EmulatorBackend
 import ExactJSON
 import Foundation
 import MobileTokenTesting

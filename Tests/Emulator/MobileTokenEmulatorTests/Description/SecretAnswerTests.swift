@@ -1,7 +1,6 @@
 import EmulatorHTTP
 import EmulatorMessages
 import ExactJSON
-import MobileTokenEmulator
 import MobileTokenNotifications
 import MobileTokenTesting
 import Testing

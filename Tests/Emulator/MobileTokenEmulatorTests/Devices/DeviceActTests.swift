@@ -1,8 +1,6 @@
 import ExactJSON
 import Foundation
-import MobileTokenEmulator
 import MobileTokenTesting
-import PowerAuthProtocol
 import Testing
 
 /// The actions of a virtual device beside its decisions, in each version of the protocol.

@@ -1,5 +1,4 @@
 import ExactJSON
-import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 

@@ -1,7 +1,6 @@
 import ExactJSON
 import Foundation
 import MobileTokenTesting
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

@@ -2,7 +2,6 @@ import ExactJSON
 import Foundation
 import MobileTokenCloud
 import MobileTokenTesting
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

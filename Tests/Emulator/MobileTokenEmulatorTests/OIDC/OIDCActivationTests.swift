@@ -3,7 +3,6 @@ import EmulatorMessages
 import ExactJSON
 import MobileTokenTesting
 import PowerAuthCrypto
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

@@ -1,7 +1,5 @@
-import EmulatorBackend
 import ExactJSON
 import MobileTokenEmulator
-import PowerAuthProtocol
 import Testing
 import WireFacts
 

@@ -3,7 +3,6 @@ import EmulatorMessages
 import ExactJSON
 import Foundation
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenNotifications
 import MobileTokenTesting
 import TestSupport

@@ -1,5 +1,4 @@
 import Coordination
-import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
 import MobileTokenTesting

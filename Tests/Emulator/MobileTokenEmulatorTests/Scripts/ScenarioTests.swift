@@ -1,8 +1,6 @@
 import ExactJSON
 import Foundation
-import MobileTokenEmulator
 import MobileTokenTesting
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

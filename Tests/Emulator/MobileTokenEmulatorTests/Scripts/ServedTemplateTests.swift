@@ -1,8 +1,6 @@
-import EmulatorBackend
 import ExactJSON
 import Foundation
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing

@@ -1,4 +1,3 @@
-import EmulatorBackend
 import EmulatorHTTP
 import EmulatorMessages
 import MobileTokenTesting

@@ -2,7 +2,6 @@ import ExactJSON
 import Foundation
 import HTTPClientTransport
 import MobileTokenTesting
-import PowerAuthProtocol
 import Testing
 
 @testable import MobileTokenEmulator

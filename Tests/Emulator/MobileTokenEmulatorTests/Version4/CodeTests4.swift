@@ -1,8 +1,6 @@
-import EmulatorBackend
 import ExactJSON
 import MobileTokenEmulator
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 import WireFacts
 

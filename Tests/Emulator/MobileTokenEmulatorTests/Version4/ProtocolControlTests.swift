@@ -1,7 +1,5 @@
 import ExactJSON
-import MobileTokenEmulator
 import MobileTokenTesting
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

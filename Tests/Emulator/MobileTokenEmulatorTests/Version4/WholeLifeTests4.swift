@@ -1,6 +1,5 @@
 import ExactJSON
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 import WireFacts
 

@@ -1,5 +1,4 @@
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
 import StoreTesting

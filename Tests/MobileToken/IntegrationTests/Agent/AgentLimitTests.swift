@@ -2,7 +2,6 @@ import DecisionReceipts
 import ExactJSON
 import Foundation
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing

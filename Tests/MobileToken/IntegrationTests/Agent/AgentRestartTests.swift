@@ -1,6 +1,5 @@
 import HTTPClientTransport
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
 import Testing

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPClientTransport
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing

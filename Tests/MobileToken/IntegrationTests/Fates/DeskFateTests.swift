@@ -2,7 +2,6 @@ import ExactJSON
 import HTTPClientTransport
 import MobileToken
 import MobileTokenApprovals
-import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing

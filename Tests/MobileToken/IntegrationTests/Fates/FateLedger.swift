@@ -1,7 +1,6 @@
 import MobileToken
 import MobileTokenApprovals
 import MobileTokenEmulator
-import PowerAuth
 
 @testable import CommandLineSupport
 

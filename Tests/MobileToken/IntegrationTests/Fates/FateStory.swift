@@ -1,10 +1,7 @@
 import MobileToken
 import MobileTokenApprovals
-import MobileTokenEmulator
 import MobileTokenReconciliation
 import MobileTokenTesting
-import PowerAuth
-import PowerAuthCrypto
 import TestSupport
 import Testing
 

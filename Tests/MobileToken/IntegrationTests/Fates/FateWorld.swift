@@ -2,9 +2,7 @@ import Foundation
 import HTTPClientTransport
 import MobileToken
 import MobileTokenApprovals
-import MobileTokenEmulator
 import MobileTokenTesting
-import PowerAuth
 import TestSupport
 
 /// A server with two devices of one person, from which each story gets a copy.

@@ -1,7 +1,6 @@
 import StoreTesting
 import Foundation
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
 import Testing

@@ -1,10 +1,7 @@
 import Foundation
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 import TestSupport
 

@@ -1,6 +1,5 @@
 import Foundation
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenObserving
 import MobileTokenTesting
 import TestSupport

@@ -1,7 +1,6 @@
 import ExactJSON
 import Foundation
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 
 /// A bank on a bad day: it makes operations, and answers badly.

@@ -1,5 +1,4 @@
 import ExactJSON
-import MobileTokenEmulator
 import MobileTokenTesting
 
 /// The bank's truth, gathered from its journal while time passes, because the journal forgets.

@@ -1,6 +1,5 @@
 import DecisionReceipts
 import MobileToken
-import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 import Testing

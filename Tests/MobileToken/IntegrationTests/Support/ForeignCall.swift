@@ -1,8 +1,6 @@
 import MobileToken
 import MobileTokenNotifications
 import PowerAuth
-import PowerAuthCrypto
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

@@ -1,11 +1,8 @@
-import EmulatorBackend
 import ExactJSON
 import HTTPClientTransport
 import MobileToken
 import MobileTokenTesting
 import PowerAuth
-import PowerAuthCrypto
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

@@ -1,6 +1,5 @@
 import MobileToken
 import PowerAuth
-import PowerAuthProtocol
 import Testing
 
 struct PollingStateTests {

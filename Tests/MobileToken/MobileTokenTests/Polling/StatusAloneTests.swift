@@ -1,7 +1,6 @@
 import MobileToken
 import MobileTokenTesting
 import PowerAuth
-import PowerAuthProtocol
 import Testing
 import TestSupport
 

@@ -1,6 +1,5 @@
 import Foundation
 import PowerAuth
-import PowerAuthProtocol
 import Testing
 
 @testable import MobileToken

@@ -1,6 +1,5 @@
 import MobileTokenTesting
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 
 /// Published test values, limits and refusals of the algorithms that only version 4 uses.

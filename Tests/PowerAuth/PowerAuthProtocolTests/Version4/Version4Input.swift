@@ -1,7 +1,6 @@
 import Foundation
 import MobileTokenTesting
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 
 // The random input of the tests of version 4.

@@ -1,6 +1,4 @@
 import HTTPClientTransport
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 import TestSupport
 import WireFacts

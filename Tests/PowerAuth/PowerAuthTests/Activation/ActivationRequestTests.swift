@@ -1,8 +1,6 @@
 import ExactJSON
 import Foundation
 import HTTPClientTransport
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 import TestSupport
 

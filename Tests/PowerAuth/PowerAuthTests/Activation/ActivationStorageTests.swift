@@ -1,7 +1,6 @@
 import StoreTesting
 import Foundation
 import Glibc
-import PowerAuthCrypto
 import TestSupport
 import Testing
 

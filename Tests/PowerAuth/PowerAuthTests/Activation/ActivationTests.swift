@@ -1,8 +1,6 @@
 import ExactJSON
 import HTTPClientTransport
 import PowerAuth
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Synchronization
 import Testing
 

@@ -1,6 +1,4 @@
 import HTTPClientTransport
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Synchronization
 import Testing
 import TestSupport

@@ -1,6 +1,4 @@
 import Foundation
-import PowerAuthCrypto
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

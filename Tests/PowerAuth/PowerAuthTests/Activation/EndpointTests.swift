@@ -1,6 +1,5 @@
 import ExactJSON
 import HTTPClientTransport
-import PowerAuthProtocol
 import Testing
 import TestSupport
 

@@ -1,5 +1,4 @@
 import Foundation
-import PowerAuthCrypto
 import Testing
 
 @testable import PowerAuth

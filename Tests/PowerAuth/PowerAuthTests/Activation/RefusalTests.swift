@@ -3,8 +3,6 @@ import Foundation
 import HTTPClientTransport
 import MobileTokenCloud
 import PowerAuth
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 @testable import EmulatorBackend
 

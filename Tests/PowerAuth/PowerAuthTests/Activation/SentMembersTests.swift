@@ -3,7 +3,6 @@ import ExactJSON
 import HTTPClientTransport
 import PowerAuth
 @testable import PowerAuthClient
-import PowerAuthProtocol
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,5 @@
 import PowerAuth
 @testable import PowerAuthClient
-import PowerAuthProtocol
 import Testing
 import WireFacts
 

@@ -1,7 +1,6 @@
 import HTTPClientTransport
 import PowerAuth
 @testable import PowerAuthClient
-import PowerAuthProtocol
 import Synchronization
 import Testing
 import WireFacts

@@ -2,8 +2,6 @@ import Basics
 import ExactJSON
 import Foundation
 import HTTPClientTransport
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 import TestSupport
 

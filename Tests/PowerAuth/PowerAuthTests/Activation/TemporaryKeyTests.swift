@@ -2,8 +2,6 @@ import ExactJSON
 import Foundation
 import HTTPClientTransport
 import MobileTokenTesting
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 import TestSupport
 import WireFacts

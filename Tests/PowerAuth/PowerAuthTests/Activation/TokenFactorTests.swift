@@ -3,8 +3,6 @@ import HTTPClientTransport
 import StoreTesting
 import PowerAuth
 @testable import PowerAuthClient
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 import TestSupport
 import WireFacts

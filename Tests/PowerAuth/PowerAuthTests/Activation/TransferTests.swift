@@ -2,7 +2,6 @@ import EmulatorBackend
 import ExactJSON
 @testable import PowerAuth
 @testable import PowerAuthClient
-import PowerAuthProtocol
 import Synchronization
 import Testing
 import WireFacts

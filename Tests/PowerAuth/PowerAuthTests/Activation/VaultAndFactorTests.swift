@@ -1,5 +1,3 @@
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 import WireFacts
 

@@ -5,7 +5,6 @@ import MobileTokenReconciliation
 import Testing
 import WireFacts
 
-import PowerAuth
 @testable import PowerAuthClient
 
 /// Tells errors that say that nothing was decided from those after which it is not known.

@@ -1,7 +1,6 @@
 import Foundation
 import StoreTesting
 import MobileTokenTesting
-import PowerAuthCrypto
 import Synchronization
 import TestSupport
 import Testing

@@ -2,7 +2,6 @@ import Coordination
 import Foundation
 import StoreTesting
 import MobileTokenTesting
-import PowerAuthCrypto
 import TestSupport
 import Testing
 

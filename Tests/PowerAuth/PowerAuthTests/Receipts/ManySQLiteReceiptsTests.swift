@@ -5,7 +5,6 @@ import TestSupport
 import Testing
 
 @testable import MobileTokenReceipts
-import PowerAuth
 @testable import PowerAuthClient
 
 /// Receipts by the thousand in one file: read, exported, sealed anew, erased and deleted, some at a time.

@@ -1,4 +1,3 @@
-import PowerAuthCrypto
 import StoreTesting
 import TestSupport
 import Testing

@@ -4,7 +4,6 @@ import TestSupport
 import Testing
 
 @testable import MobileTokenReceipts
-import PowerAuth
 @testable import PowerAuthClient
 
 /// Files of exported receipts: continued, rotated, cut short, changed, signed and erased.

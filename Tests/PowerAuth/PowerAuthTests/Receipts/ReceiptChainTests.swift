@@ -2,7 +2,6 @@ import Basics
 import ExactJSON
 import Foundation
 import StoreTesting
-import PowerAuthCrypto
 import Testing
 
 @testable import DecisionReceipts

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPClientTransport
 import MobileTokenTesting
-import PowerAuthProtocol
 import Testing
 import TestSupport
 

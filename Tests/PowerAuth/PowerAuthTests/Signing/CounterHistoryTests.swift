@@ -1,5 +1,4 @@
 import StoreTesting
-import PowerAuthProtocol
 import Testing
 
 import PowerAuth

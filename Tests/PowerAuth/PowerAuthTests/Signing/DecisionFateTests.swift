@@ -1,5 +1,4 @@
 import PowerAuth
-import PowerAuthProtocol
 import Testing
 
 /// Each line of the table of what may be said of a decision, and the same without one of its conditions.

@@ -5,8 +5,6 @@ import HTTPClientTransport
 import PowerAuth
 @testable import PowerAuthClient
 import MobileTokenTesting
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Testing
 import TestSupport
 import WireFacts

@@ -1,5 +1,4 @@
 import Dispatch
-import PowerAuthCrypto
 import TestSupport
 import Testing
 

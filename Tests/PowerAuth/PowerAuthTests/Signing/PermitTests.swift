@@ -2,7 +2,6 @@ import StoreTesting
 import Foundation
 import HTTPClientTransport
 import PowerAuth
-import PowerAuthProtocol
 import Testing
 import TestSupport
 

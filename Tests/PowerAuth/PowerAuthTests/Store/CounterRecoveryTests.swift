@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import PowerAuthProtocol
 import Synchronization
 import TestSupport
 import Testing

@@ -1,8 +1,6 @@
 import Foundation
 import Glibc
 import HTTPClientTransport
-import PowerAuthCrypto
-import PowerAuthProtocol
 import StoreTesting
 import TestSupport
 import Testing

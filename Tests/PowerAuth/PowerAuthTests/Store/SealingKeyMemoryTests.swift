@@ -1,7 +1,6 @@
 import Foundation
 import Glibc
 import StoreTesting
-import PowerAuthCrypto
 import Testing
 
 import PowerAuth

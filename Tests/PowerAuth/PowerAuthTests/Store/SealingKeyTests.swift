@@ -2,7 +2,6 @@ import Foundation
 import Glibc
 import StoreTesting
 import PowerAuth
-import PowerAuthCrypto
 import TestSupport
 import Testing
 

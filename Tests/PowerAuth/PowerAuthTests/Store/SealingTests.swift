@@ -1,6 +1,5 @@
 import Basics
 import StoreTesting
-import PowerAuthCrypto
 import Testing
 
 import PowerAuth

@@ -2,7 +2,6 @@ import StoreTesting
 import TestSupport
 import Foundation
 import Glibc
-import PowerAuthCrypto
 import SQLiteDatabase
 import Testing
 

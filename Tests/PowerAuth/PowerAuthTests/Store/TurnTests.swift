@@ -1,6 +1,5 @@
 import Coordination
 import MobileTokenTesting
-import PowerAuthCrypto
 import StoreTesting
 import Testing
 

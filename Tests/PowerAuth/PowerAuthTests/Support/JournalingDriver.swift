@@ -1,7 +1,6 @@
 import StoreTesting
 import Foundation
 import PowerAuth
-import PowerAuthCrypto
 import Synchronization
 
 /// A driver in memory that tells what was written so far, and can run out of room for intents.

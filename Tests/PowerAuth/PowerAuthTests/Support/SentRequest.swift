@@ -1,6 +1,5 @@
 import HTTPClientTransport
 import PowerAuth
-import PowerAuthProtocol
 import TestSupport
 import Testing
 

@@ -5,7 +5,6 @@ import Foundation
 import HTTPClientTransport
 import MobileTokenTesting
 import PowerAuthCrypto
-import PowerAuthProtocol
 import Synchronization
 import TestSupport
 import Testing

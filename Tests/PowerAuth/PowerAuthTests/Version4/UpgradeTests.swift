@@ -1,8 +1,6 @@
 @testable import EmulatorBackend
 import StoreTesting
 import HTTPClientTransport
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Synchronization
 import Testing
 import TestSupport

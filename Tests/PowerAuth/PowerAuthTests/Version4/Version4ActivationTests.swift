@@ -2,8 +2,6 @@
 import ExactJSON
 import HTTPClientTransport
 import StoreTesting
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Synchronization
 import Testing
 import WireFacts
