@@ -74,12 +74,7 @@ extension CoreCase {
             if self.name.hasSuffix(" wrong") { call.isWrong = path != "/pa/v3/activation/status" }
             if index > 0, path != "/pa/v3/activation/status" || index == self.steps.count - 1 {
                 let hidden = self.device.log.count
-                try self.device.signed(
-                    "/pa/v3/signature/validate",
-                    "/pa/signature/validate",
-                    Array("{}".utf8),
-                    RecordedCall()
-                )
+                try self.device.validate()
                 self.device.log.removeSubrange(hidden...)
             }
         case "transfer"
@@ -198,9 +193,7 @@ extension CoreCase {
             guard self.device.keys != nil else { throw NotPerformed(reason: "keys of no activation") }
             call.values["pa_application_key"] = Self.ones(16)
             guard index == 0 else { return }
-            for _ in 1..<(Int(match.1) ?? 1) {
-                try self.device.signed("/pa/v3/signature/validate", "/pa/signature/validate", Array("{}".utf8), call)
-            }
+            for _ in 1..<(Int(match.1) ?? 1) { try self.device.validate(call) }
             self.device.log = []
         } else if self.name.wholeMatch(of: #/\d wrong codes while the counter is ahead/#) != nil {
             if index == 0 { call.ahead = 7 } else if isLast { call.ahead = 3 }

@@ -158,13 +158,7 @@ extension CoreCase {
     }
 
     func filled(_ value: JSONValue, _ path: String) -> JSONValue {
-        switch value {
-        case .object(let object):
-            .object(JSONObject(object.members.map { .init(key: $0.key, value: self.filled($0.value, path)) }))
-        case .array(let elements): .array(elements.map { self.filled($0, path) })
-        case .string(let string): .string(self.filled(string, path))
-        default: value
-        }
+        value.mapping { value in value.string.map { .string(self.filled($0, path)) } ?? value }
     }
 
     func filled(_ string: String, _ path: String) -> String {
@@ -177,13 +171,11 @@ extension CoreCase {
         if let bytes = string.wholeMatch(of: #/<base64:(\d+)>/#) { return Self.ones(Int(bytes.1) ?? 0) }
         if string == "<text>", self.area == "status" { return Self.unpadded(Self.ones(16)) }
         let token = ["token", "mixed versions"].contains(self.area) ? self.device.token?["tokenId"]?.string : nil
+        let isCreation = path == "/pa/v3/activation/create"
         let isDevice = path == "/pa/v3/activation/status" && !self.name.contains("unknown id")
         return string.replacing(#"\0"#, with: "\0")
             .replacing("<uuid>", with: isDevice ? self.device.id : token ?? Self.unknownID)
-            .replacing(
-                "<code>",
-                with: path == "/pa/v3/activation/create" ? self.device.code : "AAAAA-AAAAA-AAAAA-AAAAA"
-            )
+            .replacing("<code>", with: isCreation ? self.device.code : "AAAAA-AAAAA-AAAAA-AAAAA")
             .replacing("<puk>", with: "0123456789")
     }
 }

@@ -29,7 +29,7 @@ extension CoreCase {
             self.notes = .array(notes)
             guard self.device.keys != nil else { return }
             self.device.status()
-            try self.validate()
+            try self.device.validate()
         } else if let count = self.name.wholeMatch(of: #/(\d+) wrong OTPs at the key exchange, then the right one/#)?.1
         {
             try self.register(["commitPhase": "ON_KEY_EXCHANGE", "otp": "12345678", "otpValidation": "ON_KEY_EXCHANGE"])
@@ -54,10 +54,6 @@ extension CoreCase {
     private func noted(failures: Bool) throws -> [JSONValue] {
         let state = self.stateAfter
         return [state["status"] ?? .null] + (failures ? [state["failed"] ?? .null] : [])
-    }
-
-    private func validate() throws {
-        try self.device.signed("/pa/v3/signature/validate", "/pa/signature/validate", Array("{}".utf8), RecordedCall())
     }
 
     // MARK: - The bank
@@ -91,9 +87,7 @@ extension CoreCase {
         let answer = try self.device.encrypted("/pa/v3/user/info", RecordedCall())
         self.device.log.removeLast()
         let claims = (answer.content?.object ?? [:]).members.filter { !["preferred_username", "jti"].contains($0.key) }
-        self.notes = .object(
-            JSONObject(claims.map { .init(key: $0.key, value: $0.value.string == nil ? "int" : "str") })
-        )
+        self.notes = .object(JSONObject(claims).mapValues { $0.string == nil ? "int" : "str" })
     }
 
     // MARK: - Temporary keys
@@ -218,9 +212,7 @@ extension CoreCase {
             "key": .number(JSONNumber(Base64.decode(claims["publicKey"]?.string ?? "")?.count ?? 0)),
             "sub": .bool(UUID(uuidString: claims["sub"]?.string ?? "") != nil),
             "exp": .bool(time("exp") * 1000 - time("exp_ms") < 1000),
-            "types": .object(
-                JSONObject(claims.members.map { .init(key: $0.key, value: $0.value.string == nil ? "int" : "str") })
-            ),
+            "types": .object(claims.mapValues { $0.string == nil ? "int" : "str" }),
         ]
     }
 }

@@ -74,9 +74,7 @@ final class CoreCase {
                 self.hide(index)
             }
             if self.area == "answer envelope", let answer = self.device.log.last?.reply.json.object {
-                self.notes = .object(
-                    JSONObject(answer.members.map { .init(key: $0.key, value: $0.value.string == nil ? "int" : "str") })
-                )
+                self.notes = .object(answer.mapValues { $0.string == nil ? "int" : "str" })
             }
         }
         guard
@@ -148,8 +146,7 @@ final class CoreCase {
         let factors = self.name.wholeMatch(of: #/token of ([a-z_]+) at detail/#).flatMap {
             SignatureType(rawValue: String($0.1))
         }
-        let call = RecordedCall(factors ?? .possessionKnowledge)
-        try self.device.sealed("/pa/v3/token/create", "/pa/token/create", .tokenCreate, Array("{}".utf8), call)
+        try self.device.sealed("/pa/v3/token/create", Array("{}".utf8), RecordedCall(factors ?? .possessionKnowledge))
     }
 
     private func bringAbout(_ state: String) throws {
@@ -195,7 +192,7 @@ final class CoreCase {
         var call = self.call(of: request, what)
         if what == "the same envelope, a new code" {
             let envelope = self.device.log.last?.request.body ?? []
-            try self.device.signed(path, "/pa" + path.dropFirst("/pa/v3".count), envelope, call)
+            try self.device.signed(path, envelope, call)
             return
         }
         try self.change(&call, index)
@@ -209,16 +206,10 @@ final class CoreCase {
             }
             self.device.send(path, headers, body, call)
         case "/pa/v3/activation/create": try self.activate(request, call)
-        case "/pa/v3/signature/validate": try self.device.signed(path, "/pa/signature/validate", body, call)
-        case "/pa/v3/token/remove": try self.device.signed(path, "/pa/token/remove", body, call)
-        case "/pa/v3/activation/remove": try self.device.signed(path, "/pa/activation/remove", body, call)
-        case "/pa/v3/upgrade/commit": try self.device.signed(path, "/pa/upgrade/commit", body, call)
-        case "/pa/v3/token/create": try self.device.sealed(path, "/pa/token/create", .tokenCreate, content, call)
-        case "/pa/v3/vault/unlock": try self.device.sealed(path, "/pa/vault/unlock", .vaultUnlock, content, call)
-        case "/pa/v3/recovery/confirm":
-            try self.device.sealed(path, "/pa/recovery/confirm", .recoveryConfirm, content, call)
-        case "/pa/v3/activation/rename":
-            try self.device.sealed(path, "/pa/activation/rename", .genericActivation, content, call)
+        case "/pa/v3/signature/validate", "/pa/v3/token/remove", "/pa/v3/activation/remove", "/pa/v3/upgrade/commit":
+            try self.device.signed(path, body, call)
+        case "/pa/v3/token/create", "/pa/v3/vault/unlock", "/pa/v3/recovery/confirm", "/pa/v3/activation/rename":
+            try self.device.sealed(path, content, call)
         case "/pa/v3/user/info": try self.device.encrypted(path, call, content: content)
         case "/pa/v3/activation/detail": try self.device.encrypted(path, call, content: content, withToken: true)
         case "/pa/v3/keystore/create": try self.askForKey(request["body"]?["claims"]?["activationId"] == nil)
@@ -330,14 +321,14 @@ final class CoreCase {
 
     /// Writes values as the recordings do: long ones by their length, a zero byte as a backslash and a zero.
     private func cleaned(_ value: JSONValue) -> JSONValue {
-        switch value {
-        case .object(let object):
-            .object(JSONObject(object.members.map { .init(key: $0.key, value: self.cleaned($0.value)) }))
-        case .array(let elements): .array(elements.map(self.cleaned))
-        case "<base64:192>" where ["create", "size", "vault"].contains(self.area): "<256 × x>"
-        case "<base64:3000>" where ["create", "size", "vault"].contains(self.area): "<4000 × x>"
-        case .string(let string): .string(string.replacing("\0", with: #"\0"#))
-        default: value
+        let isLong = ["create", "size", "vault"].contains(self.area)
+        return value.mapping { value in
+            switch value {
+            case "<base64:192>" where isLong: "<256 × x>"
+            case "<base64:3000>" where isLong: "<4000 × x>"
+            case .string(let string): .string(string.replacing("\0", with: #"\0"#))
+            default: value
+            }
         }
     }
 

@@ -20,21 +20,15 @@ extension CoreCase {
 
         /// Fills the placeholders of a recorded value, which may have the code in another form.
         func filling(_ value: JSONValue, hasWrongPUK: Bool = false) -> JSONValue {
-            switch value {
-            case "<code>": .string(self.code)
-            case "<puk>": .string(hasWrongPUK ? "0000000000" : self.puk)
-            case .string(let string) where string.hasPrefix("R:"): .string("R:" + self.code)
-            case .string(let string) where string.wholeMatch(of: #/[a-z2-7]{5}(-[a-z2-7]{5}){3}/#) != nil:
-                .string(self.code.lowercased())
-            case .object(let object):
-                .object(
-                    JSONObject(
-                        object.members.map {
-                            .init(key: $0.key, value: self.filling($0.value, hasWrongPUK: hasWrongPUK))
-                        }
-                    )
-                )
-            default: value
+            value.mapping { value in
+                switch value {
+                case "<code>": .string(self.code)
+                case "<puk>": .string(hasWrongPUK ? "0000000000" : self.puk)
+                case .string(let string) where string.hasPrefix("R:"): .string("R:" + self.code)
+                case .string(let string) where string.wholeMatch(of: #/[a-z2-7]{5}(-[a-z2-7]{5}){3}/#) != nil:
+                    .string(self.code.lowercased())
+                default: value
+                }
             }
         }
     }
@@ -62,13 +56,12 @@ extension CoreCase {
                 var call = self.call(of: request, what)
                 call.isWrong = self.name.contains("wrong code")
                 let content = other.filling(request["body"] ?? .null).serialized()
-                try self.device.sealed(path, "/pa/recovery/confirm", .recoveryConfirm, content, call)
+                try self.device.sealed(path, content, call)
             case "/pa/v3/signature/validate":
                 let signer = what == "the new device" ? successor ?? self.device : self.device
-                let exchange = try signer.signed(path, "/pa/signature/validate", Array("{}".utf8), RecordedCall())
+                let exchange = try signer.validate()
                 if signer !== self.device { self.device.log.append(exchange) }
-            case "/pa/v3/activation/remove":
-                try self.device.signed(path, "/pa/activation/remove", Array("{}".utf8), RecordedCall())
+            case "/pa/v3/activation/remove": try self.device.signed(path)
             case "/pa/v3/activation/status": self.device.status()
             default: throw NotPerformed(reason: "the path \(path)")
             }

@@ -128,7 +128,7 @@ extension MobileCase {
         self.mark(device)
         let call = try self.recordedCall(request)
         let body = try self.body(request["body"], id: operation.id, data: operation.data)
-        self.keep(try device.signed(path, "/operation/" + (path.split(separator: "/").last ?? ""), body, call))
+        self.keep(try device.signed(path, body, call))
         try self.note(device, self.name.hasPrefix("history by") ? nil : operation)
     }
 
@@ -143,15 +143,11 @@ extension MobileCase {
         if label.hasPrefix("activation "), label != "activation pending commit" {
             _ = try self.changeActivation(label, device)
         }
-        if label == "counter -1" {
-            try device.signed("/pa/v3/signature/validate", "/pa/signature/validate", Array("{}".utf8), Self.call())
-        }
+        if label == "counter -1" { try device.validate(Self.call()) }
         if label == "five wrong, then right" {
             var wrong = Self.call()
             wrong.isWrong = true
-            for _ in 0..<5 {
-                try device.signed("/pa/v3/signature/validate", "/pa/signature/validate", Array("{}".utf8), wrong)
-            }
+            for _ in 0..<5 { try device.validate(wrong) }
         }
         var call = try self.recordedCall(request)
         if label == "token of two factors in place" { try self.makeToken(device, .possessionKnowledge) }
@@ -167,7 +163,7 @@ extension MobileCase {
         } else if request["headers"]?["X-PowerAuth-Authorization"] == nil {
             exchange = device.send(path, [], body, call)
         } else {
-            let first = try device.signed(path, uri, body, call)
+            let first = try device.signed(path, uriID: uri, body, call)
             exchange = label == "sent twice" ? device.send(first.request) : first
         }
         let isVersion = label.hasPrefix("signature of version")

@@ -34,9 +34,9 @@ extension MobileCase {
         _ = try device.temporaryKey(.activation)
         self.mark(device)
         if self.name.hasSuffix("not encrypted") {
-            self.keep(try device.signed(path, path, content, call))
+            self.keep(try device.signed(path, content, call))
         } else {
-            self.keepContent(try device.sealed(path, path, .genericActivation, content, call))
+            self.keepContent(try device.sealed(path, content, call))
         }
         try self.note(device, nil)
     }
@@ -83,9 +83,7 @@ extension MobileCase {
     private func keepContent(_ exchange: RecordedExchange) {
         self.keep(exchange)
         guard exchange.reply.status == 200, var content = exchange.content?.object else { return }
-        content["responseObject"] = content["responseObject"]?.object.map { object in
-            .object(JSONObject(object.members.map { .init(key: $0.key, value: Self.kind(of: $0.value)) }))
-        }
+        content["responseObject"] = content["responseObject"]?.object.map { .object($0.mapValues(Self.kind(of:))) }
         self.answer["answer"] = .object(content)
     }
 
@@ -155,7 +153,7 @@ extension MobileCase {
         if self.name.hasSuffix("right") { text = text.replacing(#/"otp":"\d+"/#, with: "\"otp\":\"\(right)\"") }
         self.mark(device)
         let path = Self.operations + "authorize"
-        self.keep(try device.signed(path, "/operation/authorize", Array(text.utf8), self.recordedCall(request)))
+        self.keep(try device.signed(path, Array(text.utf8), self.recordedCall(request)))
         try self.note(device, operation)
         guard !right.isEmpty else { return }
         let state = String(decoding: self.state.serialized(), as: UTF8.self).replacing(right, with: "<otp>")

@@ -20,13 +20,8 @@ struct MobileRecordings {
     @Test(arguments: [("null", 500), (" ", 400), ("\"x\"", 400)])
     func anEnvelopeWithoutARequestFails(content: String, status: Int) throws {
         let device = try RecordedDevice(RecordedServer())
-        let call = RecordedCall()
-        let exchange = try device.encrypted(
-            "/api/config/oidc",
-            call,
-            purpose: .genericApplication,
-            content: Array(content.utf8)
-        )
+        let (call, content) = (RecordedCall(), Array(content.utf8))
+        let exchange = try device.encrypted("/api/config/oidc", call, purpose: .genericApplication, content: content)
         #expect(exchange.reply.status == status)
     }
 }
@@ -93,8 +88,8 @@ final class MobileCase {
         let json = (try? JSONValue(parsing: exchange.reply.body)).map(RecordingComparison.normalizedForMobile)
         var answer: JSONObject = ["status": .number(JSONNumber(exchange.reply.status))]
         if json?["status"] == "ERROR" {
-            for member in ["code", "message"] {
-                answer[member] = json?["responseObject"]?[member].flatMap { $0.isNull ? nil : $0 }
+            for name in ["code", "message"] {
+                answer[name] = json?["responseObject"]?[name].flatMap { $0.isNull ? nil : $0 }
             }
         }
         answer["answer"] =
@@ -142,7 +137,7 @@ final class MobileCase {
 
     @discardableResult
     func makeToken(_ device: RecordedDevice, _ factors: SignatureType = .possession) throws -> JSONValue {
-        try device.sealed("/pa/v3/token/create", "/pa/token/create", .tokenCreate, Array("{}".utf8), Self.call(factors))
+        try device.sealed("/pa/v3/token/create", Array("{}".utf8), Self.call(factors))
         return device.token ?? .null
     }
 
@@ -180,7 +175,7 @@ final class MobileCase {
     {
         let object: JSONValue = ["id": .string(operation.id), "data": .string(data ?? operation.data)]
         let body: JSONValue = ["requestObject": object]
-        return try device.signed(Self.operations + "authorize", "/operation/authorize", body.serialized(), call)
+        return try device.signed(Self.operations + "authorize", body.serialized(), call)
     }
 
     func reject(
@@ -192,7 +187,7 @@ final class MobileCase {
         var object: JSONObject = ["id": .string(operation.id)]
         object["reason"] = reason.map { .string($0) }
         let body: JSONValue = ["requestObject": .object(object)]
-        return try device.signed(Self.operations + "cancel", "/operation/cancel", body.serialized(), call)
+        return try device.signed(Self.operations + "cancel", body.serialized(), call)
     }
 
     func byToken(_ device: RecordedDevice, _ path: String, _ operation: Operation?, _ call: RecordedCall = call())
@@ -219,8 +214,7 @@ final class MobileCase {
             return device.send(Self.operations + "authorize", [], body.serialized(), Self.call())
         case "reject": return try self.reject(device, operation)
         case "reject wrong code": return try self.reject(device, operation, wrong)
-        case "history":
-            return try device.signed(Self.operations + "history", "/operation/history", Array("{}".utf8), Self.call())
+        case "history": return try device.signed(Self.operations + "history", Array("{}".utf8), Self.call())
         default: throw NotPerformed(reason: "the call \(name)")
         }
     }

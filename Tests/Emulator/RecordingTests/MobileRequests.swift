@@ -32,7 +32,7 @@ extension MobileCase {
         try self.changeToken(&call, label, device)
         let exchange: RecordedExchange
         if label == "signature in place of a token" {
-            exchange = try device.signed(path, path, body, call)
+            exchange = try device.signed(path, uriID: path, body, call)
         } else if request["headers"]?["X-PowerAuth-Token"] == nil {
             exchange = device.send(path, [], body, call)
         } else if label == "header garbage" || label == "header empty" {
@@ -51,9 +51,7 @@ extension MobileCase {
         self.state = ["activation": .object(activation)]
     }
 
-    func user(of device: RecordedDevice) -> String {
-        self.server.backend.state.activations[device.id]?.userID ?? ""
-    }
+    func user(of device: RecordedDevice) -> String { self.server.backend.state.activations[device.id]?.userID ?? "" }
 
     /// Returns a call with the headers of a recorded request that are no header of the protocol.
     func recordedCall(_ request: JSONValue) throws -> RecordedCall {
@@ -118,7 +116,7 @@ extension MobileCase {
             for _ in 0..<5 { _ = try self.approve(device, operation, wrong) }
         case "activation token removed":
             let body: JSONValue = ["requestObject": ["tokenId": device.token?["tokenId"] ?? .null]]
-            try device.signed("/pa/v3/token/remove", "/pa/token/remove", body.serialized(), Self.call(.possession))
+            try device.signed("/pa/v3/token/remove", body.serialized(), Self.call(.possession))
         default: throw NotPerformed(reason: label)
         }
         return true

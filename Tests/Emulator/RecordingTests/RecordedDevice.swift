@@ -277,29 +277,37 @@ final class RecordedDevice {
         (self.counters, self.position) = ([HashCounter(data: data)], 0)
     }
 
+    /// The resource that a code covers: the path without the version, or within the Mobile Token API.
+    private static func uriID(_ path: String) -> String {
+        String(path.prefix { $0 != "?" }).replacing("/pa/v3/", with: "/pa/").replacing("/api/auth/token/app", with: "")
+    }
+
     /// Signs a body, or the query of a `GET`, and sends it as it is.
     @discardableResult
     func signed(
         _ path: String,
-        _ uriID: String,
-        _ body: [UInt8]?,
-        _ call: RecordedCall
+        uriID: String? = nil,
+        _ body: [UInt8]? = Array("{}".utf8),
+        _ call: RecordedCall = RecordedCall()
     ) throws -> RecordedExchange {
         let query = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).dropFirst().first
         let signedQuery = call.method == "GET" ? query.map(String.init) ?? "" : nil
+        let uriID = uriID ?? Self.uriID(path)
         let fields = try self.signatureFields(uriID, body: body ?? [], query: signedQuery, call)
         return self.send(path, self.headers([(SignatureHeader.name, fields)], call), body, call)
     }
 
-    /// Encrypts a content, and signs the envelope; or signs the content, where a call of its own is encrypted for any purpose.
+    /// Lets the server judge a code, and do nothing else.
     @discardableResult
-    func sealed(
-        _ path: String,
-        _ uriID: String,
-        _ purpose: ECIESPurpose,
-        _ content: [UInt8],
-        _ call: RecordedCall
-    ) throws -> RecordedExchange {
+    func validate(_ call: RecordedCall = RecordedCall()) throws -> RecordedExchange {
+        try self.signed("/pa/v3/signature/validate", Array("{}".utf8), call)
+    }
+
+    /// Encrypts a content, and signs the envelope; or signs the content, where a call has no purpose of its own.
+    @discardableResult
+    func sealed(_ path: String, _ content: [UInt8], _ call: RecordedCall) throws -> RecordedExchange {
+        let uriID = Self.uriID(path)
+        let purpose = ECIESPurpose(rawValue: uriID) ?? .genericActivation
         let sealed = try self.seal(content, for: purpose, call)
         let signed =
             call.signsContent ?? (purpose == .genericActivation) ? call.envelope.content ?? content : sealed.body

@@ -97,4 +97,19 @@ extension Reply {
 
 extension JSONValue {
     init(_ string: String?) { self = string.map { .string($0) } ?? .null }
+
+    /// Returns the value with what is in it, but for objects and arrays, replaced.
+    func mapping(_ change: (JSONValue) -> JSONValue) -> JSONValue {
+        switch self {
+        case .object(let object): .object(object.mapValues { $0.mapping(change) })
+        case .array(let elements): .array(elements.map { $0.mapping(change) })
+        default: change(self)
+        }
+    }
+}
+
+extension JSONObject {
+    func mapValues(_ change: (JSONValue) -> JSONValue) -> Self {
+        Self(self.members.map { .init(key: $0.key, value: change($0.value)) })
+    }
 }

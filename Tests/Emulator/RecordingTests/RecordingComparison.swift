@@ -27,14 +27,13 @@ enum RecordingComparison {
 
     /// Replaces the values that vary from run to run.
     static func normalized(_ value: JSONValue) -> JSONValue {
-        switch value {
-        case .object(let object):
-            .object(JSONObject(object.members.map { .init(key: $0.key, value: self.normalized($0.value)) }))
-        case .array(let elements): .array(elements.map(self.normalized))
-        case .string(let string): .string(self.normalized(string))
-        case .number(let number):
-            if let double = Double(number.literal), double > 1e9 { double > 1e12 ? "<ms>" : "<s>" } else { value }
-        case .bool, .null: value
+        value.mapping { value in
+            switch value {
+            case .string(let string): .string(self.normalized(string))
+            case .number(let number):
+                if let double = Double(number.literal), double > 1e9 { double > 1e12 ? "<ms>" : "<s>" } else { value }
+            default: value
+            }
         }
     }
 
@@ -45,9 +44,7 @@ enum RecordingComparison {
         if self.isDate(bytes) { return "<date>" }
         if bytes.count == 10, bytes.allSatisfy(self.isDigit) { return "<puk>" }
         if string.hasPrefix("eyJ"), bytes.count(where: { $0 == UInt8(ascii: ".") }) == 2 { return "<jwt>" }
-        if self.looksLikeBase64(bytes) {
-            return Data(base64Encoded: string).map { "<base64:\($0.count)>" } ?? "<text>"
-        }
+        if self.looksLikeBase64(bytes) { return Data(base64Encoded: string).map { "<base64:\($0.count)>" } ?? "<text>" }
         let text = self.replacingUsers(in: self.replacingIdentifiers(in: bytes))
         let count = text.unicodeScalars.count
         return count < 400 ? text : "\(String(String.UnicodeScalarView(text.unicodeScalars.prefix(60))))…<\(count)>"
@@ -116,18 +113,15 @@ enum RecordingComparison {
 
     /// Replaces the values that vary from run to run, and writes numbers as the recordings of the Mobile Token API do.
     static func normalizedForMobile(_ value: JSONValue) -> JSONValue {
-        switch value {
-        case .object(let object):
-            .object(JSONObject(object.members.map { .init(key: $0.key, value: self.normalizedForMobile($0.value)) }))
-        case .array(let elements): .array(elements.map(self.normalizedForMobile))
-        case .string(let string): .string(self.normalizedForMobile(string))
-        case .number(let number):
-            if number.literal.wholeMatch(of: #/-?\d{1,15}/#) == nil {
-                ["$number": .string(number.literal)]
-            } else {
-                number.literal.wholeMatch(of: #/17\d{11}/#) == nil ? value : "<milliseconds>"
+        value.mapping { value in
+            switch value {
+            case .string(let string): .string(self.normalizedForMobile(string))
+            case .number(let number):
+                number.literal.wholeMatch(of: #/-?\d{1,15}/#) == nil
+                    ? ["$number": .string(number.literal)]
+                    : number.literal.wholeMatch(of: #/17\d{11}/#) == nil ? value : "<milliseconds>"
+            default: value
             }
-        case .bool, .null: value
         }
     }
 
@@ -159,7 +153,7 @@ enum RecordingComparison {
             object["activationData"] = .object(JSONObject(data.members.filter { !$0.value.isNull }))
         }
         object["application"] = nil
-        return JSONObject(object.members.map { .init(key: $0.key, value: self.puttingAside($0.value)) })
+        return object.mapValues(self.puttingAside)
     }
 
     // MARK: - Comparing

@@ -187,30 +187,21 @@ final class RecordedLife {
         default: body = [:]
         }
         let bytes = body.serialized()
-        switch what {
-        case "approve": return try device.signed(path + "authorize", "/operation/authorize", bytes, call)
-        case "reject": return try device.signed(path + "cancel", "/operation/cancel", bytes, call)
-        case "history": return try device.signed(path + "history", "/operation/history", bytes, call)
-        case "token remove": return try device.signed("/pa/v3/token/remove", "/pa/token/remove", bytes, call)
-        case "leave": return try device.signed("/pa/v3/activation/remove", "/pa/activation/remove", bytes, call)
-        case "validate": return try device.signed("/pa/v3/signature/validate", "/pa/signature/validate", bytes, call)
-        case "vault": return try device.sealed("/pa/v3/vault/unlock", "/pa/vault/unlock", .vaultUnlock, bytes, call)
-        case "rename":
-            return try device.sealed(
-                "/pa/v3/activation/rename",
-                "/pa/activation/rename",
-                .genericActivation,
-                bytes,
-                call
-            )
-        case "token create":
-            let exchange = try device.sealed("/pa/v3/token/create", "/pa/token/create", .tokenCreate, bytes, call)
-            if let token = exchange.content, token["tokenId"] != nil {
-                self.tokens[step["device"]?.string ?? "", default: []].append(token)
-            }
-            return exchange
-        default: throw Unknown(step: what)
+        let signed = [
+            "approve": path + "authorize", "reject": path + "cancel", "history": path + "history",
+            "token remove": "/pa/v3/token/remove", "leave": "/pa/v3/activation/remove",
+            "validate": "/pa/v3/signature/validate",
+        ]
+        if let path = signed[what] { return try device.signed(path, bytes, call) }
+        let sealed = [
+            "vault": "/pa/v3/vault/unlock", "rename": "/pa/v3/activation/rename", "token create": "/pa/v3/token/create",
+        ]
+        guard let path = sealed[what] else { throw Unknown(step: what) }
+        let exchange = try device.sealed(path, bytes, call)
+        if what == "token create", let token = exchange.content, token["tokenId"] != nil {
+            self.tokens[step["device"]?.string ?? "", default: []].append(token)
         }
+        return exchange
     }
 
     private func status(_ step: JSONValue) throws -> RecordedExchange {
@@ -249,13 +240,9 @@ final class RecordedLife {
         let expires = seconds.map { self.server.now.addingTimeInterval($0) }
         var request: JSONObject = ["parameters": ["amount": .string(amount)]]
         request["template"] = step["template"]
-        if step["user"] != "none" {
-            request["userId"] = .string(step["user"] == "other" ? self.otherUser : self.user)
-        }
+        if step["user"] != "none" { request["userId"] = .string(step["user"] == "other" ? self.otherUser : self.user) }
         request["flag"] = step["flag"]
-        if let place = step["activation"] {
-            request["registrationId"] = .string(try self.device(["device": place]).id)
-        }
+        if let place = step["activation"] { request["registrationId"] = .string(try self.device(["device": place]).id) }
         request["timestampExpires"] = expires.map { .number(JSONNumber($0.milliseconds)) }
         let id = try self.server.bank("POST", "/v2/operations", .object(request))["operationId"]?.string ?? ""
         self.operations.append((name, Operation(id: id, data: "A1*A\(amount)CZK", expires: expires)))
@@ -293,25 +280,18 @@ final class RecordedLife {
         return tokens[tokens.count - 1 - older]
     }
 
-    private func otp(_ step: JSONValue) -> String? {
-        step["otp"].map { $0 == "right" ? "1234567890" : "0987654321" }
-    }
+    private func otp(_ step: JSONValue) -> String? { step["otp"].map { $0 == "right" ? "1234567890" : "0987654321" } }
 
     /// Replaces the identifiers of what the sequence has made by their names.
     private func named(_ value: JSONValue) -> JSONValue {
-        switch value {
-        case .object(let object):
-            return .object(JSONObject(object.members.map { .init(key: $0.key, value: self.named($0.value)) }))
-        case .array(let elements): return .array(elements.map(self.named))
-        case .string(let string):
+        value.mapping { value in
+            guard let string = value.string else { return value }
             if let name = self.names[string] { return .string(name) }
-            return .string(
-                self.names.reduce(string) { text, name in
-                    text.utf8.count > name.key.utf8.count && text.contains(name.key)
-                        ? text.replacing(name.key, with: name.value) : text
-                }
-            )
-        case .number, .bool, .null: return value
+            let text = self.names.reduce(string) { text, name in
+                text.utf8.count > name.key.utf8.count && text.contains(name.key)
+                    ? text.replacing(name.key, with: name.value) : text
+            }
+            return .string(text)
         }
     }
 

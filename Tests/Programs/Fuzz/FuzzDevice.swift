@@ -8,42 +8,27 @@ import PowerAuthCrypto
 struct FuzzDevice {
     struct Endpoint {
         let path: String
-        let uriID: String
         let type: SignatureType
-        var purpose: ECIESPurpose?
+        let purpose: ECIESPurpose?
+
+        /// The resource that a code covers.
+        var uriID: String { self.path.replacing("/pa/v3/", with: "/pa/").replacing("/api/auth/token/app", with: "") }
     }
 
     enum Failure: Error { case refused(String), notThere(String) }
 
     static let signedEndpoints = [
-        Endpoint(
-            path: "/api/auth/token/app/operation/authorize",
-            uriID: "/operation/authorize",
-            type: .possessionKnowledge
-        ),
-        Endpoint(path: "/api/auth/token/app/operation/cancel", uriID: "/operation/cancel", type: .possession),
-        Endpoint(
-            path: "/api/auth/token/app/operation/history",
-            uriID: "/operation/history",
-            type: .possessionKnowledge
-        ),
-        Endpoint(path: "/pa/v3/activation/remove", uriID: "/pa/activation/remove", type: .possessionKnowledge),
-        Endpoint(path: "/pa/v3/signature/validate", uriID: "/pa/signature/validate", type: .possessionKnowledge),
-        Endpoint(path: "/pa/v3/token/remove", uriID: "/pa/token/remove", type: .possession),
-        Endpoint(
-            path: "/pa/v3/vault/unlock",
-            uriID: "/pa/vault/unlock",
-            type: .possessionKnowledge,
-            purpose: .vaultUnlock
-        ),
-        Endpoint(path: "/pa/v3/token/create", uriID: "/pa/token/create", type: .possession, purpose: .tokenCreate),
-        Endpoint(
-            path: "/pa/v3/recovery/confirm",
-            uriID: "/pa/recovery/confirm",
-            type: .possessionKnowledge,
-            purpose: .recoveryConfirm
-        ),
-    ]
+        ("/api/auth/token/app/operation/authorize", .possessionKnowledge, nil),
+        ("/api/auth/token/app/operation/cancel", .possession, nil),
+        ("/api/auth/token/app/operation/history", .possessionKnowledge, nil),
+        ("/pa/v3/activation/remove", .possessionKnowledge, nil),
+        ("/pa/v3/signature/validate", .possessionKnowledge, nil), ("/pa/v3/token/remove", .possession, nil),
+        ("/pa/v3/vault/unlock", .possessionKnowledge, .vaultUnlock),
+        ("/pa/v3/token/create", .possession, .tokenCreate),
+        ("/pa/v3/recovery/confirm", .possessionKnowledge, .recoveryConfirm),
+    ].map { (path: String, type: SignatureType, purpose: ECIESPurpose?) in
+        Endpoint(path: path, type: type, purpose: purpose)
+    }
 
     static let tokenPaths = [
         "/api/auth/token/app/operation/list", "/api/auth/token/app/operation/detail",
@@ -125,9 +110,7 @@ struct FuzzDevice {
     }
 
     private mutating func createToken(on backend: inout Backend) throws {
-        guard let endpoint = Self.signedEndpoints.first(where: { $0.purpose == .tokenCreate }) else {
-            throw Failure.notThere("endpoint")
-        }
+        let endpoint = Endpoint(path: "/pa/v3/token/create", type: .possession, purpose: .tokenCreate)
         var encryptor = try self.activationEncryptor(.tokenCreate)
         let reply = try self.sendSigned(endpoint, try Self.seal(Array("{}".utf8), &encryptor), to: &backend)
         guard reply.status == 200 else { throw Failure.refused(reply.code ?? "\(reply.status)") }
@@ -150,12 +133,9 @@ struct FuzzDevice {
     private mutating func sendSigned(_ endpoint: Endpoint, _ body: [UInt8], to backend: inout Backend) throws -> Reply {
         guard let keys = self.keys else { throw Failure.notThere("keys") }
         let nonce = [UInt8](repeating: self.counter.byte, count: 16)
-        let signature = RequestSignature(
-            SignatureData(method: "POST", uriID: endpoint.uriID, nonce: nonce, body: body),
-            keys: endpoint.type.factors.map { keys.key(of: $0) },
-            counter: self.counter,
-            secret: .online(self.secret)
-        )
+        let data = SignatureData(method: "POST", uriID: endpoint.uriID, nonce: nonce, body: body)
+        let factorKeys = keys.keys(for: endpoint.type)
+        let signature = RequestSignature(data, keys: factorKeys, counter: self.counter, secret: .online(self.secret))
         self.counter = self.counter.next()
         let header = SignatureHeader(
             activationID: self.activationID,
@@ -217,30 +197,21 @@ struct FuzzDevice {
     private func encryptor(_ path: ECIESPurpose, for recipient: P256PublicKey, _ scope: ECIESScope)
         -> ECIESClientExchange
     {
-        ECIESClientExchange(
-            parameters: ECIESParameters(
-                version: .v3_1,
-                applicationKey: self.application.key,
-                applicationSecret: self.secret,
-                scope: scope,
-                purpose: path,
-                temporaryKeyID: nil
-            ),
-            recipient: recipient
+        let parameters = ECIESParameters(
+            version: .v3_1,
+            applicationKey: self.application.key,
+            applicationSecret: self.secret,
+            scope: scope,
+            purpose: path,
+            temporaryKeyID: nil
         )
+        return ECIESClientExchange(parameters: parameters, recipient: recipient)
     }
 
     private static func seal(_ plaintext: [UInt8], _ encryptor: inout ECIESClientExchange) throws -> [UInt8] {
-        Array(
-            try JSONEncoder().encode(
-                encryptor.encryptRequest(
-                    plaintext,
-                    ephemeralKey: .generate(),
-                    nonce: SecureRandom.bytes(16),
-                    timestamp: FuzzServer.now.milliseconds
-                )
-            )
-        )
+        let (nonce, now) = (SecureRandom.bytes(16), FuzzServer.now.milliseconds)
+        let request = try encryptor.encryptRequest(plaintext, ephemeralKey: .generate(), nonce: nonce, timestamp: now)
+        return Array(try JSONEncoder().encode(request))
     }
 
     private static func open(_ body: [UInt8], _ encryptor: inout ECIESClientExchange) throws -> [UInt8] {

@@ -36,9 +36,8 @@ import WireFacts
     @Test(.wireFact("B6"), arguments: MajorVersion.allCases)
     func aStandardEndpointWantsTheOtherOrder(version: MajorVersion) throws {
         var (fixture, device) = try BackendFixture.active(version)
-        let path = device.path("token/create")
-        let purpose = "/pa/token/create"
-        let (right, _) = try device.encryptThenSign(path, uriID: purpose, purpose: purpose, in: &fixture)
+        let (path, purpose) = (device.path("token/create"), "/pa/token/create")
+        let (right, _) = try device.sendEncrypted("token/create", in: &fixture)
         #expect(right.status == 200, "\(right.verdict)")
         let (wrong, _) = try device.signThenEncrypt(path, uriID: purpose, [:], purpose: purpose, in: &fixture)
         #expect(wrong.outcome == "401 ERR_AUTHENTICATION" && fixture.failures == 1)
@@ -55,13 +54,8 @@ import WireFacts
             { $0["nonce"] = nil }, { $0["more"] = 1 },
         ]
         for (number, damage) in damages.enumerated() {
-            let (reply, _) = try device.signThenEncrypt(
-                path,
-                uriID: Self.uriID,
-                Self.name,
-                in: &fixture,
-                changing: damage
-            )
+            let name = Self.name
+            let (reply, _) = try device.signThenEncrypt(path, uriID: Self.uriID, name, in: &fixture, changing: damage)
             #expect(reply.outcome == "401 ERR_AUTHENTICATION" && reply.counterAfter == reply.counterBefore)
             #expect(reply.object["message"] == "POWER_AUTH_CODE_INVALID")
             #expect(reply.reason?.hasPrefix("the envelope was not opened (") == true, "\(reply.verdict)")
@@ -101,12 +95,8 @@ import WireFacts
         var (fixture, device) = try BackendFixture.active(version)
         let path = device.path("activation/rename")
         func rename(_ name: String) throws -> Reply {
-            try device.signThenEncrypt(
-                path,
-                uriID: "/pa/activation/create",
-                ["activationName": .string(name)],
-                in: &fixture
-            ).reply
+            let content: JSONValue = ["activationName": .string(name)]
+            return try device.signThenEncrypt(path, uriID: "/pa/activation/create", content, in: &fixture).reply
         }
         let blank = try rename(" ")
         #expect(blank.object["message"] == "POWER_AUTH_CODE_INVALID" && fixture.failures == 1)
@@ -134,11 +124,8 @@ import WireFacts
         #expect(weak.reply.reason == "a token made with possession is not what is asked for")
         for type in [SignatureType.possessionKnowledge, .possessionBiometry] {
             try device.createToken(type, in: &fixture)
-            let (reply, answer) = try device.sendEnvelope(
-                path,
-                headers: [device.tokenHeader(in: fixture)],
-                in: &fixture
-            )
+            let header = try device.tokenHeader(in: fixture)
+            let (reply, answer) = try device.sendEnvelope(path, headers: [header], in: &fixture)
             let expected: JSONValue = [
                 "activationId": .string(device.activationID), "activationName": "test device",
             ]
@@ -166,10 +153,9 @@ import WireFacts
     @Test(arguments: MajorVersion.allCases) func theHeaderOfACodeOpensTheEnvelope(version: MajorVersion) throws {
         var (fixture, device) = try BackendFixture.active(version)
         try device.createToken(.possessionKnowledge, in: &fixture)
-        func send(_ call: String, _ headers: [(name: String, value: String)]) throws -> Reply {
+        func send(_ call: String, _ headers: [HeaderField]) throws -> Reply {
             let sealed = try device.seal([:], for: "/pa/generic/activation", in: &fixture)
-            let headers = headers + [(RequestCode.headerName, "x"), sealed.header]
-            return fixture.send(device.path(call), headers: headers, json: .object(sealed.body))
+            return fixture.send(device.path(call), sealed, headers: headers + [(RequestCode.headerName, "x")])
         }
         let detail = try send("activation/detail", [device.tokenHeader(in: fixture)])
         #expect(detail.status == 200 && detail.body.isEmpty)
@@ -179,13 +165,7 @@ import WireFacts
     @Test(.wireFact("B1"), arguments: MajorVersion.allCases)
     func theJournalNamesTheRightFactor(version: MajorVersion) throws {
         var (fixture, device) = try BackendFixture.active(version)
-        if var older = device as? TestDevice {
-            older.wrongKnowledge = older.keys?.biometry
-            device = older
-        } else if var newer = device as? TestDevice4 {
-            newer.knowledge = newer.keys?.biometry
-            device = newer
-        }
+        device.wrongKnowledge = try device.key(of: .biometry)
         let reply = try device.validate(in: &fixture)
         #expect(reply.reason?.hasSuffix("; it is right for possession_biometry") == true, "\(reply.verdict)")
     }

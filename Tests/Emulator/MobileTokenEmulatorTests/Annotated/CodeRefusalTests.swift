@@ -36,8 +36,7 @@ import Testing
         try device.createToken(.possession, in: &fixture)
         device.isMistyping = true
         for attempt in 1...5 {
-            let reply = try device.validate(in: &fixture)
-            #expect(reply.outcome == "401 ERR_AUTHENTICATION")
+            #expect(try device.validate(in: &fixture).outcome == "401 ERR_AUTHENTICATION")
             #expect(fixture.failures == attempt)
             #expect(fixture.status(ofActivation: device.activationID) == (attempt < 5 ? .active : .blocked))
         }

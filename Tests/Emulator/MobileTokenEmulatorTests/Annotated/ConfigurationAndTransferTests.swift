@@ -18,19 +18,14 @@ import WireFacts
 
     @Test func anApplicationReadsItsConfigurationAndAnActivationMore() throws {
         var (fixture, device) = try BackendFixture.active4()
-        let (_, none) = try device.sendEnvelope(
-            "/pa/v4/config/application",
-            purpose: "/pa/generic/application",
-            in: &fixture
-        )
-        #expect(none == ["config": []])
+        func ofApplication() throws -> JSONValue? {
+            let (path, purpose) = ("/pa/v4/config/application", "/pa/generic/application")
+            return try device.sendEnvelope(path, purpose: purpose, in: &fixture).answer
+        }
+        #expect(try ofApplication() == ["config": []])
         #expect(fixture.cloud("PUT", Self.path(fixture), Self.entries).json == Self.entries)
         #expect(fixture.cloud("GET", Self.path(fixture)).json == Self.entries)
-        let (_, application) = try device.sendEnvelope(
-            "/pa/v4/config/application",
-            purpose: "/pa/generic/application",
-            in: &fixture
-        )
+        let application = try ofApplication()
         #expect(application?["config"]?.array?.compactMap { $0["key"]?.string } == ["limits"])
         #expect(application?["config"]?[0] == Self.entries["config"]?[0])
         let (_, activation) = try device.sendEnvelope("/pa/v4/config/activation", in: &fixture)
@@ -43,8 +38,7 @@ import WireFacts
         let (three, _) = try older.sendEnvelope("/pa/v4/config/activation", in: &fixture)
         #expect(three.outcome == "401 ERR_AUTHENTICATION")
         #expect(three.object["message"] == "POWER_AUTH_CODE_INVALID")
-        let bare = fixture.send("/pa/v4/config/application", json: [:])
-        #expect(bare.outcome == "400 ERR_ENCRYPTION")
+        #expect(fixture.send("/pa/v4/config/application", json: [:]).outcome == "400 ERR_ENCRYPTION")
         _ = fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "BLOCK"])
         let (blocked, _) = try device.sendEnvelope("/pa/v4/config/activation", in: &fixture)
         #expect(blocked.outcome == "400 ERR_ENCRYPTION")

@@ -9,28 +9,14 @@ import WireFacts
 @Suite struct ActivationTests {
     private static let path = "/pa/v3/activation/create"
 
-    private func registration(
-        _ fixture: inout BackendFixture,
-        _ more: JSONObject = [:]
-    ) throws -> (id: String, identity: JSONValue) {
-        var request: JSONObject = ["userId": "alice"]
-        request.members += more.members
-        let json = fixture.cloud("POST", "/v2/registrations", .object(request)).json
-        return (try #require(json["registrationId"]?.string), ["code": try #require(json["activationCode"])])
-    }
-
     private func offer(_ fixture: inout BackendFixture, _ more: JSONObject = [:]) throws -> (id: String, code: String) {
-        let (id, identity) = try self.registration(&fixture, more)
-        return (id, try #require(identity["code"]?.string))
+        let code = try fixture.activationCode(more)
+        return (fixture.backend.activations[0].id, code)
     }
 
     /// One that takes the identities which a bank's own code would judge.
     private static func fixtureWithProvider() throws -> BackendFixture {
         try BackendFixture { $0.protocolRules.acceptsCustomIdentities = true }
-    }
-
-    private func device(_ fixture: BackendFixture, _ version: ProtocolVersion = .v3_3) -> TestDevice {
-        TestDevice(application: fixture.backend.defaultApplication, version: version)
     }
 
     @Test(.wireFact("B8"), arguments: MajorVersion.allCases) func aCodeIsUsedOnce(version: MajorVersion) throws {
@@ -42,19 +28,18 @@ import WireFacts
         device = try fixture.newDevice(version)
         for used in [code, "AAAAA-AAAAA-AAAAA-AAAAA"] {
             let state = try fixture.exportedStateBesidesKeys()
-            let reply = try device.sendActivation(used, otp: nil, in: &fixture).reply
-            #expect(reply.outcome == "400 ERR_ACTIVATION")
+            #expect(try device.sendActivation(used, otp: nil, in: &fixture).reply.outcome == "400 ERR_ACTIVATION")
             #expect(try fixture.exportedStateBesidesKeys() == state)
         }
     }
 
     @Test(.wireFact("B8", "4.2")) func aReplayedActivationIsRefused() throws {
         var fixture = try Self.fixtureWithProvider()
-        var device = self.device(fixture)
-        let attempt = try device.activationAttempt(["userId": "bob"], kind: "CUSTOM", in: &fixture)
-        #expect(fixture.send(Self.path, headers: attempt.headers, json: attempt.body).status == 200)
+        var device = fixture.newDevice()
+        let attempt = try device.activationAttempt(["userId": "bob"], kind: "CUSTOM", in: &fixture).outer
+        #expect(fixture.send(Self.path, attempt).status == 200)
         let state = try fixture.exportedState()
-        let replay = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
+        let replay = fixture.send(Self.path, attempt)
         #expect(replay.outcome == "400 ERR_ACTIVATION" && replay.reason == "the request was sent before")
         #expect(try fixture.exportedState() == state)
     }
@@ -64,18 +49,17 @@ import WireFacts
         let (id, code) = try self.offer(&fixture)
         fixture.advance(seconds: 300)
         var device = try fixture.newDevice(version)
-        let reply = try device.sendActivation(code, otp: nil, in: &fixture).reply
-        #expect(reply.outcome == "400 ERR_ACTIVATION")
+        #expect(try device.sendActivation(code, otp: nil, in: &fixture).reply.outcome == "400 ERR_ACTIVATION")
         #expect(fixture.status(ofActivation: id) == .removed)
     }
 
     @Test func thePassageOfTimeAloneEndsACode() throws {
         var fixture = try BackendFixture()
-        let registration = try self.registration(&fixture)
+        let id = try self.offer(&fixture).id
         let deadline = try #require(fixture.backend.nextDeadline)
         fixture.now = deadline
         let events = fixture.backend.settle(at: fixture.now)
-        #expect(events == [BackendEvent(subject: .activation, id: registration.id, status: "REMOVED")])
+        #expect(events == [BackendEvent(subject: .activation, id: id, status: "REMOVED")])
         #expect(fixture.backend.settle(at: fixture.now).isEmpty)
         #expect(fixture.backend.nextDeadline == nil)
     }
@@ -89,39 +73,28 @@ import WireFacts
         throws
     {
         var fixture = try BackendFixture()
-        var device = self.device(fixture)
-        let attempt = try device.activationAttempt(identity, kind: kind, in: &fixture)
-        let state = try fixture.exportedStateBesidesReplays()
-        let reply = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
-        #expect(reply.outcome == "400 ERR_ACTIVATION")
-        #expect(try fixture.exportedStateBesidesReplays() == state)
+        var device = fixture.newDevice()
+        let state = try fixture.exportedStateBesidesKeys()
+        #expect(try device.sendActivation(identity, kind: kind, in: &fixture).reply.outcome == "400 ERR_ACTIVATION")
+        #expect(try fixture.exportedStateBesidesKeys() == state)
     }
 
     @Test(.wireFact("A7")) func theTypeHasOneNameAndOthersAreRefused() throws {
         var fixture = try Self.fixtureWithProvider()
-        var device = self.device(fixture)
-        let attempt = try device.activationAttempt(
-            ["username": "bob"],
-            kind: "CUSTOM",
-            kindMember: "activationType",
-            in: &fixture
-        )
-        let reply = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
+        var device = fixture.newDevice()
+        let (bob, member): (JSONValue, String) = (["username": "bob"], "activationType")
+        let attempt = try device.activationAttempt(bob, kind: "CUSTOM", kindMember: member, in: &fixture)
+        let reply = try device.send(attempt, in: &fixture).reply
         #expect(reply.outcome == "400 ERR_ACTIVATION")
         #expect(reply.reason == "'activationType' is a member that real servers refuse here")
     }
 
     @Test func whatADeviceTellsOfItselfIsKept() throws {
         var fixture = try Self.fixtureWithProvider()
-        var device = self.device(fixture)
-        let attempt = try device.activationAttempt(
-            ["username": "bob", "colour": "blue"],
-            kind: "CUSTOM",
-            customAttributes: ["shoe": 44],
-            in: &fixture
-        )
-        let reply = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
-        let layer = try device.finish(attempt, with: reply)
+        var device = fixture.newDevice()
+        let (bob, shoe): (JSONValue, JSONValue) = (["username": "bob", "colour": "blue"], ["shoe": 44])
+        let attempt = try device.activationAttempt(bob, kind: "CUSTOM", customAttributes: shoe, in: &fixture)
+        let layer = try #require(try device.send(attempt, in: &fixture).answer)
         #expect(layer["customAttributes"] == ["shoe": 44])
         #expect(layer["userInfo"]?["sub"]?.string == "bob")
         #expect(fixture.status(ofActivation: device.activationID) == .active)
@@ -131,10 +104,8 @@ import WireFacts
     @Test(arguments: MajorVersion.allCases)
     func aUsersOwnCodeIsAskedForWhileKeysAreExchanged(version: MajorVersion) throws {
         var fixture = try BackendFixture()
-        let (id, code) = try self.offer(
-            &fixture,
-            ["activationOtp": "4711", "activationOtpValidation": "ON_KEY_EXCHANGE"]
-        )
+        let options: JSONObject = ["activationOtp": "4711", "activationOtpValidation": "ON_KEY_EXCHANGE"]
+        let (id, code) = try self.offer(&fixture, options)
         for otp in [nil, "0815", "4711"] {
             var device = try fixture.newDevice(version)
             let reply = try device.sendActivation(code, otp: otp, in: &fixture).reply
@@ -156,13 +127,13 @@ import WireFacts
     @Test func fiveWrongCodesOfTheUserRemoveTheRegistration() throws {
         var fixture = try BackendFixture()
         let options: JSONObject = ["activationOtp": "4711", "activationOtpValidation": "ON_COMMIT"]
-        let registration = try self.registration(&fixture, options)
-        var device = self.device(fixture)
-        try device.activate(registration.identity, in: &fixture)
+        let (id, code) = try self.offer(&fixture, options)
+        var device = fixture.newDevice()
+        try device.activate(code, in: &fixture)
         for attempt in 1...5 {
-            let commit = fixture.cloud("POST", "/v2/registrations/\(registration.id)/commit", ["otp": "0000"])
+            let commit = fixture.cloud("POST", "/v2/registrations/\(id)/commit", ["otp": "0000"])
             #expect(commit.outcome == "400 ERROR_REGISTRATION_CHANGE")
-            #expect(fixture.status(ofActivation: registration.id) == (attempt < 5 ? .pendingCommit : .removed))
+            #expect(fixture.status(ofActivation: id) == (attempt < 5 ? .pendingCommit : .removed))
         }
     }
 
@@ -198,21 +169,18 @@ import WireFacts
         var fixture = try BackendFixture { $0.profile = .init(release) }
         let lost = try fixture.deviceWithToken()
         let recovery = try #require(lost.recovery)
-        func attempt(puk: JSONValue) throws -> (reply: Reply, device: TestDevice, TestDevice.ActivationAttempt) {
-            var device = self.device(fixture)
+        func attempt(puk: JSONValue) throws -> (reply: Reply, device: TestDevice) {
+            var device = fixture.newDevice()
             let identity: JSONValue = ["recoveryCode": try #require(recovery["recoveryCode"]), "puk": puk]
-            let attempt = try device.activationAttempt(identity, kind: "RECOVERY", in: &fixture)
-            return (fixture.send(Self.path, headers: attempt.headers, json: attempt.body), device, attempt)
+            return (try device.sendActivation(identity, kind: "RECOVERY", in: &fixture).reply, device)
         }
         let wrong = try attempt(puk: "12345")
         #expect(wrong.reply.outcome == "400 INVALID_RECOVERY_CODE")
         #expect(wrong.reply.object["message"] == "POWER_AUTH_RECOVERY_INVALID")
         #expect(wrong.reply.object["currentRecoveryPukIndex"] == 1)
         let right = try attempt(puk: #require(recovery["puk"]))
-        var device = right.device
-        try device.finish(right.2, with: right.reply)
         #expect(fixture.status(ofActivation: lost.activationID) == .removed)
-        #expect(fixture.status(ofActivation: device.activationID) == .active)
+        #expect(fixture.status(ofActivation: right.device.activationID) == .active)
         #expect(fixture.backend.activations[0].userID == "alice")
         let again = try attempt(puk: #require(recovery["puk"]))
         #expect(again.reply.outcome == "400 ERR_ACTIVATION")
@@ -226,34 +194,28 @@ import WireFacts
             _ code: JSONValue,
             _ type: SignatureType = .possessionKnowledge
         ) throws -> (reply: Reply, answer: JSONValue?) {
-            try device.sendEncrypted(.recoveryConfirm, type, ["recoveryCode": code], in: &fixture)
+            try device.sendEncrypted("recovery/confirm", type, ["recoveryCode": code], in: &fixture)
         }
         #expect(try confirm(code).answer?["alreadyConfirmed"] == true)
         let unknown = try confirm("AAAAA-AAAAA-AAAAA-AAAAA").reply
         #expect(unknown.outcome == "401 ERR_AUTHENTICATION")
         #expect(unknown.object["message"] == "POWER_AUTH_SIGNATURE_INVALID")
-        let biometric = try confirm(code, .possessionBiometry).reply
-        #expect(biometric.object["message"] == "POWER_AUTH_SIGNATURE_INVALID")
+        #expect(try confirm(code, .possessionBiometry).reply.object["message"] == "POWER_AUTH_SIGNATURE_INVALID")
     }
 
     @Test(.wireFact("B21")) func thereIsNoRecoveryAnyMore() throws {
         var (fixture, device) = try BackendFixture.active()
         #expect(device.recovery == nil)
-        let (reply, _) = try device.sendEncrypted(
-            .recoveryConfirm,
-            .possessionKnowledge,
-            ["recoveryCode": "AAAAA-AAAAA-AAAAA-AAAAA"],
-            in: &fixture
-        )
+        let content: JSONValue = ["recoveryCode": "AAAAA-AAAAA-AAAAA-AAAAA"]
+        let (reply, _) = try device.sendEncrypted("recovery/confirm", .possessionKnowledge, content, in: &fixture)
         #expect(reply.outcome == "404 ERROR_NOT_FOUND" && reply.counterBefore == nil)
     }
 
     @Test(.wireFact("B28")) func aDirectActivationOfAnotherMethodIsACustomOne() throws {
         var fixture = try Self.fixtureWithProvider()
-        var device = self.device(fixture)
+        var device = fixture.newDevice()
         let identity: JSONValue = ["method": "bankid", "userId": "bob"]
-        let attempt = try device.activationAttempt(identity, kind: "DIRECT", in: &fixture)
-        try device.finish(attempt, with: fixture.send(Self.path, headers: attempt.headers, json: attempt.body))
+        #expect(try device.sendActivation(identity, kind: "DIRECT", in: &fixture).reply.status == 200)
         #expect(fixture.backend.activations[0].userID == "bob")
     }
 }

@@ -27,9 +27,7 @@ struct BackendFixture {
 
     var milliseconds: Milliseconds { self.now.milliseconds }
 
-    mutating func advance(seconds: Double) {
-        self.now += seconds
-    }
+    mutating func advance(seconds: Double) { self.now += seconds }
 
     // MARK: - Sending
 
@@ -37,7 +35,7 @@ struct BackendFixture {
         _ method: String = "POST",
         _ path: String,
         query: String = "",
-        headers: [(name: String, value: String)] = [],
+        headers: [HeaderField] = [],
         body: [UInt8] = []
     ) -> Reply {
         var request = ReceivedRequest(method: method, path: path)
@@ -54,7 +52,7 @@ struct BackendFixture {
         return reply
     }
 
-    mutating func send(_ path: String, headers: [(name: String, value: String)] = [], json: JSONValue) -> Reply {
+    mutating func send(_ path: String, headers: [HeaderField] = [], json: JSONValue) -> Reply {
         self.send("POST", path, headers: headers, body: json.serialized())
     }
 
@@ -76,9 +74,7 @@ struct BackendFixture {
     }
 
     /// The state as a document, to compare before and after.
-    func exportedState() throws -> String {
-        String(decoding: try self.backend.exported(), as: UTF8.self)
-    }
+    func exportedState() throws -> String { String(decoding: try self.backend.exported(), as: UTF8.self) }
 
     /// The state without the memory of token requests, which grows with each of them.
     func exportedStateBesidesReplays() throws -> JSONValue {
@@ -102,11 +98,8 @@ struct BackendFixture {
         version: ProtocolVersion = .v3_3,
         flags: [String] = []
     ) throws -> TestDevice {
-        var device = TestDevice(application: self.backend.defaultApplication, version: version)
-        let flags = flags.map { JSONValue.string($0) }
-        let registration = self.cloud("POST", "/v2/registrations", ["userId": .string(user), "flags": .array(flags)])
-        let code = try #require(registration.json["activationCode"]?.string)
-        try device.activate(["code": .string(code)], in: &self)
+        var device = self.newDevice(version)
+        try device.activate(self.activationCode(user: user, ["flags": .strings(flags)]), in: &self)
         let committed = self.cloud("POST", "/v2/registrations/\(device.activationID)/commit", ["externalUserId": "x"])
         try #require(committed.status == 200)
         return device

@@ -5,64 +5,69 @@ import Testing
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// The client half of version 3 or 4, for what both do alike.
+/// The client half of version 3 or 4, computed from the protocol's values alone: its codes and envelopes may be wrong in every way.
 protocol ClientDevice {
+    associatedtype Purpose: RawRepresentable<String>
+
     var isVersion4: Bool { get }
     var activationID: String { get set }
     var tokenID: String { get set }
     var tokenSecret: SecretBytes { get set }
-    /// Signs with the key of another password.
-    var isMistyping: Bool { get set }
+    /// Takes the place of the knowledge key, to sign with a wrong password.
+    var wrongKnowledge: SecretBytes? { get set }
 
     /// Activates with a code, and takes over the keys if it is granted.
-    mutating func sendActivation(
-        _ code: String,
-        otp: String?,
-        in fixture: inout BackendFixture
-    ) throws -> (reply: Reply, answer: JSONValue?)
+    mutating func sendActivation(_ code: String, otp: String?, in fixture: inout BackendFixture) throws
+        -> (reply: Reply, answer: JSONValue?)
 
-    /// Signs, and moves the counter as a client must: before the request leaves.
-    mutating func header(_ type: SignatureType, _ data: SignatureData, nonce: [UInt8]) throws
-        -> (name: String, value: String)
+    func key(of factor: SignatureFactor) throws -> SecretBytes
 
-    /// Encrypts a content for a purpose, such as `/pa/token/create`.
-    mutating func seal(
+    /// Signs with the keys of a type, and moves the counter as a client must: before the request leaves.
+    mutating func header(_ type: SignatureType, _ data: SignatureData, nonce: [UInt8], keys: [SecretBytes]) throws
+        -> HeaderField
+
+    /// Encrypts a content.
+    ///
+    /// - Parameter timestamp: The fixture's time, unless it is to be another.
+    mutating func envelope(
+        _ purpose: Purpose,
         _ content: JSONValue,
-        for purpose: String,
+        timestamp: Milliseconds?,
         in fixture: inout BackendFixture
     ) throws -> SealedRequest
 
     /// - Parameters:
     ///   - activationID: `nil` for a key of the application.
     ///   - applicationKey: That of the device's application, unless it is to be another.
-    func temporaryKeyRequest(
-        _ activationID: String?,
-        applicationKey: String?,
-        signedWith signer: RequestSigner
-    ) throws -> String
+    func temporaryKeyRequest(_ activationID: String?, applicationKey: String?, signedWith signer: RequestSigner) throws
+        -> String
 
     mutating func forgetTemporaryKeys()
-    func tokenHeader(timestamp: Milliseconds) throws -> (name: String, value: String)
+    func tokenHeader(timestamp: Milliseconds) throws -> HeaderField
     /// Spends counter values on requests that never arrive.
     mutating func loseRequests(_ count: Int)
 }
 
+typealias HeaderField = (name: String, value: String)
+typealias Exchange = (reply: Reply, answer: JSONValue?)
+
 /// An encrypted request that was not sent yet.
 struct SealedRequest {
-    let header: (name: String, value: String)
+    let header: HeaderField
     var body: JSONObject
-    fileprivate let open: (Reply) throws -> JSONValue
+    let open: (JSONValue) throws -> JSONValue
 
-    init(
-        header: (name: String, value: String),
-        body: JSONValue,
-        open: @escaping (Reply) throws -> JSONValue
-    ) throws {
-        (self.header, self.body, self.open) = (header, try #require(body.object), open)
+    init(_ header: HeaderField, _ body: some Encodable, open: @escaping (JSONValue) throws -> JSONValue) throws {
+        (self.header, self.body, self.open) = (header, try #require(JSONValue(encoding: body).object), open)
     }
 
+    var bytes: [UInt8] { JSONValue.object(self.body).serialized() }
+
     /// `nil` for a refusal.
-    func answer(in reply: Reply) throws -> JSONValue? { reply.status == 200 ? try self.open(reply) : nil }
+    func answer(in reply: Reply) throws -> JSONValue? {
+        guard reply.status == 200 else { return Optional.none }  // `nil` would be a null of JSON
+        return try self.open(reply.json)
+    }
 }
 
 /// The owner of the key that signs a request for a temporary key.
@@ -76,19 +81,54 @@ extension ClientDevice {
     var validatePath: String { self.path(self.isVersion4 ? "auth/validate" : "signature/validate") }
     var validateURI: String { self.isVersion4 ? "/pa/auth/validate" : "/pa/signature/validate" }
 
+    /// Signs with the key of another password.
+    var isMistyping: Bool {
+        get { self.wrongKnowledge != nil }
+        set {
+            let key = [UInt8](repeating: 7, count: self.isVersion4 ? 32 : 16)
+            self.wrongKnowledge = newValue ? SecretBytes(copying: key) : nil
+        }
+    }
+
+    mutating func envelope(_ purpose: Purpose, _ content: JSONValue = [:], in fixture: inout BackendFixture) throws
+        -> SealedRequest
+    {
+        try self.envelope(purpose, content, timestamp: nil, in: &fixture)
+    }
+
+    /// Encrypts a content for a purpose, such as `/pa/token/create`.
+    mutating func seal(
+        _ content: JSONValue,
+        for purpose: String,
+        timestamp: Milliseconds? = nil,
+        in fixture: inout BackendFixture
+    ) throws -> SealedRequest {
+        try self.envelope(#require(Purpose(rawValue: purpose)), content, timestamp: timestamp, in: &fixture)
+    }
+
+    /// The body of a request for a temporary key.
+    func keyRequest(_ activationID: String? = nil, signedWith signer: RequestSigner = .application) throws -> JSONValue
+    {
+        let jwt = try self.temporaryKeyRequest(activationID, applicationKey: nil, signedWith: signer)
+        return ["requestObject": ["jwt": .string(jwt)]]
+    }
+
     mutating func codeHeader(
         _ type: SignatureType,
         uriID: String,
         method: String = "POST",
         body: [UInt8],
         query: String? = nil
-    ) throws -> (name: String, value: String) {
+    ) throws -> HeaderField {
         let nonce = SecureRandom.bytes(self.isVersion4 ? Version4.AuthenticationHeader.nonceByteCount : 16)
         let data =
             method == "GET"
             ? try SignatureData(method: method, uriID: uriID, nonce: nonce, query: query)
             : SignatureData(method: method, uriID: uriID, nonce: nonce, body: body)
-        return try self.header(type, data, nonce: nonce)
+        let keys = try type.factors.map { factor in
+            if factor == .knowledge, let wrongKnowledge { wrongKnowledge } else { try self.key(of: factor) }
+        }
+        return try self.header(type, data, nonce: nonce, keys: keys)
     }
 
     /// Signs a body and sends it as it is.
@@ -130,27 +170,20 @@ extension ClientDevice {
     }
 
     mutating func createToken(_ type: SignatureType = .possession, in fixture: inout BackendFixture) throws {
-        let (path, purpose) = (self.path("token/create"), "/pa/token/create")
-        let (reply, answer) = try self.encryptThenSign(
-            path,
-            uriID: purpose,
-            with: type,
-            purpose: purpose,
-            in: &fixture
-        )
+        let (reply, answer) = try self.sendEncrypted("token/create", type, in: &fixture)
         let token = try #require(answer, "\(reply.outcome) \(reply.verdict)")
         self.tokenID = try #require(token["tokenId"]?.string)
         self.tokenSecret = try #require(token["tokenSecret"]?.string.flatMap { Base64.decodeSecret($0) })
     }
 
     /// Lets the server judge a code, and do nothing else.
-    mutating func validate(
-        _ type: SignatureType = .possessionKnowledge,
-        in fixture: inout BackendFixture
-    ) throws -> Reply {
-        let reason: JSONValue = ["requestObject": ["reason": "VALIDATE_PASSWORD"]]
-        return try self.sendSigned(self.validatePath, type, self.isVersion4 ? reason : [:], in: &fixture)
+    mutating func validate(_ type: SignatureType = .possessionKnowledge, in fixture: inout BackendFixture) throws
+        -> Reply
+    {
+        try self.sendSigned(self.validatePath, type, self.validateBody(), in: &fixture)
     }
+
+    func validateBody() -> JSONValue { self.isVersion4 ? ["requestObject": ["reason": "VALIDATE_PASSWORD"]] : [:] }
 
     /// Signs the content, and encrypts it then.
     mutating func signThenEncrypt(
@@ -161,7 +194,7 @@ extension ClientDevice {
         purpose: String = "/pa/generic/activation",
         in fixture: inout BackendFixture,
         changing change: (inout JSONObject) -> Void = { _ in }
-    ) throws -> (reply: Reply, answer: JSONValue?) {
+    ) throws -> Exchange {
         var sealed = try self.seal(json, for: purpose, in: &fixture)
         change(&sealed.body)
         let header = try self.codeHeader(type, uriID: uriID, body: json.serialized())
@@ -178,11 +211,31 @@ extension ClientDevice {
         purpose: String = "/pa/generic/activation",
         in fixture: inout BackendFixture,
         changing change: (inout JSONObject) -> Void = { _ in }
-    ) throws -> (reply: Reply, answer: JSONValue?) {
+    ) throws -> Exchange {
         var sealed = try self.seal(json, for: purpose, in: &fixture)
         change(&sealed.body)
         let reply = try self.sendSigned(path, uriID: uriID, type, .object(sealed.body), in: &fixture)
         return (reply, try sealed.answer(in: reply))
+    }
+
+    /// Makes a standard call such as `vault/unlock`: its envelope has its name, and the code is of the envelope.
+    mutating func sendEncrypted(
+        _ call: String,
+        _ type: SignatureType = .possessionKnowledge,
+        _ content: JSONValue = [:],
+        in fixture: inout BackendFixture,
+        changing change: (inout JSONObject) -> Void = { _ in }
+    ) throws -> Exchange {
+        let (path, name) = (self.path(call), "/pa/" + call)
+        return try self.encryptThenSign(
+            path,
+            uriID: name,
+            content,
+            with: type,
+            purpose: name,
+            in: &fixture,
+            changing: change
+        )
     }
 
     /// Sends an envelope without a signature.
@@ -190,15 +243,15 @@ extension ClientDevice {
         _ path: String,
         _ json: JSONValue = [:],
         purpose: String = "/pa/generic/activation",
-        headers: [(name: String, value: String)] = [],
+        headers: [HeaderField] = [],
         in fixture: inout BackendFixture
-    ) throws -> (reply: Reply, answer: JSONValue?) {
+    ) throws -> Exchange {
         let sealed = try self.seal(json, for: purpose, in: &fixture)
-        let reply = fixture.send(path, headers: headers + [sealed.header], json: .object(sealed.body))
+        let reply = fixture.send(path, sealed, headers: headers)
         return (reply, try sealed.answer(in: reply))
     }
 
-    func tokenHeader(in fixture: BackendFixture) throws -> (name: String, value: String) {
+    func tokenHeader(in fixture: BackendFixture) throws -> HeaderField {
         try self.tokenHeader(timestamp: fixture.milliseconds)
     }
 
@@ -208,12 +261,20 @@ extension ClientDevice {
 }
 
 extension BackendFixture {
+    mutating func send(_ path: String, _ sealed: SealedRequest, headers: [HeaderField] = []) -> Reply {
+        self.send(path, headers: headers + [sealed.header], json: .object(sealed.body))
+    }
+
     /// A device that may decide; of version 4, with biometry.
     mutating func device(_ version: MajorVersion, user: String = "alice") throws -> any ClientDevice {
         switch version {
         case .version3: try self.activeDevice(user: user)
         case .version4: try self.activeDevice4(user: user, enableBiometry: true)
         }
+    }
+
+    mutating func device(_ version: ProtocolVersion) throws -> any ClientDevice {
+        version == .v4_0 ? try self.device(.version4) : try self.activeDevice(version: version)
     }
 
     mutating func deviceWithToken(of version: MajorVersion) throws -> any ClientDevice {
@@ -224,9 +285,24 @@ extension BackendFixture {
 
     func newDevice(_ version: MajorVersion) throws -> any ClientDevice {
         switch version {
-        case .version3: TestDevice(application: self.backend.defaultApplication, version: .v3_3)
-        case .version4: try TestDevice4(application: self.backend.defaultApplication)
+        case .version3: self.newDevice()
+        case .version4: try self.newDevice4()
         }
+    }
+
+    func newDevice(_ version: ProtocolVersion = .v3_3) -> TestDevice {
+        TestDevice(application: self.backend.defaultApplication, version: version)
+    }
+
+    func newDevice4(_ suite: AlgorithmSuite = .p384) throws -> TestDevice4 {
+        try TestDevice4(application: self.backend.defaultApplication, suite: suite)
+    }
+
+    /// The code of a new registration.
+    mutating func activationCode(user: String = "alice", _ more: JSONObject = [:]) throws -> String {
+        var request: JSONObject = ["userId": .string(user)]
+        request.members += more.members
+        return try #require(self.cloud("POST", "/v2/registrations", .object(request)).json["activationCode"]?.string)
     }
 
     static func active(_ version: MajorVersion) throws -> (Self, any ClientDevice) {

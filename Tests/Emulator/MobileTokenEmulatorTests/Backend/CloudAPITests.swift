@@ -8,7 +8,7 @@ import WireFacts
     @Test func credentialsAreAskedForFirst() throws {
         var fixture = try BackendFixture()
         let state = try fixture.exportedState()
-        let wrong: [[(name: String, value: String)]] = [
+        let wrong: [[HeaderField]] = [
             [], [("Authorization", "Basic")], [("Authorization", "Basic !!!")],
             [("Authorization", "Basic \(Base64.encode(Array("cloud:wrong".utf8)))")],
             [("Authorization", "Bearer \(Base64.encode(Array("cloud:secret".utf8)))")],
@@ -35,11 +35,9 @@ import WireFacts
             ("ON_KEY_EXCHANGE", "ACTIVE"), ("ON_COMMIT", "PENDING_COMMIT"), (nil, "PENDING_COMMIT"),
         ]
         for (phase, status) in users {
-            var request: JSONObject = ["userId": "alice"]
-            request["commitPhase"] = phase.map { .string($0) }
-            let created = fixture.cloud("POST", "/v2/registrations", .object(request)).json
-            var device = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
-            try device.activate(["code": #require(created["activationCode"])], in: &fixture)
+            let code = try fixture.activationCode(phase.map { ["commitPhase": .string($0)] } ?? [:])
+            var device = fixture.newDevice()
+            try device.activate(code, in: &fixture)
             #expect(fixture.status(ofActivation: device.activationID)?.rawValue == status)
         }
         for wrong: JSONObject in [

@@ -32,7 +32,7 @@ private struct CloudClient {
         let push: JSONValue = ["requestObject": ["platform": "fcm", "token": "t"]]
         let registered = device.sendWithToken("/api/push/device/register/token", push, in: &self.fixture)
         try #require(registered.status == 200)
-        _ = try device.temporaryKey(activationScope: true, in: &self.fixture)
+        _ = try device.temporaryKey(.activation, in: &self.fixture)
         return device
     }
 }
@@ -62,8 +62,8 @@ private struct CloudClient {
 
         // The default would have ended by now.
         bank.fixture.advance(seconds: 599)
-        var device = TestDevice(application: bank.fixture.backend.defaultApplication, version: .v3_3)
-        try device.activate(["code": .string(code)], in: &bank.fixture)
+        var device = bank.fixture.newDevice()
+        try device.activate(code, in: &bank.fixture)
         shown = bank.call("GET", path).json
         #expect(shown["registrationStatus"] == "PENDING_COMMIT" && shown["name"] == "test device")
         #expect(shown["platform"] == "linux" && shown["deviceInfo"] == "test")

@@ -10,7 +10,7 @@ import WireFacts
     private static let body = Array(#"{"amount": 3}"#.utf8)
 
     private static func question(
-        _ header: (name: String, value: String),
+        _ header: HeaderField,
         method: String = "POST",
         uriID: String = "/login",
         _ body: [UInt8]? = Self.body,

@@ -43,8 +43,7 @@ import WireFacts
             "id": .string(operation.id), "data": .string(operation.data), "proximityCheck": ["otp": code],
             "mobileTokenData": ["a": [1]],
         ]
-        let reply = try Self.decide(&device, "authorize", .possessionKnowledge, request, in: &fixture)
-        #expect(reply.outcome == "200 OK")
+        #expect(try Self.decide(&device, "authorize", .possessionKnowledge, request, in: &fixture).outcome == "200 OK")
         #expect(
             JSONValue.object(Self.kept(operation.id, &fixture)) == [
                 "activationId": .string(device.activationID),
@@ -135,7 +134,7 @@ import WireFacts
             let reply = try await emulator.send("POST", "/api/auth/token/app/operation/authorize", body: body)
             #expect(reply.status == 401)
             let path = "/v2/operations/\(operation.id)"
-            let shown = try await emulator.send("GET", path, headers: [emulator.authorization])
+            let shown = try await emulator.bank("GET", path)
             #expect(try JSONValue(parsing: Array(shown.body))["additionalData"]?["ipAddress"] == "127.0.0.1")
         }
     }

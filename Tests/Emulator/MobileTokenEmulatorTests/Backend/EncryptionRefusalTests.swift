@@ -11,7 +11,7 @@ import WireFacts
     @Test func aWrongSignatureOverAGoodEnvelopeCounts() throws {
         var (fixture, device) = try BackendFixture.active()
         device.wrongKnowledge = device.keys?.possession
-        let (reply, _) = try device.sendEncrypted(.vaultUnlock, .possessionKnowledge, [:], in: &fixture)
+        let (reply, _) = try device.sendEncrypted("vault/unlock", in: &fixture)
         #expect(reply.outcome == "401 ERR_AUTHENTICATION")
         #expect(fixture.backend.activations[0].failedAttempts == 1)
     }
@@ -35,11 +35,7 @@ import WireFacts
     func temporaryKeysEndAfterFiveMinutes(version: MajorVersion) throws {
         var (fixture, device) = try BackendFixture.active(version)
         device.forgetTemporaryKeys()
-        func createToken() throws -> Reply {
-            let (path, purpose) = (device.path("token/create"), "/pa/token/create")
-            let type = SignatureType.possession
-            return try device.encryptThenSign(path, uriID: purpose, with: type, purpose: purpose, in: &fixture).reply
-        }
+        func createToken() throws -> Reply { try device.sendEncrypted("token/create", .possession, in: &fixture).reply }
         #expect(try createToken().status == 200)
         fixture.advance(seconds: 299.999)
         #expect(try createToken().status == 200)
@@ -77,10 +73,9 @@ import WireFacts
         var (fixture, device) = try BackendFixture.active(version)
         let path = device.path("user/info")
         let sealed = try device.seal([:], for: "/pa/generic/activation", in: &fixture)
-        let reply = fixture.send(path, headers: [sealed.header], json: .object(sealed.body))
+        let reply = fixture.send(path, sealed)
         #expect(try sealed.answer(in: reply)?["sub"]?.string == "alice")
-        let replay = fixture.send(path, headers: [sealed.header], json: .object(sealed.body))
-        #expect(replay.outcome == "400 ERR_ENCRYPTION")
+        #expect(fixture.send(path, sealed).outcome == "400 ERR_ENCRYPTION")
         _ = fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "BLOCK"])
         #expect(try device.sendEnvelope(path, in: &fixture).reply.outcome == "400 ERR_ENCRYPTION")
     }
@@ -88,7 +83,7 @@ import WireFacts
     @Test(.wireFact("B7", "2.5", "4.2", "3.2")) func theVaultOpensForPasswordAndPossessionOnly() throws {
         var (fixture, device) = try BackendFixture.active()
         func unlock(_ type: SignatureType, reason: String) throws -> (reply: Reply, answer: JSONValue?) {
-            try device.sendEncrypted(.vaultUnlock, type, ["reason": .string(reason)], in: &fixture)
+            try device.sendEncrypted("vault/unlock", type, ["reason": .string(reason)], in: &fixture)
         }
         for (type, reason) in [
             (SignatureType.possession, "TEST"), (.possessionKnowledge, "no good"),
@@ -106,25 +101,19 @@ import WireFacts
 
     @Test(.wireFact("B20", "2.5")) func onlyAnActivationThatWasCommittedGetsATemporaryKey() throws {
         var fixture = try BackendFixture()
-        var device = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
-        let registration = fixture.cloud("POST", "/v2/registrations", ["userId": "alice"])
-        try device.activate(["code": #require(registration.json["activationCode"])], in: &fixture)
-        func ask() -> String {
-            let request = TemporaryKeyRequest(
-                applicationKey: device.application.key,
-                activationID: device.activationID,
-                challenge: SecureRandom.bytes(18)
-            )
-            let jwt = request.jwt(applicationSecret: device.applicationSecret, transportKey: device.keys?.transport)
-            return fixture.send("/pa/v3/keystore/create", json: ["requestObject": ["jwt": .string(jwt)]]).outcome
+        var device = fixture.newDevice()
+        try device.activate(fixture.activationCode(), in: &fixture)
+        func ask() throws -> String {
+            let request = try device.keyRequest(device.activationID, signedWith: .activation)
+            return fixture.send("/pa/v3/keystore/create", json: request).outcome
         }
-        #expect(ask() == "400 ERR_TEMPORARY_KEY")
+        #expect(try ask() == "400 ERR_TEMPORARY_KEY")
         let path = "/v2/registrations/\(device.activationID)"
         _ = fixture.cloud("POST", path + "/commit", [:])
-        #expect(ask() == "200 OK")
+        #expect(try ask() == "200 OK")
         _ = fixture.cloud("PUT", path, ["change": "BLOCK"])
-        #expect(ask() == "200 OK")
+        #expect(try ask() == "200 OK")
         _ = fixture.cloud("DELETE", path)
-        #expect(ask() == "400 ERR_TEMPORARY_KEY")
+        #expect(try ask() == "400 ERR_TEMPORARY_KEY")
     }
 }

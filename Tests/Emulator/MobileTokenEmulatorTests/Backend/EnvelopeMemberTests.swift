@@ -32,9 +32,8 @@ import WireFacts
 
     @Test(arguments: StandardCall.all) func anEnvelopeThatLacksAMemberIsTold(call: StandardCall) throws {
         var (fixture, device) = try BackendFixture.active(call.version)
-        let (path, purpose) = (device.path(call.name), "/pa/" + call.name)
         func send(_ change: (inout JSONObject) -> Void) throws -> Reply {
-            try device.encryptThenSign(path, uriID: purpose, purpose: purpose, in: &fixture, changing: change).reply
+            try device.sendEncrypted(call.name, in: &fixture, changing: change).reply
         }
         for member in ["nonce", "timestamp", "temporaryKeyId"] {
             for value in [nil, .null] as [JSONValue?] {
@@ -53,11 +52,8 @@ import WireFacts
     @Test(arguments: [(ProtocolVersion.v3_1, ["nonce"]), (.v3_2, ["nonce", "timestamp"])])
     func anOlderEnvelopeIsAskedForWhatItHas(version: ProtocolVersion, members: [String]) throws {
         var (fixture, device) = try BackendFixture.with { try $0.activeDevice(version: version) }
-        let (path, purpose) = (device.path("token/create"), "/pa/token/create")
         for member in ["nonce", "timestamp", "temporaryKeyId"] {
-            let (reply, _) = try device.encryptThenSign(path, uriID: purpose, purpose: purpose, in: &fixture) {
-                $0[member] = nil
-            }
+            let (reply, _) = try device.sendEncrypted("token/create", in: &fixture) { $0[member] = nil }
             if members.contains(member) {
                 #expect(reply.outcome == "401 ERR_AUTHENTICATION", "\(member)")
             } else {
@@ -111,8 +107,7 @@ import WireFacts
     @Test(.wireFact("2.2"), arguments: [("token/create", 112), ("vault/unlock", 96)])
     func theAnswerOfAStandardCallIsIndented(name: String, count: Int) throws {
         var (fixture, device) = try BackendFixture.with { try $0.activeDevice(version: .v3_1) }
-        let purpose = "/pa/" + name
-        let (reply, _) = try device.encryptThenSign(device.path(name), uriID: purpose, purpose: purpose, in: &fixture)
+        let (reply, _) = try device.sendEncrypted(name, in: &fixture)
         #expect(reply.json["encryptedData"]?.string.flatMap(Base64.decode(_:))?.count == count, "\(reply.outcome)")
     }
 }

@@ -25,9 +25,7 @@ import WireFacts
         var (fixture, device) = try BackendFixture.withToken()
         let identifiers = try (1...5).map { try self.message($0, &fixture) }
         _ = try self.message(6, to: "bob", &fixture)
-        func unread() -> Int64? {
-            device.sendWithToken("/api/inbox/count", in: &fixture).object["countUnread"]?.int64
-        }
+        func unread() -> Int64? { device.sendWithToken("/api/inbox/count", in: &fixture).object["countUnread"]?.int64 }
         func list(_ request: JSONValue) -> [String] {
             let path = "/api/inbox/message/list"
             let reply = device.sendWithToken(path, ["requestObject": request], in: &fixture)
@@ -67,14 +65,12 @@ import WireFacts
     /// "inbox count: of another application" and "inbox detail: of another application".
     @Test func aMessageIsOfOneApplication() throws {
         var (fixture, device) = try BackendFixture.with { try $0.deviceWithToken(user: "alice") }
-        let application = fixture.cloud("POST", "/admin/applications", ["id": "second"])
-        #expect(application.status == 200)
+        #expect(fixture.cloud("POST", "/admin/applications", ["id": "second"]).status == 200)
         let message: JSONValue = ["userId": "alice", "appId": "second", "subject": "S", "summary": "S", "body": "B"]
         let id = fixture.cloud("POST", "/v2/inbox/messages", message).json["id"] ?? .null
         #expect(device.sendWithToken("/api/inbox/count", in: &fixture).object["countUnread"] == 0)
         let detail: JSONValue = ["requestObject": ["id": id]]
-        let reply = device.sendWithToken("/api/inbox/message/detail", detail, in: &fixture)
-        #expect(reply.outcome == "400 INBOX_FAILED")
+        #expect(device.sendWithToken("/api/inbox/message/detail", detail, in: &fixture).outcome == "400 INBOX_FAILED")
     }
 
     @Test(.wireFact("B24")) func aListTellsItsPageAndWithoutASizeItIsAFifthOfAHundred() throws {
@@ -124,8 +120,7 @@ import WireFacts
         var fixture = try BackendFixture { $0.profile = .init(release) }
         var device = try fixture.deviceWithToken()
         let request: JSONValue = ["requestObject": ["platform": .string(platform), "token": "t1"]]
-        let reply = device.sendWithToken("/api/push/device/register/token", request, in: &fixture)
-        #expect(reply.outcome == "200 OK")
+        #expect(device.sendWithToken("/api/push/device/register/token", request, in: &fixture).outcome == "200 OK")
         #expect(fixture.backend.state.devices[device.activationID]?.platform == platform)
         let newer: JSONValue = ["requestObject": ["platform": .string(other), "token": "t2"]]
         #expect(device.sendWithToken("/api/push/device/register", newer, in: &fixture).outcome == "200 OK")

@@ -39,7 +39,7 @@ import Testing
             "{\"a\":\"" + String(repeating: "\\u0000", count: 5_000) + "\"}", #"{"a":1,"a":2"#, "\u{FEFF}{}x",
         ].map { Array($0.utf8) } + [[0xFF, 0xFE, 0x00], [0x7B, 0x22, 0xC3, 0x28, 0x22, 0x7D], [0]]
 
-    private static let headers: [(name: String, value: String)] = [
+    private static let headers: [HeaderField] = [
         ("X-PowerAuth-Authorization", ""), ("X-PowerAuth-Authorization", "PowerAuth"),
         ("X-PowerAuth-Authorization", "PowerAuth pa_version=\"3.3\""),
         (

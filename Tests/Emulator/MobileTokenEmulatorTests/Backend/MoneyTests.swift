@@ -18,9 +18,7 @@ import Testing
         ("1949.00", "1949.00"), ("1e3", "1E+3"), ("1E-3", "0.001"), ("0.000000000000000001", "1E-18"), ("-0", "0"),
         ("00012.50", "12.50"), ("+5", "5"), (".5", "0.5"), ("5.", "5"), ("\u{663}", "3"), ("1e99999", "1E+99999"),
     ])
-    func numbersKeepTheirDigits(text: String, literal: String) {
-        #expect(JavaDecimal(text)?.description == literal)
-    }
+    func numbersKeepTheirDigits(text: String, literal: String) { #expect(JavaDecimal(text)?.description == literal) }
 
     /// "language … Accept-Language …": the highest weight counts, and a weight that cannot be read does not.
     @Test(

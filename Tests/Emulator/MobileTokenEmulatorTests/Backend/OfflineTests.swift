@@ -18,13 +18,8 @@ import WireFacts
             totp: String? = nil,
             digits: Int = 8
         ) throws -> String {
-            try device.offlineCode(
-                operation: (id: self.lines[0], data: self.lines[3]),
-                nonce: self.nonce,
-                type,
-                proximityCode: totp,
-                digits: digits
-            )
+            let data = try SignatureData.offline((self.lines[0], self.lines[3]), proximityCode: totp, nonce: self.nonce)
+            return try device.offlineCode(data, type, digits: digits)
         }
     }
 
@@ -72,8 +67,7 @@ import WireFacts
             &fixture
         )
         for malformed in ["no code", "1234-", "-1234", "12345678--12345678", "١٢٣٤٥٦٧٨-١٢٣٤٥٦٧٨"] {
-            let reply = self.verify(operation.id, malformed, scanned, device, &fixture)
-            #expect(reply.outcome == "400 ERROR_OTP_INVALID")
+            #expect(self.verify(operation.id, malformed, scanned, device, &fixture).outcome == "400 ERROR_OTP_INVALID")
         }
         #expect(scanned.lines.count == 7)
         #expect(
@@ -162,14 +156,12 @@ import WireFacts
     @Test func anOperationForPossessionAloneHasNoOfflineForm() throws {
         var (fixture, device) = try BackendFixture.active()
         let id = try fixture.operation("login_1FA").id
-        let code = fixture.cloud("GET", "/v2/operations/\(id)/offline/qr")
-        #expect(code.outcome == "400 ERROR_REQUEST")
+        #expect(fixture.cloud("GET", "/v2/operations/\(id)/offline/qr").outcome == "400 ERROR_REQUEST")
         let request: JSONValue = [
             "otp": "00000000", "nonce": "AAAAAAAAAAAAAAAAAAAAAA==", "registrationId": .string(device.activationID),
         ]
         let state = try fixture.exportedState()
-        let verification = fixture.cloud("POST", "/v2/operations/\(id)/offline/otp", request)
-        #expect(verification.outcome == "400 ERROR_REQUEST")
+        #expect(fixture.cloud("POST", "/v2/operations/\(id)/offline/otp", request).outcome == "400 ERROR_REQUEST")
         #expect(try fixture.exportedState() == state)
     }
 
@@ -190,5 +182,16 @@ import WireFacts
         let scanned = try self.scan(id, registration: device.activationID, signedBy: serverKey, &fixture)
         #expect(scanned.lines[1] == #"a\\b"#)
         #expect(scanned.lines[2] == #"two\nlines\nthree"#)
+    }
+}
+
+extension SignatureData {
+    /// The data that a device signs to approve without a network.
+    static func offline(_ operation: (id: String, data: String), proximityCode: String? = nil, nonce: String) throws
+        -> Self
+    {
+        let body = [operation.id, operation.data, proximityCode].compactMap(\.self).joined(separator: "&")
+        let nonce = try #require(Base64.decode(nonce))
+        return Self(method: "POST", uriID: "/operation/authorize/offline", nonce: nonce, body: Array(body.utf8))
     }
 }

@@ -205,8 +205,7 @@ import WireFacts
         // A device without flags sees those for any flag: "list: activation with no flags, operations of no flag, A, B".
         #expect(plain.operations(in: &fixture).map { $0["id"] } == [.string(forVIPs.id)])
         #expect(flagged.operations(in: &fixture).count == 2)
-        let refused = try plain.authorize(forVIPs, in: &fixture)
-        #expect(refused.outcome == "400 OPERATION_REQUIRES_ACTIVATION_FLAG")
+        #expect(try plain.authorize(forVIPs, in: &fixture).outcome == "400 OPERATION_REQUIRES_ACTIVATION_FLAG")
         #expect(try plain.reject(forVIPs.id, in: &fixture).outcome == "400 OPERATION_REQUIRES_ACTIVATION_FLAG")
         #expect(self.failures(of: forVIPs.id, fixture) == 0)
         #expect(try plain.authorize(forOne, in: &fixture).outcome == "401 OPERATION_FAILED")
@@ -224,8 +223,7 @@ import WireFacts
         #expect(fixture.status(ofOperation: operation.id) == .pending)
         #expect(self.failures(of: operation.id, fixture) == 0)
         let token: JSONValue = ["requestObject": ["platform": "apns", "token": "t"]]
-        let push = device.sendWithToken("/api/push/device/register/token", token, in: &fixture)
-        #expect(push.outcome == "200 OK")
+        #expect(device.sendWithToken("/api/push/device/register/token", token, in: &fixture).outcome == "200 OK")
         #expect(try device.reject(operation.id, in: &fixture).outcome == "200 OK")
     }
 

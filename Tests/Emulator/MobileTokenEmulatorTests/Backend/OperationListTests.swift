@@ -96,11 +96,11 @@ import WireFacts
         for name in fixture.backend.templates.map(\.name) { _ = try fixture.operation(name) }
         let shown = device.operations(in: &fixture).compactMap { $0["ui"] }
         let screens = shown.flatMap { $0["preApprovalScreens"]?.array ?? [] }
-        let screenTypes = Set(screens.compactMap { $0["type"]?.string })
-        #expect(screenTypes.isSuperset(of: ["QR_SCAN", "WARNING"]))
+        let typesOfScreens = Set(screens.compactMap { $0["type"]?.string })
+        #expect(typesOfScreens.isSuperset(of: ["QR_SCAN", "WARNING"]))
         let elements = screens.flatMap { $0["elements"]?.array ?? [] }
-        let elementTypes = Set(elements.compactMap { $0["type"]?.string })
-        #expect(elementTypes.isSuperset(of: ["LIST_ITEM", "ALERT", "BUTTON"]))
+        let typesOfElements = Set(elements.compactMap { $0["type"]?.string })
+        #expect(typesOfElements.isSuperset(of: ["LIST_ITEM", "ALERT", "BUTTON"]))
         #expect(screens.contains { $0["controls"]?["approve"]?["counter"]?.int64 != nil })
         #expect(shown.contains { $0["preApprovalScreen"]?["approvalType"]?.string == "SLIDER" })
         let ends = Set(shown.compactMap { $0["postApprovalScreen"]?["type"]?.string })

@@ -16,8 +16,7 @@ import WireFacts
         let header = try device.codeHeader(.possession, uriID: "/operation/cancel", body: body)
         let path = "/api/auth/token/app/operation/cancel"
         let state = try fixture.exportedState()
-        let refused = fixture.send("POST", path, headers: [header], body: body + [0x20])
-        #expect(refused.outcome == "401 POWERAUTH_AUTH_FAIL")
+        #expect(fixture.send("POST", path, headers: [header], body: body + [0x20]).outcome == "401 POWERAUTH_AUTH_FAIL")
         #expect(try fixture.exportedState() == state)  // possession alone is not counted
         #expect(fixture.send("POST", path, headers: [header], body: body).outcome == "200 OK")
     }
@@ -59,9 +58,8 @@ import WireFacts
 
     @Test func nothingIsSignedBeforeTheCommitNorAfterTheEnd() throws {
         var fixture = try BackendFixture()
-        var device = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
-        let registration = fixture.cloud("POST", "/v2/registrations", ["userId": "alice"])
-        try device.activate(["code": #require(registration.json["activationCode"])], in: &fixture)
+        var device = fixture.newDevice()
+        try device.activate(fixture.activationCode(), in: &fixture)
         for status in ["PENDING_COMMIT", "REMOVED"] {
             #expect(fixture.status(ofActivation: device.activationID)?.rawValue == status)
             let state = try fixture.exportedState()
@@ -72,16 +70,17 @@ import WireFacts
             _ = fixture.cloud("DELETE", "/v2/registrations/\(device.activationID)")
         }
         // Recording `REMOVED, blocked by an unknown application key, then unblocked by the bank`.
-        var application = device.application
-        application.key = Base64.encode([UInt8](repeating: 1, count: 16))
-        var stranger = TestDevice(application: application, version: .v3_3)
-        (stranger.activationID, stranger.keys, stranger.counter) = (device.activationID, device.keys, device.counter)
-        for _ in 0..<5 {
-            _ = try stranger.sendSigned("/pa/v3/signature/validate", in: &fixture)
-        }
+        var stranger = Self.stranger(like: device, key: Base64.encode([UInt8](repeating: 1, count: 16)))
+        for _ in 0..<5 { _ = try stranger.validate(in: &fixture) }
         #expect(fixture.status(ofActivation: device.activationID) == .blocked)
         _ = fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "UNBLOCK"])
         #expect(fixture.status(ofActivation: device.activationID) == .active && fixture.failures == 0)
+    }
+
+    private static func stranger(like device: TestDevice, key: String) -> TestDevice {
+        var stranger = TestDevice(application: altered(device.application) { $0.key = key }, version: .v3_3)
+        (stranger.activationID, stranger.keys, stranger.counter) = (device.activationID, device.keys, device.counter)
+        return stranger
     }
 
     @Test(.wireFact("2.6")) func aWrongApplicationKeyCountsUnlessPossessionSigns() throws {
@@ -89,9 +88,7 @@ import WireFacts
         _ = fixture.cloud("POST", "/admin/applications", ["id": "other"])
         let other = try #require(fixture.backend.state.applications["other"])
         for (number, key) in [Base64.encode([UInt8](repeating: 1, count: 16)), other.key].enumerated() {
-            var stranger = TestDevice(application: altered(device.application) { $0.key = key }, version: .v3_3)
-            (stranger.activationID, stranger.keys, stranger.counter) =
-                (device.activationID, device.keys, device.counter)
+            var stranger = Self.stranger(like: device, key: key)
             for (type, failures) in [(SignatureType.possession, number), (.possessionKnowledge, number + 1)] {
                 let (path, uriID) = ("/pa/v3/signature/validate", "/pa/signature/validate")
                 let reply = try stranger.sendSigned(path, uriID: uriID, type, in: &fixture)
@@ -99,8 +96,7 @@ import WireFacts
                 #expect(fixture.backend.activations[0].failedAttempts == failures)
             }
         }
-        let good = try device.validate(in: &fixture)
-        #expect(good.outcome == "200 OK")
+        #expect(try device.validate(in: &fixture).outcome == "200 OK")
         #expect(fixture.backend.activations[0].failedAttempts == 0)
     }
 

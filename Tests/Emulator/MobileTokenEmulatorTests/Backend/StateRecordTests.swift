@@ -11,9 +11,7 @@ import Testing
         private(set) var records: [StateKey: StateRecord] = [:]
         private(set) var writes = 0
 
-        init(_ state: BackendState) throws {
-            for key in state.keys { self.records[key] = try state.record(key) }
-        }
+        init(_ state: BackendState) throws { for key in state.keys { self.records[key] = try state.record(key) } }
 
         mutating func follow(_ state: inout BackendState) throws {
             for key in state.takeChanges() {
@@ -51,8 +49,7 @@ import Testing
         try follow(&fixture)
         // Claimed operations join their user's in the order of the claims.
         let claim: JSONValue = ["requestObject": ["id": .string(free.id)]]
-        let claimed = alice.sendWithToken("/api/auth/token/app/operation/detail/claim", claim, in: &fixture)
-        #expect(claimed.status == 200)
+        #expect(alice.sendWithToken("/api/auth/token/app/operation/detail/claim", claim, in: &fixture).status == 200)
         try follow(&fixture)
         #expect(try alice.authorize(payment, in: &fixture).status == 200)
         #expect(alice.operations(in: &fixture).count == 2)

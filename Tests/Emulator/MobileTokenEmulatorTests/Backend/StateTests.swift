@@ -70,8 +70,7 @@ import Testing
         _ = try administer(.advanceCounter(activationID: id, by: 21))
         #expect(fixture.backend.activations[0].counter == 21)
         device.counter = device.counter.advanced(by: 21)
-        let reply = try device.validate(in: &fixture)
-        #expect(reply.outcome == "200 OK")
+        #expect(try device.validate(in: &fixture).outcome == "200 OK")
         #expect(try administer(.remove(activationID: id)).map(\.status) == ["REMOVED"])
         let state = try fixture.exportedState()
         for change: AdministrativeChange in [
@@ -87,8 +86,7 @@ import Testing
     @Test func applicationsAreKeptApart() throws {
         var fixture = try BackendFixture()
         let made = fixture.cloud("POST", "/admin/applications", ["id": "second", "roles": ["VIP"]]).json
-        let again = fixture.cloud("POST", "/admin/applications", ["id": "second"])
-        #expect(again.outcome == "400 ERROR_REQUEST")
+        #expect(fixture.cloud("POST", "/admin/applications", ["id": "second"]).outcome == "400 ERROR_REQUEST")
         #expect(made["roles"] == ["VIP"])
         let listed = fixture.cloud("GET", "/v2/applications").json["applications"]
         #expect(listed?.array?.compactMap { $0["appId"]?.string } == ["mobile-token", "second"])
@@ -100,16 +98,13 @@ import Testing
             secret: configuration.applicationSecret.base64,
             masterServerPublicKey: try #require(made["masterServerPublicKey"]?.string)
         )
-        let request: JSONValue = ["userId": "alice", "appId": "second"]
-        let code = try #require(fixture.cloud("POST", "/v2/registrations", request).json["activationCode"])
+        let code = try fixture.activationCode(["appId": "second"])
 
-        var stranger = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
-        let attempt = try stranger.activationAttempt(["code": code], in: &fixture)
-        let refused = fixture.send("/pa/v3/activation/create", headers: attempt.headers, json: attempt.body)
-        #expect(refused.outcome == "400 ERR_ACTIVATION")
+        var stranger = fixture.newDevice()
+        #expect(try stranger.sendActivation(code, otp: nil, in: &fixture).reply.outcome == "400 ERR_ACTIVATION")
 
         var device = TestDevice(application: second, version: .v3_3)
-        try device.activate(["code": code], in: &fixture)
+        try device.activate(code, in: &fixture)
         #expect(fixture.cloud("POST", "/v2/registrations/\(device.activationID)/commit").status == 200)
         try device.createToken(in: &fixture)
         _ = try fixture.operation(user: "alice")

@@ -1,15 +1,13 @@
 import EmulatorBackend
 import ExactJSON
-import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-/// The client half of the protocol, computed from its values alone.
-struct TestDevice {
+/// The client half of version 3.
+struct TestDevice: ClientDevice {
     let application: ApplicationDescription
     let version: ProtocolVersion
-    let applicationSecret: ApplicationSecret
     var activationID = ""
     var keys: ActivationKeys?
     var serverKey: P256PublicKey?
@@ -17,106 +15,96 @@ struct TestDevice {
     var tokenID = ""
     var tokenSecret = SecretBytes(copying: [UInt8]())
     var recovery: JSONValue?
-    var customAttributes: JSONValue?
-    /// Takes the place of the knowledge key, to sign with a wrong password.
     var wrongKnowledge: SecretBytes?
-    private var temporaryKeys: [Bool: (id: String, key: P256PublicKey)] = [:]
+    private var temporaryKeys: [EnvelopeScope: (id: String, key: P256PublicKey)] = [:]
 
     init(application: ApplicationDescription, version: ProtocolVersion) {
-        self.application = application
-        self.version = version
-        self.applicationSecret =
-            ApplicationSecret(base64: application.secret) ?? ApplicationSecret(bytes: SecureRandom.secret(16))!
+        (self.application, self.version) = (application, version)
     }
+
+    var isVersion4: Bool { false }
 
     var masterKey: P256PublicKey {
         get throws { try P256PublicKey(x963: Base64.decode(self.application.masterServerPublicKey) ?? []) }
     }
 
+    private var secret: ApplicationSecret {
+        get throws { try #require(ApplicationSecret(base64: self.application.secret)) }
+    }
+
     // MARK: - Encryption
 
+    private func recipient(_ scope: EnvelopeScope) throws -> P256PublicKey {
+        try scope == .activation ? #require(self.serverKey) : self.masterKey
+    }
+
+    private func jwt(_ request: TemporaryKeyRequest, signedWith signer: RequestSigner) throws -> String {
+        let secret = signer == .nobody ? ApplicationSecret(bytes: SecureRandom.secret(16)) : try self.secret
+        let key = signer == .activation ? self.keys?.transport : nil
+        return request.jwt(applicationSecret: try #require(secret), transportKey: key)
+    }
+
+    private func request(_ activationID: String?, _ applicationKey: String? = nil) -> TemporaryKeyRequest {
+        let challenge = SecureRandom.bytes(TemporaryKeyRequest.challengeByteCount)
+        let key = applicationKey ?? self.application.key
+        return TemporaryKeyRequest(applicationKey: key, activationID: activationID, challenge: challenge)
+    }
+
+    func temporaryKeyRequest(_ activationID: String?, applicationKey: String?, signedWith signer: RequestSigner) throws
+        -> String
+    {
+        try self.jwt(self.request(activationID, applicationKey), signedWith: signer)
+    }
+
     /// Fetches a temporary key, or gives the one that is kept.
-    mutating func temporaryKey(
-        activationScope: Bool,
-        in fixture: inout BackendFixture
-    ) throws -> (id: String, key: P256PublicKey) {
-        if let known = self.temporaryKeys[activationScope] { return known }
-        let request = TemporaryKeyRequest(
-            applicationKey: self.application.key,
-            activationID: activationScope ? self.activationID : nil,
-            challenge: SecureRandom.bytes(TemporaryKeyRequest.challengeByteCount)
-        )
-        let jwt = request.jwt(
-            applicationSecret: self.applicationSecret,
-            transportKey: activationScope ? self.keys?.transport : nil
-        )
+    mutating func temporaryKey(_ scope: EnvelopeScope, in fixture: inout BackendFixture) throws
+        -> (id: String, key: P256PublicKey)
+    {
+        if let known = self.temporaryKeys[scope] { return known }
+        let request = self.request(scope == .activation ? self.activationID : nil)
+        let jwt = try self.jwt(request, signedWith: scope == .activation ? .activation : .application)
         let reply = fixture.send("/pa/v3/keystore/create", json: ["requestObject": ["jwt": .string(jwt)]])
         let answer = try TemporaryKeyResponse(
             jwt: #require(reply.object["jwt"]?.string, "\(reply.outcome)"),
-            signedBy: activationScope ? #require(self.serverKey) : self.masterKey,
+            signedBy: self.recipient(scope),
             answering: request,
             now: fixture.milliseconds
         )
-        self.temporaryKeys[activationScope] = (answer.keyID, answer.key)
+        self.temporaryKeys[scope] = (answer.keyID, answer.key)
         return (answer.keyID, answer.key)
     }
 
-    mutating func forgetTemporaryKeys() {
-        self.temporaryKeys = [:]
-    }
+    mutating func forgetTemporaryKeys() { self.temporaryKeys = [:] }
 
-    mutating func encryptor(
-        _ path: ECIESPurpose,
-        activationScope: Bool,
+    mutating func envelope(
+        _ purpose: ECIESPurpose,
+        _ content: JSONValue,
+        timestamp: Milliseconds?,
         in fixture: inout BackendFixture
-    ) throws -> ECIESClientExchange {
-        var temporaryKeyID: String?
-        let recipient: P256PublicKey
-        if self.version.usesTemporaryKeys {
-            let key = try self.temporaryKey(activationScope: activationScope, in: &fixture)
-            (temporaryKeyID, recipient) = (key.id, key.key)
-        } else {
-            recipient = try activationScope ? #require(self.serverKey) : self.masterKey
-        }
+    ) throws -> SealedRequest {
+        let scope: EnvelopeScope = [.genericApplication, .activation].contains(purpose) ? .application : .activation
+        let key = self.version.usesTemporaryKeys ? try self.temporaryKey(scope, in: &fixture) : nil
+        let id = scope == .activation ? self.activationID : nil
         let parameters = ECIESParameters(
             version: self.version,
             applicationKey: self.application.key,
-            applicationSecret: self.applicationSecret,
-            scope: try activationScope
-                ? .activation(id: self.activationID, transportKey: #require(self.keys).transport) : .application,
-            purpose: path,
-            temporaryKeyID: temporaryKeyID
+            applicationSecret: try self.secret,
+            scope: try id.map { .activation(id: $0, transportKey: try #require(self.keys).transport) } ?? .application,
+            purpose: purpose,
+            temporaryKeyID: key?.id
         )
-        return ECIESClientExchange(parameters: parameters, recipient: recipient)
-    }
-
-    /// - Parameter timestamp: The fixture's time, unless it is to be wrong.
-    static func encrypt(
-        _ json: JSONValue,
-        _ encryptor: inout ECIESClientExchange,
-        timestamp: Milliseconds
-    ) throws -> JSONValue {
-        let request = try encryptor.encryptRequest(
-            json.serialized(),
+        var exchange = ECIESClientExchange(parameters: parameters, recipient: try key?.key ?? self.recipient(scope))
+        let request = try exchange.encryptRequest(
+            content.serialized(),
             ephemeralKey: .generate(),
             nonce: SecureRandom.bytes(16),
-            timestamp: timestamp
+            timestamp: timestamp ?? fixture.milliseconds
         )
-        return try JSONValue(parsing: Array(JSONEncoder().encode(request)))
-    }
-
-    static func decrypt(_ json: JSONValue, _ encryptor: inout ECIESClientExchange) throws -> JSONValue {
-        let response = try JSONDecoder().decode(ECIESResponse.self, from: Data(json.serialized()))
-        return try JSONValue(parsing: try encryptor.decryptResponse(response))
-    }
-
-    func encryptionHeader(activationScope: Bool) -> (name: String, value: String) {
-        let header = EncryptionHeader(
-            applicationKey: self.application.key,
-            activationID: activationScope ? self.activationID : nil,
-            version: self.version
-        )
-        return (EncryptionHeader.name, header.value)
+        let header = EncryptionHeader(applicationKey: self.application.key, activationID: id, version: self.version)
+        return try SealedRequest((EncryptionHeader.name, header.value), request) { [exchange] body in
+            var exchange = exchange
+            return try JSONValue(parsing: exchange.decryptResponse(body.decode()))
+        }
     }
 
     // MARK: - Activation
@@ -124,10 +112,8 @@ struct TestDevice {
     /// The request to activate, and the keys that it takes to read the answer.
     struct ActivationAttempt {
         let privateKey: P256PrivateKey
-        var outer: ECIESClientExchange
-        var inner: ECIESClientExchange
-        var body: JSONValue
-        var headers: [(name: String, value: String)]
+        let inner: SealedRequest
+        let outer: SealedRequest
     }
 
     mutating func activationAttempt(
@@ -139,51 +125,56 @@ struct TestDevice {
         in fixture: inout BackendFixture
     ) throws -> ActivationAttempt {
         let privateKey = P256PrivateKey.generate()
-        var inner = try self.encryptor(.activation, activationScope: false, in: &fixture)
-        var outer = try self.encryptor(.genericApplication, activationScope: false, in: &fixture)
-        var innerBody: JSONObject = [
+        var content: JSONObject = [
             "devicePublicKey": .string(Base64.encode(privateKey.publicKey.compressed)),
             "activationName": "test device", "platform": "linux", "deviceInfo": "test",
         ]
-        innerBody["activationOtp"] = otp.map { .string($0) }
-        let now = fixture.milliseconds
-        var outerBody = JSONObject([.init(key: kindMember, value: .string(kind))])
-        outerBody["identityAttributes"] = identity
-        outerBody["activationData"] = try Self.encrypt(.object(innerBody), &inner, timestamp: now)
-        outerBody["customAttributes"] = customAttributes
-        let body = try Self.encrypt(.object(outerBody), &outer, timestamp: now)
-        return ActivationAttempt(
-            privateKey: privateKey,
-            outer: outer,
-            inner: inner,
-            body: body,
-            headers: [self.encryptionHeader(activationScope: false)]
-        )
+        content["activationOtp"] = otp.map { .string($0) }
+        let inner = try self.envelope(.activation, .object(content), in: &fixture)
+        var layer = JSONObject([.init(key: kindMember, value: .string(kind))])
+        layer["identityAttributes"] = identity
+        layer["activationData"] = .object(inner.body)
+        layer["customAttributes"] = customAttributes
+        let outer = try self.envelope(.genericApplication, .object(layer), in: &fixture)
+        return ActivationAttempt(privateKey: privateKey, inner: inner, outer: outer)
     }
 
-    @discardableResult
-    mutating func finish(_ attempt: ActivationAttempt, with reply: Reply) throws -> JSONValue {
-        var attempt = attempt
-        try #require(reply.status == 200, "\(reply.outcome)")
-        let layer = try Self.decrypt(reply.json, &attempt.outer)
-        let answer = try Self.decrypt(#require(layer["activationData"]), &attempt.inner)
-        let serverKey = try P256PublicKey(
-            x963: #require(answer["serverPublicKey"]?.string.flatMap { Base64.decode($0) })
-        )
+    private mutating func finish(_ attempt: ActivationAttempt, with reply: Reply) throws -> JSONValue {
+        let layer = try attempt.outer.open(reply.json)
+        let answer = try attempt.inner.open(#require(layer["activationData"]))
+        let point = try #require(answer["serverPublicKey"]?.string.flatMap { Base64.decode($0) })
+        let serverKey = try P256PublicKey(x963: point)
         self.activationID = try #require(answer["activationId"]?.string)
         self.serverKey = serverKey
         self.keys = try ActivationKeys(privateKey: attempt.privateKey, publicKey: serverKey)
-        let counter = try #require(answer["ctrData"]?.string.flatMap { Base64.decodeSecret($0) })
-        self.counter = HashCounter(data: counter)
+        self.counter = HashCounter(data: try #require(answer["ctrData"]?.string.flatMap { Base64.decodeSecret($0) }))
         self.recovery = answer["activationRecovery"]
-        self.customAttributes = layer["customAttributes"]
         return layer
     }
 
-    mutating func activate(_ identity: JSONValue, in fixture: inout BackendFixture) throws {
-        let attempt = try self.activationAttempt(identity, in: &fixture)
-        let reply = fixture.send("/pa/v3/activation/create", headers: attempt.headers, json: attempt.body)
-        try self.finish(attempt, with: reply)
+    /// Sends a request to activate, and takes over the keys if it is granted.
+    mutating func send(_ attempt: ActivationAttempt, in fixture: inout BackendFixture) throws -> Exchange {
+        let reply = fixture.send("/pa/v3/activation/create", attempt.outer)
+        guard reply.status == 200 else { return (reply, Optional.none) }
+        return (reply, try self.finish(attempt, with: reply))
+    }
+
+    /// - Parameter kind: The way in which the device says who its user is.
+    mutating func sendActivation(_ identity: JSONValue, kind: String, in fixture: inout BackendFixture) throws
+        -> Exchange
+    {
+        try self.send(self.activationAttempt(identity, kind: kind, in: &fixture), in: &fixture)
+    }
+
+    mutating func sendActivation(_ code: String, otp: String?, in fixture: inout BackendFixture) throws -> Exchange {
+        let (identity, attributes): (JSONValue, JSONValue) = (["code": .string(code)], ["color": "blue"])
+        let attempt = try self.activationAttempt(identity, otp: otp, customAttributes: attributes, in: &fixture)
+        return try self.send(attempt, in: &fixture)
+    }
+
+    mutating func activate(_ code: String, in fixture: inout BackendFixture) throws {
+        let reply = try self.sendActivation(code, otp: nil, in: &fixture).reply
+        try #require(reply.status == 200, "\(reply.outcome)")
     }
 
     func status(in fixture: inout BackendFixture) throws -> ActivationStatusBlob {
@@ -202,20 +193,13 @@ struct TestDevice {
 
     // MARK: - Signatures
 
-    mutating func header(_ type: SignatureType, _ data: SignatureData, nonce: [UInt8]) throws
-        -> (name: String, value: String)
+    func key(of factor: SignatureFactor) throws -> SecretBytes { try #require(self.keys).key(of: factor) }
+
+    mutating func header(_ type: SignatureType, _ data: SignatureData, nonce: [UInt8], keys: [SecretBytes]) throws
+        -> HeaderField
     {
-        let keys = try #require(self.keys)
-        let factorKeys = type.factors.map { factor in
-            factor == .knowledge ? self.wrongKnowledge ?? keys.knowledge : keys.key(of: factor)
-        }
-        let signature = RequestSignature(
-            data,
-            keys: factorKeys,
-            counter: self.counter,
-            secret: .online(self.applicationSecret)
-        )
-        self.counter = self.counter.next()
+        let signature = RequestSignature(data, keys: keys, counter: self.counter, secret: .online(try self.secret))
+        self.loseRequests(1)
         let header = SignatureHeader(
             activationID: self.activationID,
             applicationKey: self.application.key,
@@ -227,49 +211,22 @@ struct TestDevice {
         return (SignatureHeader.name, header.value)
     }
 
-    /// A request that is encrypted first and then signed.
-    mutating func sendEncrypted(
-        _ purpose: ECIESPurpose,
-        _ type: SignatureType = .possessionKnowledge,
-        _ json: JSONValue = [:],
-        in fixture: inout BackendFixture
-    ) throws -> (reply: Reply, answer: JSONValue?) {
-        let uriID = purpose.rawValue
-        let path = uriID.replacing("/pa/", with: "/pa/v3/")
-        return try self.encryptThenSign(path, uriID: uriID, json, with: type, purpose: uriID, in: &fixture)
-    }
+    mutating func loseRequests(_ count: Int) { self.counter = self.counter.advanced(by: count) }
 
     /// Returns the code that a person types in to approve without a network.
-    mutating func offlineCode(
-        operation: (id: String, data: String),
-        nonce: String,
-        _ type: SignatureType = .possessionKnowledge,
-        proximityCode: String? = nil,
-        digits: Int = 8
-    ) throws -> String {
-        let body = [operation.id, operation.data, proximityCode].compactMap(\.self).joined(separator: "&")
-        let data = SignatureData(
-            method: "POST",
-            uriID: "/operation/authorize/offline",
-            nonce: try #require(Base64.decode(nonce)),
-            body: Array(body.utf8)
-        )
+    mutating func offlineCode(_ data: SignatureData, _ type: SignatureType, digits: Int) throws -> String {
         let keys = try #require(self.keys).keys(for: type)
         let signature = RequestSignature(data, keys: keys, counter: self.counter, secret: .offline)
-        self.counter = self.counter.next()
+        self.loseRequests(1)
         return signature.offline(componentLength: digits)
     }
 
     // MARK: - Tokens
 
-    func tokenHeader(timestamp: Milliseconds) -> (name: String, value: String) {
-        let header = TokenHeader(
-            tokenID: self.tokenID,
-            secret: self.tokenSecret,
-            nonce: SecureRandom.bytes(16),
-            timestamp: timestamp,
-            version: self.version
-        )
+    func tokenHeader(timestamp: Milliseconds) -> HeaderField {
+        let nonce = SecureRandom.bytes(16)
+        let (id, secret) = (self.tokenID, self.tokenSecret)
+        let header = TokenHeader(tokenID: id, secret: secret, nonce: nonce, timestamp: timestamp, version: self.version)
         return (TokenHeader.name, header.value)
     }
 
@@ -288,62 +245,4 @@ struct TestDevice {
         let reply = self.sendWithToken("/api/auth/token/app/operation/list", language: language, in: &fixture)
         return reply.object.array ?? []
     }
-}
-
-extension TestDevice: ClientDevice {
-    var isVersion4: Bool { false }
-
-    var isMistyping: Bool {
-        get { self.wrongKnowledge != nil }
-        set { self.wrongKnowledge = newValue ? SecretBytes(copying: [UInt8](repeating: 7, count: 16)) : nil }
-    }
-
-    mutating func sendActivation(
-        _ code: String,
-        otp: String?,
-        in fixture: inout BackendFixture
-    ) throws -> (reply: Reply, answer: JSONValue?) {
-        let attempt = try self.activationAttempt(
-            ["code": .string(code)],
-            otp: otp,
-            customAttributes: ["color": "blue"],
-            in: &fixture
-        )
-        let reply = fixture.send("/pa/v3/activation/create", headers: attempt.headers, json: attempt.body)
-        return (reply, reply.status == 200 ? try self.finish(attempt, with: reply) : nil)
-    }
-
-    mutating func seal(
-        _ content: JSONValue,
-        for purpose: String,
-        in fixture: inout BackendFixture
-    ) throws -> SealedRequest {
-        let purpose = try #require(ECIESPurpose(rawValue: purpose))
-        let isOfActivation = purpose != .genericApplication && purpose != .activation
-        var encryptor = try self.encryptor(purpose, activationScope: isOfActivation, in: &fixture)
-        let body = try Self.encrypt(content, &encryptor, timestamp: fixture.milliseconds)
-        let header = self.encryptionHeader(activationScope: isOfActivation)
-        return try SealedRequest(header: header, body: body) { [encryptor] reply in
-            var encryptor = encryptor
-            return try Self.decrypt(reply.json, &encryptor)
-        }
-    }
-
-    func temporaryKeyRequest(
-        _ activationID: String?,
-        applicationKey: String?,
-        signedWith signer: RequestSigner
-    ) throws -> String {
-        let request = TemporaryKeyRequest(
-            applicationKey: applicationKey ?? self.application.key,
-            activationID: activationID,
-            challenge: SecureRandom.bytes(TemporaryKeyRequest.challengeByteCount)
-        )
-        let secret =
-            signer == .nobody ? ApplicationSecret(bytes: SecureRandom.secret(16)) : self.applicationSecret
-        let key = signer == .activation ? self.keys?.transport : nil
-        return request.jwt(applicationSecret: try #require(secret), transportKey: key)
-    }
-
-    mutating func loseRequests(_ count: Int) { self.counter = self.counter.advanced(by: count) }
 }

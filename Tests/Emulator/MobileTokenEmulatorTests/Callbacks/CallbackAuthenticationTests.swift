@@ -174,14 +174,13 @@ extension Emulator {
         try await withServer(respond) { server in
             let url = "http://127.0.0.1:\(server.port)"
             try await withEmulator { emulator in
-                let authentication = Emulator.Callback.Authentication.oauth2(
+                let credentials = Emulator.Callback.Authentication.oauth2(
                     tokenURL: "\(url)/token",
                     clientID: "a",
                     clientSecret: "b"
                 )
-                try await emulator.cloud.createCallback(
-                    Emulator.Callback(name: "bank", url: "\(url)/hook", authentication: [authentication])
-                )
+                let callback = Emulator.Callback(name: "bank", url: "\(url)/hook", authentication: [credentials])
+                try await emulator.cloud.createCallback(callback)
                 try await emulator.tell("failed")
                 #expect(emulator.deliveries().first?.failure == "there is no access token: \(reason)")
                 #expect(!wasTold.value)

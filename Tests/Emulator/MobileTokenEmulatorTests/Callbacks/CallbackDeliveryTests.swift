@@ -16,9 +16,7 @@ private final class Bank: Sendable {
         return .json(["noted": true], status: self.status.value)
     }
 
-    var statuses: [String?] {
-        self.received.value.map { (try? JSONValue(parsing: $0.body))?["status"]?.string }
-    }
+    var statuses: [String?] { self.received.value.map { (try? JSONValue(parsing: $0.body))?["status"]?.string } }
 }
 
 extension Emulator {
@@ -37,8 +35,7 @@ extension Emulator {
             "name": "bank", "type": "OPERATION", "callbackUrl": .string(url), "attributes": ["status"],
         ]
         for member in more.members { body[member.key] = member.value }
-        let json = String(decoding: JSONValue.object(body).serialized(), as: UTF8.self)
-        let created = try await self.send("POST", "/v2/callbacks", headers: [self.authorization], body: json)
+        let created = try await self.bank("POST", "/v2/callbacks", json: .object(body))
         return try #require(try JSONValue(parsing: Array(created.body))["callbackId"]?.string)
     }
 }
@@ -166,8 +163,7 @@ extension Emulator {
             #expect(bank.received.value.isEmpty)
             let path = "/_emulator/deliveries/1/replay"
             for received in [0, 1, 2] {
-                let replayed = try await emulator.send("POST", path)
-                #expect(replayed.status == 200)
+                #expect(try await emulator.send("POST", path).status == 200)
                 await emulator.waitForDelivery(received == 2 ? "delivered" : "failed", in: events)
                 #expect(bank.received.value.count == received)
             }
@@ -186,10 +182,7 @@ extension Emulator {
             let registration = try await emulator.cloud.register(userID: "alice")
             await emulator.waitForDelivery("delivered", in: events)
             let flags = "/v2/registrations/\(registration.id)/flags"
-            let body = #"{"flags":["A"]}"#
-            #expect(
-                try await emulator.send("POST", flags, headers: [emulator.authorization], body: body).status == 200
-            )
+            #expect(try await emulator.bank("POST", flags, #"{"flags":["A"]}"#).status == 200)
             try await emulator.removeActivation(registration.id)
             await emulator.waitForDelivery("delivered", in: events)
             let told = bank.received.value.map { (try? JSONValue(parsing: $0.body))?["activationStatus"]?.string }

@@ -276,8 +276,7 @@ import MobileTokenNotifications
         let shown = fixture.cloud("GET", "/v2/operations/\(operation.id)").json
         #expect(shown["callbackUrl"]?.string == "https://bank.example/hook")
         let elsewhere: JSONValue = ["template": "login", "callbackUrl": "file:///etc/passwd"]
-        let refused = fixture.cloud("POST", "/v2/operations", elsewhere)
-        #expect(refused.outcome == "400 ERROR_REQUEST")
+        #expect(fixture.cloud("POST", "/v2/operations", elsewhere).outcome == "400 ERROR_REQUEST")
     }
 
     @Test func thereIsRoomForSoMany() throws {

@@ -33,29 +33,11 @@ struct ConsoleAccessibilityTests {
             let sample = try await ConsoleSample(in: emulator)
             try await withConsole(of: emulator, width: width) { page async throws in
                 try await page.evaluate(axe + ";1")
-                for view in ConsoleSample.views {
-                    try await page.evaluate("location.hash = '\(view)', 1")
-                    try await page.wait(until: ConsoleLegibilityTests.isDrawn(view))
-                    #expect(try await page.evaluate(Self.findings) == "", "\(view)")
+                try await sample.tour(page) { what async throws in
+                    #expect(try await page.evaluate(Self.findings) == "", "\(what)")
                 }
-                for address in sample.details {
-                    try await page.evaluate("location.hash = '\(address)', 1")
-                    try await page.wait(until: "document.querySelector('#details[open]').dataset.key === '\(address)'")
-                    #expect(try await page.evaluate(Self.findings) == "", "\(address)")
-                }
-                try await page.press("Escape")
-                try await page.wait(until: "!document.querySelector('dialog[open]')")
                 try await page.evaluate("document.querySelector('#keys').showModal()")
                 #expect(try await page.evaluate(Self.findings) == "", "keys")
-                try await page.press("Escape")
-                try await page.wait(until: "!document.querySelector('dialog[open]')")
-                for dialog in ["new-operation", "new-activation", "new-message", "new-callback"] {
-                    try await page.evaluate("document.querySelector('[data-open=\(dialog)]').click()")
-                    try await page.wait(until: "document.querySelector('#\(dialog)').open")
-                    #expect(try await page.evaluate(Self.findings) == "", "\(dialog)")
-                    try await page.press("Escape")
-                    try await page.wait(until: "!document.querySelector('#\(dialog)').open")
-                }
             }
         }
     }

@@ -21,8 +21,7 @@ struct ConsoleAddressTests {
                 try await page.wait(until: "\(Self.rows).length === 1")
                 try await page.choose("PENDING", in: "#operations-status")
                 try await page.choose("refused", in: "#journal-verdict")
-                try await page.click("#operations-list .row")
-                try await page.wait(until: Self.open)
+                try await page.openDetails("#operations-list .row")
                 let address = try await page.evaluate("location.href")
                 #expect(address.hasPrefix("\(emulator.cloudURL)/console/#operations/\(wanted.id)?"))
 
@@ -32,9 +31,7 @@ struct ConsoleAddressTests {
                     try await page.wait(until: "location.href === 'about:blank'")
                     try await page.open(address)
                     try await page.wait(until: Self.open)
-                    #expect(
-                        try await page.evaluate("document.querySelector('#details').textContent").contains(wanted.id)
-                    )
+                    #expect(try await page.text(of: "#details").contains(wanted.id))
                     #expect(try await page.evaluate("document.querySelector('#operations-filter').value") == "alice")
                     #expect(try await page.evaluate("document.querySelector('#operations-status').value") == "PENDING")
                     #expect(try await page.evaluate("document.querySelector('#journal-verdict').value") == "refused")
@@ -54,14 +51,11 @@ struct ConsoleAddressTests {
                     "document.querySelector('#tab-\(name)').hasAttribute('aria-current')"
                 }
                 try await page.wait(until: "\(Self.rows).length === 1")
-                try await page.click("#operations-list .row")
-                try await page.wait(until: Self.open)
-                try await page.press("Escape")
-                try await page.wait(until: "!\(Self.open)")
+                try await page.openDetails("#operations-list .row")
+                try await page.closeDetails()
                 try await page.click("#tab-activations")
                 try await page.wait(until: "document.querySelector('#activations-list .row')")
-                try await page.click("#activations-list .row")
-                try await page.wait(until: Self.open)
+                try await page.openDetails("#activations-list .row")
 
                 try await page.evaluate("history.back()")
                 try await page.wait(until: "!\(Self.open) && \(tab("activations"))")
@@ -69,7 +63,7 @@ struct ConsoleAddressTests {
                 try await page.wait(until: "!\(Self.open) && \(tab("operations"))")
                 try await page.evaluate("history.back()")
                 try await page.wait(until: "\(Self.open) && location.hash === '#operations/\(first.id)'")
-                #expect(try await page.evaluate("document.querySelector('#details').textContent").contains(first.id))
+                #expect(try await page.text(of: "#details").contains(first.id))
                 try await page.evaluate("history.back()")
                 try await page.wait(until: "!\(Self.open) && location.hash === '#operations'")
                 try await page.evaluate("history.go(4)")
@@ -84,8 +78,7 @@ struct ConsoleAddressTests {
             let first = try await emulator.cloud.createOperation("login", userID: "alice")
             try await withConsole(of: emulator) { page async throws in
                 try await page.wait(until: "\(Self.rows).length === 1")
-                try await page.click("#operations-list .row")
-                try await page.wait(until: Self.open)
+                try await page.openDetails("#operations-list .row")
                 let entries = Int(try await page.evaluate("history.length")) ?? 0
                 let chooseNext = "Promise.resolve().then(() => document.querySelector('#tab-activations').click())"
                 try await page.evaluate("document.querySelector('#details').close(); \(chooseNext)")
@@ -110,8 +103,8 @@ struct ConsoleAddressTests {
         try await withConsole(width: 1000) { emulator, page async throws in
             for view in ConsoleSample.views where view != "operations" {
                 try await self.load(view, of: emulator, in: page)
-                #expect(try await page.evaluate("String(document.querySelector('#\(view)').hidden)") == "false")
-                #expect(try await page.evaluate("String(document.querySelector('#operations').hidden)") == "true")
+                #expect(try await page.isTrue("document.querySelector('#\(view)').hidden") == false)
+                #expect(try await page.isTrue("document.querySelector('#operations').hidden"))
                 #expect(try await page.evaluate("document.title").isEmpty == false)
             }
         }
@@ -131,10 +124,8 @@ struct ConsoleAddressTests {
             for fragment in fragments {
                 try await self.load(fragment, of: emulator, in: page)
                 try await page.wait(until: isOpen)
-                let title = try await page.evaluate("document.querySelector('#details-title').textContent")
-                #expect(title.hasPrefix("Not there"), "\(fragment)")
-                try await page.press("Escape")
-                try await page.wait(until: "!\(isOpen)")
+                #expect(try await page.text(of: "#details-title").hasPrefix("Not there"), "\(fragment)")
+                try await page.closeDetails()
                 #expect(try await page.evaluate("document.querySelector('#connection').dataset.state") == "live")
             }
         }
@@ -149,7 +140,7 @@ struct ConsoleAddressTests {
                 try await page.open("\(base)/console/#operations/\(made.id)")
                 try await page.wait(until: Self.open)
                 try await page.click("#details .moments a")
-                try await page.wait(until: "document.querySelector('#details-title').textContent.includes('POST /v2')")
+                try await page.wait(for: "POST /v2", in: "#details-title")
                 #expect(page.requests.allSatisfy { $0.hasPrefix(base + "/") || $0 == "about:blank" })
                 #expect(page.complaints.isEmpty)
             }

@@ -12,9 +12,7 @@ struct ConsoleBoundsTests {
     #else
         private static let patience = 1.0
     #endif
-    private static let transferred = """
-        performance.getEntries().reduce((sum, one) => sum + (one.transferSize ?? 0), 0)
-        """
+    private static let transferred = "performance.getEntries().reduce((sum, one) => sum + (one.transferSize ?? 0), 0)"
     private static let chosen = """
         document.getElementById(document.querySelector('#operations-list').getAttribute('aria-activedescendant'))
         """

@@ -29,20 +29,17 @@ struct ConsoleBrowserTests {
             try await emulator.cloud.cancelOperation(operation.id, reason: "CHANGED_MIND")
             try await page.wait(until: "\(row).querySelector('.status').dataset.status === 'CANCELED'")
             try await page.wait(until: "\(row).textContent.includes('Changed mind')")
-            #expect(try await page.evaluate("String(window.notReloaded)") == "true")
+            #expect(try await page.isTrue("window.notReloaded"))
 
             // A row is opened with the keyboard, and Escape leads back to the list.
             try await page.evaluate("document.querySelector('#operations-list').focus()")
             try await page.press("ArrowDown")
             try await page.press("Enter")
             try await page.wait(until: "document.querySelector('#details').open")
-            #expect(try await page.evaluate("document.querySelector('#details').textContent").contains(operation.id))
-            try await page.press("Escape")
-            try await page.wait(until: "!document.querySelector('#details').open")
+            #expect(try await page.text(of: "#details").contains(operation.id))
+            try await page.closeDetails()
             #expect(try await page.evaluate("document.activeElement.id") == "operations-list")
-            try await page.wait(
-                until: "document.querySelector('#journal-list').textContent.includes('/v2/operations')"
-            )
+            try await page.wait(for: "/v2/operations", in: "#journal-list")
         }
     }
 
@@ -56,7 +53,7 @@ struct ConsoleBrowserTests {
             // The dialog says what the server refuses, and stays open.
             try await page.fill("#operation-user", with: String(repeating: "a", count: 256))
             try await page.click("#new-operation [type=submit]")
-            try await page.wait(until: "document.querySelector('#new-operation .error').textContent.includes('userId')")
+            try await page.wait(for: "userId", in: "#new-operation .error")
             #expect(await emulator.operations().isEmpty)
 
             try await page.click("#operation-anybody")
@@ -88,10 +85,8 @@ struct ConsoleBrowserTests {
             try await page.click("[data-action=Remove]")
             #expect(await emulator.activations().first?.status == .created)
             try await page.click("[data-action=Remove]")
-            try await page.wait(until: "document.querySelector('#details .status').dataset.status === 'REMOVED'")
-            try await page.wait(
-                until: "document.querySelector('#activations-list .status').dataset.status === 'REMOVED'"
-            )
+            try await page.wait(status: "REMOVED", of: "#details .status")
+            try await page.wait(status: "REMOVED", of: "#activations-list .status")
             #expect(await emulator.activations().first?.status == .removed)
         }
     }
@@ -131,11 +126,9 @@ struct ConsoleBrowserTests {
             for number in 1...3 {
                 try await page.click("[data-open=new-operation]")
                 try await page.fill("#operation-user", with: "alice")
-                try await page.click("#new-operation [value=offline]")
-                try await page.wait(until: "document.querySelector('#details').open")
+                try await page.openDetails("#new-operation [value=offline]")
                 try await page.wait(until: "\(state) === '\(number),\(number),true'")
-                try await page.press("Escape")
-                try await page.wait(until: "!document.querySelector('#details').open")
+                try await page.closeDetails()
             }
             // Made elsewhere, all at once.
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -167,10 +160,10 @@ struct ConsoleBrowserTests {
             let text = "document.querySelector('#connect').textContent"
             try await page.wait(until: "!document.querySelector('#unlock').hidden")
             #expect(!(try await page.evaluate(text)).contains(emulator.applicationSecret))
-            #expect(try await page.evaluate("String(document.querySelector('#export').hidden)") == "true")
+            #expect(try await page.isTrue("document.querySelector('#export').hidden"))
             try await page.fill("#unlock-password", with: "wrong")
             try await page.press("Enter")
-            try await page.wait(until: "document.querySelector('#unlock .error').textContent.includes('does not know')")
+            try await page.wait(for: "does not know", in: "#unlock .error")
             try await page.fill("#unlock-password", with: emulator.cloudPassword)
             try await page.press("Enter")
             try await page.wait(until: "document.querySelector('#unlock').hidden")
@@ -194,9 +187,7 @@ struct ConsoleBrowserTests {
             let registration = try await emulator.cloud.register(userID: "alice")
             let activation = try await emulator.makeClient()
                 .activate(code: registration.activationQRCode, password: "1234")
-            try await page.wait(
-                until: "document.querySelector('#activations-list .status')?.dataset.status === 'PENDING_COMMIT'"
-            )
+            try await page.wait(status: "PENDING_COMMIT", of: "#activations-list .status")
             try await page.click("#activations-list .row")
             try await page.wait(until: "document.querySelector('[data-action=Commit]')")
             // The status is shown at once, the rest when it has been fetched.
@@ -213,9 +204,8 @@ struct ConsoleBrowserTests {
             let row = "document.querySelector('#pushes-list .row')"
             try await page.wait(until: "\(row)?.querySelector('.status').dataset.status === 'operationInit'")
             #expect(try await page.evaluate("\(row).textContent").contains("alice"))
-            try await page.click("#pushes-list .row")
-            try await page.wait(until: "document.querySelector('#details').open")
-            let shown = try await page.evaluate("document.querySelector('#details-body').textContent")
+            try await page.openDetails("#pushes-list .row")
+            let shown = try await page.text(of: "#details-body")
             #expect(shown.contains("push-token") && shown.contains("mtoken.operationInit"))
         }
     }
@@ -254,7 +244,7 @@ struct ConsoleBrowserTests {
             #expect(message.type == "html")
             #expect(!message.isRead)
             try await page.click("#messages-list .row")
-            #expect(try await page.evaluate("document.querySelector('#details pre').textContent") == message.body)
+            #expect(try await page.text(of: "#details pre") == message.body)
         }
     }
 
@@ -280,9 +270,8 @@ struct ConsoleBrowserTests {
             // A click on the row that is about to go would open nothing.
             try await page.wait(until: "\(row).length === 1 && \(row)[0].textContent.includes('401')")
 
-            try await page.click("#journal-list .row")
-            try await page.wait(until: "document.querySelector('#details').open")
-            #expect(try await page.evaluate("document.querySelector('#details-body').textContent").contains(refusal))
+            try await page.openDetails("#journal-list .row")
+            #expect(try await page.text(of: "#details-body").contains(refusal))
         }
     }
 
@@ -293,7 +282,7 @@ struct ConsoleBrowserTests {
             try await page.wait(until: "document.querySelector('[role=switch][aria-checked=true]')")
             #expect(try await emulator.send("GET", "/anything").status == 503)
             #expect(try await emulator.send("GET", "/other").status == 404)
-            #expect(try await page.evaluate("document.querySelector('#fault-list').textContent").contains("/anything"))
+            #expect(try await page.text(of: "#fault-list").contains("/anything"))
             await emulator.faults.removeAll()
             try await page.wait(until: "!document.querySelector('[role=switch][aria-checked=true]')")
 
@@ -352,16 +341,12 @@ struct ConsoleBrowserTests {
                     try await page.wait(until: "document.querySelector('#\(view)-list .row')")
                     let text = try await page.evaluate("document.querySelector('#\(view)-list \(cell)').textContent")
                     #expect(text.contains(Self.hostile), "\(view)")
-                    try await page.click("#\(view)-list .row")
-                    try await page.wait(until: "document.querySelector('#details').open")
-                    let details = try await page.evaluate("document.querySelector('#details').textContent")
-                    #expect(details.contains(Self.hostile), "\(view)")
+                    try await page.openDetails("#\(view)-list .row")
+                    #expect(try await page.text(of: "#details").contains(Self.hostile), "\(view)")
                     try await page.press("Escape")
                 }
                 try await page.wait(until: "document.querySelector('#fault-list code')")
-                #expect(
-                    try await page.evaluate("document.querySelector('#fault-list').textContent").contains(Self.hostile)
-                )
+                #expect(try await page.text(of: "#fault-list").contains(Self.hostile))
                 // Those who are offered in the forms.
                 try await page.click("[data-open=new-message]")
                 try await page.evaluate("document.querySelector('#message-user').blur()")

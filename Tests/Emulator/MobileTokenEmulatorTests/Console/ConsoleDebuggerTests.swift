@@ -45,17 +45,12 @@ struct ConsoleDebuggerTests {
 
             // From there to the operation, which tells the same, and back.
             try await page.evaluate("window.notReloaded = true")
-            try await page.evaluate(
-                """
-                [...document.querySelectorAll('#details a')].find((one) => one.textContent === \
-                '\(operation.id)').click()
-                """
-            )
+            try await page.click("#details a", named: operation.id)
             try await page.wait(until: "\(Self.details).includes('Approval refused')")
             #expect(try await page.evaluate(Self.details).contains("The password is wrong"))
             try await page.evaluate("history.back()")
             try await page.wait(until: "\(Self.details).includes('Signature is wrong')")
-            #expect(try await page.evaluate("String(window.notReloaded)") == "true")
+            #expect(try await page.isTrue("window.notReloaded"))
         }
     }
 
@@ -88,15 +83,10 @@ struct ConsoleDebuggerTests {
                 "[...document.querySelectorAll('#details .moments li')].map((one) => one.textContent).join('|')"
             let told = try await page.evaluate(moments)
             #expect(told.contains("alice’s phone") && told.contains("signed with possession and knowledge"))
-            #expect(try await page.evaluate("String(document.querySelectorAll('#details .moments li').length)") == "3")
+            #expect(try await page.count(of: "#details .moments li") == 3)
 
             // All its requests: the journal is filtered, and says so in the address.
-            try await page.evaluate(
-                """
-                [...document.querySelectorAll('#details a')].find((one) => one.textContent === 'All its \
-                requests').click()
-                """
-            )
+            try await page.click("#details a", named: "All its requests")
             try await page.wait(until: "!document.querySelector('#details').open")
             try await page.wait(until: "document.querySelectorAll('#journal-list .row').length === 3")
             #expect(try await page.evaluate("document.querySelector('#journal-filter').value") == made.id)
@@ -109,23 +99,15 @@ struct ConsoleDebuggerTests {
             _ = try await self.open("operations/\(made.id)", until: "Confirm Payment", page)
             let phone = "document.querySelector('#details .phone')"
             // Approve comes first where the operation asks for it.
-            let keys = """
-                [...document.querySelectorAll('#details .phone .keys .key')].map((one) => \
-                one.textContent).join()
-                """
+            let keys =
+                "[...document.querySelectorAll('#details .phone .keys .key')].map((one) => one.textContent).join()"
             #expect(try await page.evaluate(keys) == "Approve,Reject")
             #expect(try await page.evaluate("\(phone).lang") == "en")
             try await page.choose("cs", in: "#details [data-action=language]")
             try await page.wait(until: "\(phone).textContent.includes('Potvrzení platby')")
             #expect(try await page.evaluate("\(phone).lang") == "cs")
             // Nothing of the phone acts.
-            #expect(
-                try await page.evaluate(
-                    """
-                    String(document.querySelectorAll('#details .phone :is(button, a, img)').length)
-                    """
-                ) == "0"
-            )
+            #expect(try await page.count(of: "#details .phone :is(button, a, img)") == 0)
         }
     }
 
@@ -149,7 +131,7 @@ struct ConsoleDebuggerTests {
             try await page.wait(until: isCzech)
             try await page.evaluate("window.deliver()")
             for _ in 0..<3 { try await page.evaluate("new Promise(requestAnimationFrame)") }
-            #expect(try await page.evaluate("String(\(isCzech))") == "true")
+            #expect(try await page.isTrue(isCzech))
         }
     }
 
@@ -165,7 +147,7 @@ struct ConsoleDebuggerTests {
                 input.dispatchEvent(new Event('input')); }
                 """
             )
-            try await page.wait(until: "document.querySelector('#details .phone').textContent.includes('77.70')")
+            try await page.wait(for: "77.70", in: "#details .phone")
             #expect(await emulator.operations().isEmpty)
             try await page.evaluate(
                 """
@@ -174,14 +156,14 @@ struct ConsoleDebuggerTests {
                 """
             )
             // As real servers show an amount that is no number.
-            try await page.wait(until: "document.querySelector('#details .phone').textContent.includes('much')")
+            try await page.wait(for: "much", in: "#details .phone")
             try await page.evaluate(
                 """
                 { const input = document.querySelector('#details [name=amount]'); input.value = '77.70'; \
                 input.dispatchEvent(new Event('input')); }
                 """
             )
-            try await page.wait(until: "document.querySelector('#details .phone').textContent.includes('77.70')")
+            try await page.wait(for: "77.70", in: "#details .phone")
             try await page.click("[data-action='New operation of it']")
             try await page.wait(until: "document.querySelector('#new-operation').open")
             try await page.fill("#operation-user", with: "alice")
@@ -194,12 +176,10 @@ struct ConsoleDebuggerTests {
     @Test func everyTemplateHasAPreview() async throws {
         try await withConsole(view: "templates") { emulator, page async throws in
             for template in await emulator.templates() {
-                try await page.evaluate("location.hash = 'templates/\(template.name)', 1")
-                try await page.wait(
-                    until: "document.querySelector('#details .status')?.dataset.status === '\(template.name)'"
-                )
+                try await page.go(to: "templates/\(template.name)")
+                try await page.wait(status: template.name, of: "#details .status")
                 try await page.wait(until: "document.querySelector('#details .phone .keys .key')")
-                let shown = try await page.evaluate("document.querySelector('#details .phone').textContent")
+                let shown = try await page.text(of: "#details .phone")
                 #expect(!shown.contains("undefined") && !shown.contains("[object"), "\(template.name)")
             }
         }
@@ -213,21 +193,20 @@ struct ConsoleDebuggerTests {
                 let made = try await emulator.cloud.createOperation("login", userID: "alice")
                 let row = "document.querySelector('#deliveries-list .row')"
                 try await page.wait(until: "\(row)?.querySelector('.status').dataset.status === 'failed'")
-                try await page.click("#deliveries-list .row")
-                try await page.wait(until: "document.querySelector('#details').open")
+                try await page.openDetails("#deliveries-list .row")
                 let attempts = "document.querySelectorAll('#details .moments li').length"
                 try await page.wait(until: "\(attempts) === 1")
                 let shown = try await page.evaluate(Self.details)
                 #expect(shown.contains("answered 503") && shown.contains(made.id))
                 status.value = 200
                 try await page.click("[data-action='Send again']")
-                try await page.wait(until: "document.querySelector('#details .status').dataset.status === 'delivered'")
+                try await page.wait(status: "delivered", of: "#details .status")
                 try await page.wait(until: "\(attempts) === 2")
                 try await page.wait(until: "\(row).querySelector('.status').dataset.status === 'delivered'")
 
                 // Filtered by state, and from an attempt to its request.
                 try await page.click("#details .moments a")
-                try await page.wait(until: "document.querySelector('#details-title').textContent.includes('/hook')")
+                try await page.wait(for: "/hook", in: "#details-title")
                 #expect(try await page.evaluate(Self.details).contains("Number 1"))
                 try await page.press("Escape")
                 try await page.choose("waiting", in: "#deliveries-status")
@@ -240,12 +219,7 @@ struct ConsoleDebuggerTests {
     private func copiedCommand(of entry: Emulator.JournalEntry, _ page: Browser) async throws -> String {
         try await page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text }, 1")
         _ = try await self.open("journal/\(entry.id)", until: "Copy as curl", page)
-        try await page.evaluate(
-            """
-            [...document.querySelectorAll('#details-actions button')].find((one) => one.textContent === \
-            'Copy as curl').click()
-            """
-        )
+        try await page.click("#details-actions button", named: "Copy as curl")
         try await page.wait(until: "window.copied")
         return try await page.evaluate("window.copied")
     }
@@ -253,7 +227,7 @@ struct ConsoleDebuggerTests {
     @Test func aRequestIsCopiedAsACommandThatDoesTheSame() async throws {
         try await withConsole(view: "journal") { emulator, page async throws in
             let body = #"{"userId":"it's $HOME `x` \\ \"quoted\"","template":"login"}"#
-            try await emulator.send("POST", "/v2/operations", headers: [emulator.authorization], body: body)
+            try await emulator.bank("POST", "/v2/operations", body)
             let entry = try #require(await emulator.journal().last)
             #expect(entry.status == 200)
             let command = try await self.copiedCommand(of: entry, page)
@@ -413,10 +387,9 @@ struct ConsoleDebuggerTests {
             try await page.evaluate("document.querySelector('#details .moments a').focus()")
             try await page.press("Enter")
             try await page.wait(until: "location.hash.includes('journal')")
-            try await page.wait(until: "document.querySelector('#details-title').textContent.includes('POST')")
+            try await page.wait(for: "POST", in: "#details-title")
             #expect(try await page.evaluate("document.activeElement.matches('#details .close')") == "1")
-            try await page.press("Escape")
-            try await page.wait(until: "!document.querySelector('#details').open")
+            try await page.closeDetails()
         }
     }
 }

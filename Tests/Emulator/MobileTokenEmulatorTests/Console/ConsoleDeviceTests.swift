@@ -18,9 +18,9 @@ struct ConsoleDeviceTests {
         try await withConsole(view: "activations") { emulator, page async throws in
             try await page.evaluate("document.querySelector('[data-open=new-activation]').click()")
             try await page.fill("#activation-user", with: "alice")
-            #expect(try await page.evaluate("String(document.querySelector('#virtual-fields').hidden)") == "true")
+            #expect(try await page.isTrue("document.querySelector('#virtual-fields').hidden"))
             try await page.evaluate("document.querySelector('#activation-virtual').click()")
-            #expect(try await page.evaluate("String(document.querySelector('#registration-fields').hidden)") == "true")
+            #expect(try await page.isTrue("document.querySelector('#registration-fields').hidden"))
             try await page.choose("4.0", in: "#virtual-version")
             try await page.fill("#virtual-name", with: "Alice’s")
             try await page.evaluate("document.querySelector('#new-activation [type=submit]').click()")
@@ -30,19 +30,15 @@ struct ConsoleDeviceTests {
 
             for (label, status) in [("Approve as Alice’s", "APPROVED"), ("Reject as Alice’s", "REJECTED")] {
                 let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
-                try await page.evaluate("location.hash = 'operations/\(operation.id)', 1")
+                try await page.go(to: "operations/\(operation.id)")
                 try await page.wait(until: "\(Self.details).includes('\(operation.id)')")
                 try await self.click(label, page)
-                try await page.wait(
-                    until: """
-                        document.querySelector('#details-title .status').dataset.status === '\(status)'
-                        """
-                )
+                try await page.wait(status: status, of: "#details-title .status")
                 #expect(try await emulator.cloud.operation(operation.id).status.rawValue == status)
                 try await page.wait(until: "!document.querySelector('#details .controls')")
             }
             // The actions of a device are shown with it.
-            try await page.evaluate("location.hash = 'activations/\(device.id)', 1")
+            try await page.go(to: "activations/\(device.id)")
             try await page.wait(until: "document.querySelectorAll('#details .moments li').length === 2")
         }
     }
@@ -50,14 +46,14 @@ struct ConsoleDeviceTests {
     @Test func aDeviceGetsAnotherRule() async throws {
         try await withConsole { emulator, page async throws in
             let device = try await emulator.makeDevice(userID: "alice", rule: .init(.never))
-            try await page.evaluate("location.hash = 'activations/\(device.id)', 1")
+            try await page.go(to: "activations/\(device.id)")
             try await page.wait(until: "\(Self.details).includes('waits for a person')")
             try await page.choose("reject", in: "#details [data-action=decision]")
             try await self.click("Set the rule", page)
             try await page.wait(until: "\(Self.details).includes('rejects, with the reason UNKNOWN')")
             let operation = try await emulator.cloud.createOperation("login", userID: "alice")
             try await page.wait(until: "document.querySelectorAll('#details .moments li').length === 1")
-            try await page.wait(until: "document.querySelector('#details .moments li').textContent.includes('done')")
+            try await page.wait(for: "done", in: "#details .moments li")
             #expect(try await emulator.cloud.operation(operation.id).status == .rejected)
         }
     }
@@ -82,7 +78,7 @@ struct ConsoleDeviceTests {
             try await page.open("\(space.cloudURL)/console/#spaces")
             try await page.wait(until: "document.querySelector('#connection').dataset.state === 'live'")
             let id = try #require(emulator.spaces().first).id
-            #expect(try await page.evaluate("document.querySelector('#spaces-list b').textContent") == id)
+            #expect(try await page.text(of: "#spaces-list b") == id)
         }
     }
 }

@@ -60,3 +60,48 @@ func withConsole(
         #expect(complaints == [])
     }
 }
+
+extension Browser {
+    func text(of selector: String) async throws -> String {
+        try await self.evaluate("document.querySelector(\(Self.quoted(selector))).textContent")
+    }
+
+    func count(of selector: String) async throws -> Int {
+        Int(try await self.evaluate("String(document.querySelectorAll(\(Self.quoted(selector))).length)")) ?? -1
+    }
+
+    func isTrue(_ expression: String) async throws -> Bool {
+        try await self.evaluate("String(\(expression))") == "true"
+    }
+
+    /// Waits until a text is in the first element that a selector finds.
+    func wait(for text: String, in selector: String) async throws {
+        let found = "document.querySelector(\(Self.quoted(selector)))"
+        try await self.wait(until: "\(found)?.textContent.includes(\(Self.quoted(text)))")
+    }
+
+    func wait(status: String, of selector: String) async throws {
+        let found = "document.querySelector(\(Self.quoted(selector)))"
+        try await self.wait(until: "\(found)?.dataset.status === \(Self.quoted(status))")
+    }
+
+    /// Shows what the console has under an address, such as `journal/1`.
+    func go(to address: String) async throws { try await self.evaluate("location.hash = \(Self.quoted(address)), 1") }
+
+    /// Clicks the one whose text it is, among those that a selector finds.
+    func click(_ selector: String, named text: String) async throws {
+        let all = "[...document.querySelectorAll(\(Self.quoted(selector)))]"
+        try await self.evaluate("\(all).find((one) => one.textContent === \(Self.quoted(text))).click()")
+    }
+
+    /// Opens the details of what is clicked.
+    func openDetails(_ selector: String) async throws {
+        try await self.click(selector)
+        try await self.wait(until: "document.querySelector('#details').open")
+    }
+
+    func closeDetails() async throws {
+        try await self.press("Escape")
+        try await self.wait(until: "!document.querySelector('#details').open")
+    }
+}

@@ -88,13 +88,10 @@ struct ConsoleGlanceTests {
         try await withConsole(except: "net::ERR_") { emulator, page async throws in
             try await emulator.cloud.createOperation("login", userID: "alice")
             try await page.wait(until: "document.querySelectorAll('#operations-list .row').length === 1")
-            #expect(try await page.evaluate("String(document.querySelector('#stale').hidden)") == "true")
+            #expect(try await page.isTrue("document.querySelector('#stale').hidden"))
             await emulator.stop()
             try await page.wait(until: "!document.querySelector('#stale').hidden")
-            #expect(
-                try await page.evaluate("document.querySelector('#stale').textContent")
-                    .hasPrefix("Connection lost: this is how it was at ")
-            )
+            #expect(try await page.text(of: "#stale").hasPrefix("Connection lost: this is how it was at "))
             #expect(try await page.evaluate("document.querySelector('#connection').dataset.state") == "lost")
             #expect(try await page.evaluate(Self.isWhole("#connection")) == "")
             #expect(try await page.evaluate("getComputedStyle(document.querySelector('#operations')).opacity") != "1")
@@ -125,7 +122,7 @@ struct ConsoleGlanceTests {
                 try await page.wait(until: "\(phone)?.textContent.includes('\(text)')")
             }
             #expect(try await page.evaluate("\(phone).querySelector('footer .key').textContent") == "Approve")
-            #expect(try await page.evaluate("String(\(phone).textContent.includes('undefined'))") == "false")
+            #expect(try await page.isTrue("\(phone).textContent.includes('undefined')") == false)
             try await emulator.cloud.createOperation("login_preApproval", userID: "alice")
             try await page.wait(until: "\(phone)?.querySelector('[aria-label^=Before]')?.textContent.includes('• ')")
         }

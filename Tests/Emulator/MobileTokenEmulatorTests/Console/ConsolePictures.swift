@@ -27,10 +27,10 @@ struct ConsolePictures {
                 }
                 try await page.wait(until: "document.querySelector('#stage .controls')")
                 try await picture("operations")
-                try await page.evaluate("location.hash = 'operations/\(scene.waiting)', 1")
+                try await page.go(to: "operations/\(scene.waiting)")
                 try await page.wait(until: "document.querySelector('#details .way')")
                 try await picture("operation")
-                try await page.evaluate("location.hash = 'journal/\(scene.refused)', 1")
+                try await page.go(to: "journal/\(scene.refused)")
                 try await page.wait(until: "document.querySelector('#details .verdict')")
                 try await picture("refused")
             }

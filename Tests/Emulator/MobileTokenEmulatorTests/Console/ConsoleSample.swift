@@ -1,4 +1,5 @@
 import Foundation
+import HeadlessBrowser
 import MobileTokenTesting
 import Testing
 
@@ -52,5 +53,28 @@ struct ConsoleSample {
             stories + ["operations/\(waiting.id)"] + (await emulator.activations().map { "activations/\($0.id)" })
             + (await emulator.messages().map { "messages/\($0.id)" })
             + (emulator.deliveries().prefix(1).map { "deliveries/\($0.id)" })
+    }
+
+    /// Looks at every view, at the details and at the dialogs, one after the other, by their names.
+    func tour(_ page: Browser, _ look: (String) async throws -> Void) async throws {
+        for view in Self.views {
+            try await page.go(to: view)
+            try await page.wait(until: ConsoleLegibilityTests.isDrawn(view))
+            try await look(view)
+        }
+        for address in self.details {
+            try await page.go(to: address)
+            try await page.wait(until: "document.querySelector('#details[open]').dataset.key === '\(address)'")
+            try await look(address)
+        }
+        try await page.press("Escape")
+        try await page.wait(until: "!document.querySelector('dialog[open]')")
+        for dialog in ["new-operation", "new-activation", "new-message", "new-callback"] {
+            try await page.evaluate("document.querySelector('[data-open=\(dialog)]').click()")
+            try await page.wait(until: "document.querySelector('#\(dialog)').open")
+            try await look(dialog)
+            try await page.press("Escape")
+            try await page.wait(until: "!document.querySelector('#\(dialog)').open")
+        }
     }
 }

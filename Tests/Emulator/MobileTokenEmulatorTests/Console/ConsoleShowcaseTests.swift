@@ -36,38 +36,28 @@ struct ConsoleShowcaseTests {
                 Math.max(...[...document.querySelectorAll('#stage .glass *')].map(\(size))) \
                 === (\(size))(document.querySelector('#stage .money .value'))
                 """
-            #expect(try await page.evaluate("String(\(largest))") == "true")
+            #expect(try await page.isTrue(largest))
             // As servers write it for a client that asks for a language without its region: what is read is what is signed.
             try await page.wait(until: "document.querySelector('#stage .money .value').textContent.startsWith('CZK')")
-            #expect(
-                try await page.evaluate(
-                    """
-                    document.querySelector('#stage .money .value').textContent
-                    """
-                ) == "CZK1,999.00"
-            )
+            #expect(try await page.text(of: "#stage .money .value") == "CZK1,999.00")
             try await page.wait(
-                until: """
-                    \(Self.row)?.querySelector('.what').textContent.startsWith('CZK1,999.00 → CZ55 0800')
-                    """
+                until: "\(Self.row)?.querySelector('.what').textContent.startsWith('CZK1,999.00 → CZ55 0800')"
             )
             try await page.click("#stage .controls button.primary")
             try await page.wait(until: "\(Self.row).querySelector('.status').dataset.status === 'APPROVED'")
-            try await page.wait(until: "document.querySelector('#stage .outcome').dataset.status === 'APPROVED'")
+            try await page.wait(status: "APPROVED", of: "#stage .outcome")
             #expect(await emulator.operations().map(\.status) == [.approved])
             // Three cards lead on: a back end, a callback, a fault.
             try await page.wait(until: "document.querySelectorAll('#guide .next button').length === 3")
             // Green: the accent, as the row and the phone have it.
-            let color = """
-                getComputedStyle(document.querySelector('#operations-list .status'), \
-                '::before').backgroundColor
-                """
+            let color =
+                "getComputedStyle(document.querySelector('#operations-list .status'), '::before').backgroundColor"
             let accent = "getComputedStyle(document.querySelector('#stage .mark')).backgroundColor"
-            #expect(try await page.evaluate("String(\(color) === \(accent))") == "true")
+            #expect(try await page.isTrue("\(color) === \(accent)"))
             try await page.click("#guide .next button:nth-child(2)")
             try await page.wait(until: "document.querySelector('#new-callback').open")
             #expect(try await page.evaluate("location.hash") == "#callbacks")
-            #expect(try await page.evaluate("String(document.querySelector('#guide').hidden)") == "true")
+            #expect(try await page.isTrue("document.querySelector('#guide').hidden"))
         }
     }
 
@@ -87,18 +77,18 @@ struct ConsoleShowcaseTests {
     @Test func onANarrowPageThePhoneComesUpAndIsPutAway() async throws {
         try await withConsole(width: 390, height: 844) { emulator, page async throws in
             _ = try await emulator.makeDevice(userID: "bob", rule: .init(.never))
-            #expect(try await page.evaluate("String(document.querySelector('#stage').checkVisibility())") == "false")
+            #expect(try await page.isTrue("document.querySelector('#stage').checkVisibility()") == false)
             let operation = try await emulator.cloud.createOperation("payment", userID: "bob")
             try await page.wait(until: "document.querySelector('#stage').checkVisibility()")
             try await page.wait(until: "document.querySelector('#stage .controls')")
             #expect(try await page.evaluate("String(document.documentElement.scrollWidth)") == "390")
             try await page.click("#stage .close")
-            #expect(try await page.evaluate("String(document.querySelector('#stage').checkVisibility())") == "false")
+            #expect(try await page.isTrue("document.querySelector('#stage').checkVisibility()") == false)
             // The same phone is in the opened operation.
-            try await page.evaluate("location.hash = 'operations/\(operation.id)', 1")
+            try await page.go(to: "operations/\(operation.id)")
             try await page.wait(until: "document.querySelector('#details .phone .controls')")
             try await page.click("#details .controls button.primary")
-            try await page.wait(until: "document.querySelector('#details .outcome')?.dataset.status === 'APPROVED'")
+            try await page.wait(status: "APPROVED", of: "#details .outcome")
         }
     }
 
@@ -108,7 +98,7 @@ struct ConsoleShowcaseTests {
             try await emulator.cloud.createOperation("payment", userID: "bob")
             try await page.wait(until: "document.querySelector('#stage .controls')?.checkVisibility()")
             try await page.click("#stage .controls button.primary")
-            try await page.wait(until: "document.querySelector('#stage .outcome')?.dataset.status === 'APPROVED'")
+            try await page.wait(status: "APPROVED", of: "#stage .outcome")
             // It covers the list, in which one wants to see what has become of the operation.
             try await page.wait(until: "!document.querySelector('#stage').checkVisibility()")
         }
@@ -121,7 +111,7 @@ struct ConsoleShowcaseTests {
                 [...document.querySelectorAll('#views h2, #views a')].map((one) => one.getBoundingClientRect().top)
                 """
             let isInOrder = "\(positions).every((top, index, all) => index === 0 || top >= all[index - 1])"
-            #expect(try await page.evaluate("String(\(isInOrder))") == "true")
+            #expect(try await page.isTrue(isInOrder))
         }
     }
 
@@ -134,65 +124,41 @@ struct ConsoleShowcaseTests {
             try await page.wait(until: "document.querySelector('#stage .controls')")
             try await page.click("#stage [value=wrong]")
             try await page.click("#stage .controls button.primary")
-            try await page.wait(
-                until: """
-                    document.querySelector('#stage .error')?.textContent.includes('The password is wrong')
-                    """
-            )
-            #expect(try await page.evaluate("String(document.querySelector('#stage [value=wrong]').checked)") == "true")
+            try await page.wait(for: "The password is wrong", in: "#stage .error")
+            #expect(try await page.isTrue("document.querySelector('#stage [value=wrong]').checked"))
             try await page.wait(until: "\(Self.row).textContent.includes('1 of 5 refused')")
-            try await page.wait(
-                until: """
-                    document.querySelector('#operations-counts .refused')?.textContent.includes('The password \
-                    is wrong')
-                    """
-            )
+            try await page.wait(for: "The password is wrong", in: "#operations-counts .refused")
 
             // From the foot of the page to the request: the finding comes first and is the largest.
             try await page.wait(
-                until: """
-                    document.querySelector('#pulse-refused a')?.textContent === 'The password is wrong'
-                    """
+                until: "document.querySelector('#pulse-refused a')?.textContent === 'The password is wrong'"
             )
             try await page.click("#pulse-refused a")
             try await page.wait(until: "document.querySelector('#details .verdict')")
             #expect(
                 try await page.evaluate(
-                    """
-                    document.querySelector('#details-body').firstElementChild.firstElementChild.textContent
-                    """
-                )
-                    == "The password is wrong."
+                    "document.querySelector('#details-body').firstElementChild.firstElementChild.textContent"
+                ) == "The password is wrong."
             )
             let size = "(one) => parseFloat(getComputedStyle(one).fontSize)"
             let largest = """
                 Math.max(...[...document.querySelectorAll('#details *')].map(\(size))) \
                 === (\(size))(document.querySelector('#details .headline'))
                 """
-            #expect(try await page.evaluate("String(\(largest))") == "true")
+            #expect(try await page.isTrue(largest))
             #expect(
                 try await page.evaluate(Self.details).contains(
-                    """
-                    Alice’s phone tried to approve CZK100.00 → CZ55
-                    """
+                    "Alice’s phone tried to approve CZK100.00 → CZ55"
                 )
             )
 
             // In the picture of the operation's way it is a branch.
-            try await page.evaluate("location.hash = 'operations/\(operation.id)', 1")
+            try await page.go(to: "operations/\(operation.id)")
             try await page.wait(
-                until: """
-                    document.querySelector('#details .way .reason')?.textContent === 'Refused: The password is \
-                    wrong'
-                    """
+                until:
+                    "document.querySelector('#details .way .reason')?.textContent === 'Refused: The password is wrong'"
             )
-            #expect(
-                try await page.evaluate(
-                    """
-                    String(document.querySelectorAll('#details .way .station').length)
-                    """
-                ) == "5"
-            )
+            #expect(try await page.count(of: "#details .way .station") == 5)
             try await page.click("#details .controls button.primary")
             try await page.wait(
                 until: """
@@ -209,15 +175,11 @@ struct ConsoleShowcaseTests {
             let activation = try await emulator.makeActivation(user: "alice", password: "1234")
             let operations = OperationsService(activation: activation)
             for _ in 1...7 { _ = try await operations.operations() }
-            let rows = """
-                [...document.querySelectorAll('#journal-list .row')].filter((one) => \
-                one.textContent.includes('operation/list'))
-                """
+            let rows =
+                "[...document.querySelectorAll('#journal-list .row')].filter((one) => one.textContent.includes('operation/list'))"
             try await page.wait(
-                until: """
-                    \(rows).reduce((sum, one) => \
-                    sum + Number(one.querySelector('.times')?.textContent.slice(3) ?? 1), 0) === 7
-                    """
+                until:
+                    "\(rows).reduce((sum, one) => sum + Number(one.querySelector('.times')?.textContent.slice(3) ?? 1), 0) === 7"
             )
             let all = "[...document.querySelectorAll('#journal-list .row')].map((one) => one.textContent).join('\\n')"
             let shown = try await (count: page.evaluate("String(\(rows).length)"), rows: page.evaluate(all))
@@ -261,22 +223,14 @@ struct ConsoleShowcaseTests {
                 try await page.open("\(space.cloudURL)/console/")
                 try await page.wait(until: "document.querySelector('#connection').dataset.state === 'live'")
                 try await page.wait(
-                    until: """
-                        document.querySelector('#place').textContent === 'Space checkout <b>tests</b>'
-                        """
+                    until: "document.querySelector('#place').textContent === 'Space checkout <b>tests</b>'"
                 )
                 #expect(try await page.evaluate("document.title").contains("Operations · checkout <b>tests</b>"))
                 try await page.click("#tab-faults")
                 #expect(try await page.evaluate("document.title").contains("Faults · checkout <b>tests</b>"))
                 try await page.open("\(emulator.cloudURL)/console/")
                 try await page.wait(until: "document.querySelector('#connection')?.dataset.state === 'live'")
-                #expect(
-                    try await page.evaluate(
-                        """
-                        document.querySelector('#place').textContent
-                        """
-                    ) == "127.0.0.1:\(emulator.port)"
-                )
+                #expect(try await page.text(of: "#place") == "127.0.0.1:\(emulator.port)")
                 #expect(page.complaints.isEmpty)
             }
         }
@@ -289,7 +243,7 @@ struct ConsoleShowcaseTests {
             let operation = try await emulator.cloud.createOperation("payment", userID: "bob")
             try await page.wait(until: "document.querySelector('#stage .ringing')")
             #expect(try await page.evaluate("String(document.getAnimations().length)") == "0")
-            try await page.evaluate("location.hash = 'operations/\(operation.id)', 1")
+            try await page.go(to: "operations/\(operation.id)")
             try await page.wait(until: "document.querySelector('#details .way')")
             #expect(try await page.evaluate("String(document.getAnimations().length)") == "0")
         }
@@ -329,7 +283,7 @@ struct ConsoleShowcaseTests {
 
     @Test func aTemplateIsEditedBesideItsPhone() async throws {
         try await withConsole(view: "templates", width: 1280, except: "status of 400") { emulator, page async throws in
-            try await page.evaluate("location.hash = 'templates/payment', 1")
+            try await page.go(to: "templates/payment")
             let phone = "document.querySelector('#draft-phone').textContent"
             try await page.wait(until: "\(phone).includes('Outgoing Payment')")
             func edit(_ change: String) async throws {
@@ -358,10 +312,9 @@ struct ConsoleShowcaseTests {
             #expect(shown?["attributes"]?[0]?["label"]?.string == "To be <b>paid</b>")
 
             // One from nothing.
-            try await page.press("Escape")
-            try await page.wait(until: "!document.querySelector('#details').open")
+            try await page.closeDetails()
             try await page.press("n")
-            try await page.wait(until: "document.querySelector('#details-title').textContent.includes('New template')")
+            try await page.wait(for: "New template", in: "#details-title")
             try await page.wait(until: "document.querySelector('#draft-phone .money')")
             try await page.wait(until: "!document.querySelector('#draft-save').disabled")
             try await page.click("#draft-save")
@@ -390,36 +343,23 @@ struct ConsoleShowcaseTests {
                     """
                 )
                 for address in [
-                    """
-                    operations/\(operation.id)
-                    """, "journal/\(refused.id)", "activations/\(device.id)", "messages", "pushes",
+                    "operations/\(operation.id)", "journal/\(refused.id)", "activations/\(device.id)", "messages",
+                    "pushes",
                     "callbacks", "spaces", "connect",
                 ] {
-                    try await page.evaluate("location.hash = '\(address)', 1")
+                    try await page.go(to: address)
                     if address.contains("/") {
                         try await page.wait(
-                            until: """
-                                document.querySelector('#details[open]')?.dataset.key === '\(address)'
-                                """
+                            until: "document.querySelector('#details[open]')?.dataset.key === '\(address)'"
                         )
                     }
-                    try await page.evaluate(
-                        "document.querySelectorAll('.copy').forEach((one) => one.click()), 1"
-                    )
+                    try await page.evaluate("document.querySelectorAll('.copy').forEach((one) => one.click()), 1")
                     // Whatever the view shows of it is text.
-                    let elements = """
-                        document.querySelectorAll('main img, main script, #details script, #details \
-                        img').length
-                        """
+                    let elements =
+                        "document.querySelectorAll('main img, main script, #details script, #details img').length"
                     #expect(try await page.evaluate("String(\(elements))") == "0", "\(address)")
                 }
-                #expect(
-                    try await page.evaluate(
-                        """
-                        document.querySelector('#stage .owner').textContent
-                        """
-                    ).contains(hostile)
-                )
+                #expect(try await page.text(of: "#stage .owner").contains(hostile))
                 #expect(try await page.evaluate("String(window.ran)") == "undefined")
                 let copied = try await page.evaluate("JSON.stringify([...new Set(window.copied)])")
                 let texts = try JSONDecoder().decode([String].self, from: Data(copied.utf8))

@@ -18,9 +18,9 @@ struct ConsoleWorkbenchTests {
             await emulator.clock.freeze()
             try await emulator.cloud.createOperation("login", userID: "later", lifetime: .seconds(900))
             let next = try await emulator.cloud.createOperation("payment", userID: "alice", lifetime: .seconds(90))
-            try await page.wait(until: "document.querySelector('#clock-next').textContent.includes('expires in 1:30')")
+            try await page.wait(for: "expires in 1:30", in: "#clock-next")
             try await page.click("#clock-next button")
-            try await page.wait(until: "document.querySelector('#clock-next').textContent.includes('expires in 13:30')")
+            try await page.wait(for: "expires in 13:30", in: "#clock-next")
             #expect(await emulator.operations().filter { $0.status == .expired }.map(\.id) == [next.id])
             // Whatever else waits for its time.
             try await emulator.cloud.register(userID: "bob")
@@ -46,9 +46,7 @@ struct ConsoleWorkbenchTests {
             try await emulator.cloud.createOperation("login", userID: "alice")
             let rows = "document.querySelectorAll('#operations-list .row')"
             try await page.wait(until: "\(rows).length === 1")
-            #expect(
-                try await page.evaluate("String(document.querySelector('#operations-application').hidden)") == "true"
-            )
+            #expect(try await page.isTrue("document.querySelector('#operations-application').hidden"))
             _ = try await emulator.cloud.createApplication(id: "second")
             try await page.wait(until: "!document.querySelector('#operations-application').hidden")
             try await page.click("[data-open=new-operation]")
@@ -66,9 +64,7 @@ struct ConsoleWorkbenchTests {
             #expect(try await page.evaluate("\(rows)[0].querySelector('.application').textContent") == "second")
             #expect(try await page.evaluate("location.hash") == "#operations?operations.application=second")
             try await page.evaluate("window.isFormer = true, location.reload(), 1")
-            try await page.wait(
-                until: "!window.isFormer && 'ready' in document.body.dataset && \(rows).length === 1"
-            )
+            try await page.wait(until: "!window.isFormer && 'ready' in document.body.dataset && \(rows).length === 1")
             // A phone of the other application.
             try await page.click("#tab-activations")
             try await page.click("#activations [data-open=new-activation]")
@@ -85,7 +81,7 @@ struct ConsoleWorkbenchTests {
     @Test func anOperationSaysWhatItWaitsFor() async throws {
         try await withConsole(width: 390) { emulator, page async throws in
             let made = try await emulator.cloud.createOperation("login", userID: "alice")
-            try await page.evaluate("location.hash = 'operations/\(made.id)', 1")
+            try await page.go(to: "operations/\(made.id)")
             let summary = "document.querySelector('#details .summary')"
             try await page.wait(
                 until: "\(summary)?.textContent.includes('Alice has no registration that may decide it.')"
@@ -103,7 +99,7 @@ struct ConsoleWorkbenchTests {
             try await page.evaluate("document.querySelector('#operations-filter').focus()")
             try await page.press("?")
             try await page.wait(until: "document.querySelector('#operations-filter').value === '?'")
-            #expect(try await page.evaluate("String(document.querySelector('#keys').open)") == "false")
+            #expect(try await page.isTrue("document.querySelector('#keys').open") == false)
             try await page.evaluate("document.activeElement.blur()")
             try await page.press("?")
             try await page.wait(until: "document.querySelector('#keys').open")
@@ -135,7 +131,7 @@ struct ConsoleWorkbenchTests {
             _ = try await emulator.makeSpace(named: "newer")
             try await withConsole(of: emulator, view: "spaces") { page async throws in
                 try await page.wait(until: "document.querySelectorAll('#spaces-list li').length === 2")
-                let first = try await page.evaluate("document.querySelector('#spaces-list li').textContent")
+                let first = try await page.text(of: "#spaces-list li")
                 #expect(first.hasPrefix("✗ older · 1 operation · 1 refused: 'template' names no template"), "\(first)")
                 #expect(first.contains("“PENDING is not APPROVED”"), "\(first)")
                 // One step to the reason.
@@ -184,7 +180,7 @@ struct ConsoleWorkbenchTests {
                 status.value = 200
                 try await page.evaluate("\(row).querySelector('.act').click()")
                 try await page.wait(until: "\(row).querySelector('.status').dataset.status === 'delivered'")
-                #expect(try await page.evaluate("String(document.querySelector('#details').open)") == "false")
+                #expect(try await page.isTrue("document.querySelector('#details').open") == false)
                 try await page.click("[aria-label='Resend failed core']")
                 try await page.wait(
                     until: "\(head).includes('Active') && !document.querySelector('#deliveries-list .act')"
@@ -207,7 +203,7 @@ struct ConsoleWorkbenchTests {
             let device = try await emulator.makeDevice(userID: "alice", push: "apns", rule: .init(.never))
             let made = try await emulator.cloud.createOperation("login", userID: "alice")
             try await emulator.settle(within: .seconds(60))
-            try await page.evaluate("location.hash = 'operations/\(made.id)', 1")
+            try await page.go(to: "operations/\(made.id)")
             let moments =
                 "[...document.querySelectorAll('#details .moments li')].map((one) => one.textContent).join('|')"
             for text in ["Created", "Pushed to", "Callback 1 of 5 core", ", next in 2 s"] {
@@ -222,8 +218,7 @@ struct ConsoleWorkbenchTests {
             let pauses = "[...document.querySelectorAll('#details [data-gap]')].map((one) => one.dataset.gap).join()"
             #expect(try await page.evaluate(pauses) == "2.0 s later")
             let json = "[...document.querySelectorAll('#details a')].find((one) => one.textContent === 'As JSON').href"
-            let address = try await page.evaluate(json)
-            #expect(address == "\(emulator.cloudURL)/_emulator/operations/\(made.id)/history")
+            #expect(try await page.evaluate(json) == "\(emulator.cloudURL)/_emulator/operations/\(made.id)/history")
         }
     }
 
@@ -272,13 +267,11 @@ struct ConsoleWorkbenchTests {
             await emulator.clock.advance(by: .seconds(3600))
             try await page.wait(until: "\(row).includes('the code expired at ')")
             try await page.click("#activations-list .row")
-            try await page.wait(
-                until: "document.querySelector('#details').textContent.includes('The code expired at ')"
-            )
+            try await page.wait(for: "The code expired at ", in: "#details")
             try await page.press("Escape")
             try await page.wait(until: "!document.querySelector('#details[open]')")
             let second = try await emulator.cloud.register(userID: "bob")
-            try await page.evaluate("location.hash = 'activations/\(second.id)', 1")
+            try await page.go(to: "activations/\(second.id)")
             // Not those of the first, which have the same button.
             try await page.wait(
                 until: """

@@ -24,13 +24,13 @@ struct DocumentationBrowserTests {
                 try await page.click("#createRegistration > summary")
                 // The page is told a moment after the click that the route is open.
                 try await page.wait(until: "document.querySelector('#createRegistration pre') !== null")
-                let shown = try await page.evaluate("document.querySelector('#createRegistration').textContent")
+                let shown = try await page.text(of: "#createRegistration")
                 for word in ["userId", "commitPhase", "ON_COMMIT | ON_KEY_EXCHANGE", "Registration", "507"] {
                     #expect(shown.contains(word), "\(word)")
                 }
                 #expect(shown.contains("curl -X POST '\(emulator.cloudURL)/v2/registrations'"))
                 try await page.fill("#filter", with: "no such words")
-                #expect(try await page.evaluate("String(document.querySelector('#empty').hidden)") == "false")
+                #expect(try await page.isTrue("document.querySelector('#empty').hidden") == false)
 
                 // A link to a route opens it.
                 try await page.open(emulator.cloudURL + prefix + "/docs#getOperation")
@@ -47,7 +47,7 @@ struct DocumentationBrowserTests {
                 try await page.wait(until: "document.body.dataset.state === 'ready'")
                 let boxes = "[...document.querySelectorAll('#views a')].map((one) => one.getBoundingClientRect())"
                 let areApart = "\(boxes).every((one, index, all) => index === 0 || one.left >= all[index - 1].right)"
-                #expect(try await page.evaluate("String(\(areApart))") == "true")
+                #expect(try await page.isTrue(areApart))
                 #expect(try await page.evaluate("String(document.documentElement.scrollWidth)") == "390")
             }
         }
@@ -61,9 +61,8 @@ struct DocumentationBrowserTests {
                 #expect(page.contains("data-method=\"\(route.method)\" data-path=\"\(route.path)\""), "\(route.path)")
             }
             for text in [
-                """
-                id=\"createOperation\"
-                """, "href=\"#createOperation\"", "curl -X POST &#39;\(emulator.cloudURL)/v2/operations&#39;",
+                "id=\"createOperation\"", "href=\"#createOperation\"",
+                "curl -X POST &#39;\(emulator.cloudURL)/v2/operations&#39;",
                 "<a href=\"#shape-VirtualDevice\">VirtualDevice</a>", "id=\"shape-VirtualDevice\"",
             ] { #expect(page.contains(text), "\(text)") }
             #expect(!page.contains("<!--"))
@@ -82,21 +81,19 @@ struct DocumentationBrowserTests {
                 try await page.wait(until: "\(route).querySelector('.try pre')?.textContent.includes('PENDING')")
                 #expect(await emulator.operations().map(\.userID) == ["alice"])
                 // The names in braces are asked for; a refusal is shown as it comes.
-                try await page.evaluate("location.hash = 'cancelOperation', 1")
+                try await page.go(to: "cancelOperation")
                 let other = "document.querySelector('#cancelOperation')"
                 try await page.wait(until: "\(other).querySelector('.try [name=id]')")
                 try await page.evaluate("\(other).querySelector('[name=id]').value = '../x', 1")
                 try await page.evaluate("\(other).querySelector('.try button').click()")
                 try await page.wait(until: "\(other).querySelector('.try .bad')?.textContent.startsWith('400')")
                 // Without a relay, the page asks for the credentials, and the journal shows none of them.
-                try await page.evaluate("location.hash = 'createUserAsAdministrator', 1")
+                try await page.go(to: "createUserAsAdministrator")
                 let third = "document.querySelector('#createUserAsAdministrator')"
                 try await page.wait(until: "\(third).querySelector('.try [name=credentials]')")
                 let credentials = "\(emulator.cloudUser):\(emulator.cloudPassword)"
                 try await page.evaluate(
-                    """
-                    \(third).querySelector('[name=credentials]').value = \(Browser.quoted(credentials)), 1
-                    """
+                    "\(third).querySelector('[name=credentials]').value = \(Browser.quoted(credentials)), 1"
                 )
                 try await page.evaluate("\(third).querySelector('.try button').click()")
                 try await page.wait(until: "\(third).querySelector('.try p:not(.bad)')?.textContent.startsWith('20')")

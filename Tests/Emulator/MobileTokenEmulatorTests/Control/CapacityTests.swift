@@ -86,15 +86,10 @@ import Testing
         var fixture = try self.fixture { $0.tokens = 2 }
         var device = try fixture.deviceWithToken()
         try device.createToken(in: &fixture)
-        let refused = try device.sendEncrypted(.tokenCreate, .possession, [:], in: &fixture)
+        let refused = try device.sendEncrypted("token/create", .possession, in: &fixture)
         #expect(refused.reply.outcome == "507 CAPACITY_EXCEEDED")
-        let removed = try device.sendSigned(
-            "/pa/v3/token/remove",
-            .possession,
-            ["requestObject": ["tokenId": .string(device.tokenID)]],
-            in: &fixture
-        )
-        #expect(removed.status == 200)
+        let token: JSONValue = ["requestObject": ["tokenId": .string(device.tokenID)]]
+        #expect(try device.sendSigned("/pa/v3/token/remove", .possession, token, in: &fixture).status == 200)
         try device.createToken(in: &fixture)
     }
 
@@ -102,9 +97,8 @@ import Testing
         var fixture = try self.fixture { $0.activations = 1 }
         fixture.backend.protocolRules.acceptsCustomIdentities = true
         _ = try fixture.activeDevice()
-        var other = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
-        let attempt = try other.activationAttempt(["username": "bob"], kind: "CUSTOM", in: &fixture)
-        let reply = fixture.send("/pa/v3/activation/create", headers: attempt.headers, json: attempt.body)
+        var other = fixture.newDevice()
+        let reply = try other.sendActivation(["username": "bob"], kind: "CUSTOM", in: &fixture).reply
         #expect(reply.outcome == "507 CAPACITY_EXCEEDED")
         #expect(fixture.backend.activations.count == 1)
     }

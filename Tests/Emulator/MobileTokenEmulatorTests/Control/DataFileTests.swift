@@ -161,11 +161,8 @@ import Testing
                 #expect(error?.code == .storage)
             }
             // Nothing half-written is left behind.
-            #expect(
-                try FileManager.default.contentsOfDirectory(atPath: self.folder.path).sorted() == [
-                    "export.json", "link",
-                ]
-            )
+            let files = try FileManager.default.contentsOfDirectory(atPath: self.folder.path)
+            #expect(files.sorted() == ["export.json", "link"])
         }
     }
 
@@ -196,8 +193,7 @@ import Testing
                 let file = try #require(await emulator.core.dataFile)
                 let state = try await emulator.exported()
                 try await file.limit(pages: 1)
-                let refused = try await emulator.send("POST", "/_emulator/cloud/operations", body: operation)
-                #expect(refused.status == 500)
+                #expect(try await emulator.send("POST", "/_emulator/cloud/operations", body: operation).status == 500)
                 #expect(try await emulator.exported() == state)
                 #expect(await emulator.operations().isEmpty && emulator.deliveries().isEmpty)
                 #expect(await emulator.journal().map(\.status) == [500])
@@ -240,9 +236,7 @@ import Testing
             let state = try await emulator.exported()
             try await file.limit(pages: 1)
             // The second one must not take the first one for what was there.
-            for _ in 0..<2 {
-                await #expect(throws: EmulatorError.self) { try await emulator.importState(other) }
-            }
+            for _ in 0..<2 { await #expect(throws: EmulatorError.self) { try await emulator.importState(other) } }
             try await file.limit(pages: 1_000_000)
             // Nor may the reset share the fate of what a device was doing when the file was full.
             await emulator.core.writing?.value
@@ -285,8 +279,7 @@ import Testing
                     #expect(try await emulator.send("POST", "/_emulator/import", body: text).status == 200)
                 }
                 #expect(await emulator.activations() == activations)
-                let exported = try await emulator.send("GET", "/_emulator/export", headers: [emulator.authorization])
-                #expect(exported.body == Array(document))
+                #expect(try await emulator.bank("GET", "/_emulator/export").body == Array(document))
                 try await emulator.register(user: "bob")
                 try await emulator.reset()
                 #expect(await emulator.activations() == activations)
@@ -296,20 +289,10 @@ import Testing
 }
 
 extension Emulator {
-    /// The header field with the credentials of the cloud API.
-    var authorization: String {
-        "Authorization: Basic " + Data("\(self.cloudUser):\(self.cloudPassword)".utf8).base64EncodedString()
-    }
-
     /// Makes a registration through the cloud API.
     @discardableResult
     func register(user: String) async throws -> RawConnection.Response {
-        let response = try await self.send(
-            "POST",
-            "/v2/registrations",
-            headers: [self.authorization],
-            body: #"{"userId":"\#(user)","flags":[]}"#
-        )
+        let response = try await self.bank("POST", "/v2/registrations", #"{"userId":"\#(user)","flags":[]}"#)
         #expect(response.status == 200)
         return response
     }

@@ -1,4 +1,5 @@
 import ExactJSON
+import Foundation
 import MobileTokenEmulator
 
 extension Emulator {
@@ -34,6 +35,22 @@ extension Emulator {
     ) async throws -> RawConnection.Response {
         try await self.begin(method, path, headers: headers, type: type, body: body)
             .response(toHead: method == "HEAD")
+    }
+
+    /// The header field with the credentials of the cloud API.
+    var authorization: String {
+        "Authorization: Basic " + Data("\(self.cloudUser):\(self.cloudPassword)".utf8).base64EncodedString()
+    }
+
+    /// Sends a request with the credentials of the cloud API.
+    @discardableResult
+    func bank(_ method: String, _ path: String, _ body: String? = nil) async throws -> RawConnection.Response {
+        try await self.send(method, path, headers: [self.authorization], body: body)
+    }
+
+    @discardableResult
+    func bank(_ method: String, _ path: String, json: JSONValue) async throws -> RawConnection.Response {
+        try await self.bank(method, path, String(decoding: json.serialized(), as: UTF8.self))
     }
 
     /// Asks the control API, and returns its response as JSON.

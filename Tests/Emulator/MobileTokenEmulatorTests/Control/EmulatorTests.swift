@@ -35,8 +35,7 @@ import Testing
     @Test func aPasswordIsMadeWhenNoneIsGiven() async throws {
         try await withEmulator { emulator async throws in
             #expect(emulator.cloudPassword.count >= 32)
-            try await withEmulator { other async throws in #expect(other.cloudPassword != emulator.cloudPassword)
-            }
+            try await withEmulator { other in #expect(other.cloudPassword != emulator.cloudPassword) }
         }
     }
 
@@ -52,9 +51,7 @@ import Testing
         let first = try await application(seed: 1)
         #expect(try await application(seed: 1) == first)
         let others = [try await application(seed: 2), try await application(seed: nil)]
-        for other in others {
-            for (one, two) in zip(first, other) { #expect(one != two) }
-        }
+        for other in others { for (one, two) in zip(first, other) { #expect(one != two) } }
     }
 
     /// Whoever knows the seed could compute them, and the number of seeds that people type is small.
@@ -90,7 +87,7 @@ import Testing
             let key = try #require(Data(base64Encoded: emulator.masterServerPublicKey))
             #expect(key.count == 65)
             #expect(Array(key) == parsed.masterPublicKey.uncompressed)
-            let listed = try await emulator.send("GET", "/v2/applications", headers: [emulator.authorization])
+            let listed = try await emulator.bank("GET", "/v2/applications")
                 .json(as: [String: Any].self)
             let application = (listed["applications"] as? [[String: Any]])?.first
             #expect(application?["masterServerPublicKey"] as? String == emulator.masterServerPublicKey)
@@ -171,12 +168,8 @@ import Testing
             let isLarge = number > Journal.capacity * 2
             let body = [UInt8](repeating: 66, count: isLarge ? Journal.bodyCapacity * 2 : 0)
             let request = ReceivedRequest(method: "GET", path: "/\(number)", body: body)
-            let entry = journal.append(
-                request,
-                reply: isLarge ? reply : Reply(status: 200),
-                fault: nil,
-                at: .distantPast
-            )
+            let reply = isLarge ? reply : Reply(status: 200)
+            let entry = journal.append(request, reply: reply, fault: nil, at: .distantPast)
             #expect(entry.body.utf8.count <= Journal.bodyCapacity + 20)
         }
         let entries = journal.entries(since: 0)
@@ -465,7 +458,7 @@ import Testing
             #expect(refused.headers["www-authenticate"]?.hasPrefix("Basic ") == true)
             let wrong = "Authorization: Basic " + Data("\(emulator.cloudUser):wrong".utf8).base64EncodedString()
             #expect(try await emulator.send("GET", path, headers: [wrong]).status == 401)
-            #expect(try await emulator.send("GET", path, headers: [emulator.authorization]).status == 200)
+            #expect(try await emulator.bank("GET", path).status == 200)
             // A page's script is not interrupted by the browser; it asks its user itself.
             let script = ["Sec-Fetch-Mode: cors", "Sec-Fetch-Site: same-origin"]
             let toScript = try await emulator.send("GET", path, headers: script)
@@ -478,12 +471,9 @@ import Testing
             let path = "/_emulator/access"
             let user = emulator.cloudUser
             let unknown = try JSONValue(parsing: try await emulator.send("GET", path).body)
-            #expect(
-                unknown == [
-                    "isAuthenticated": false, "user": .string(user), "applications": [.string(emulator.applicationID)],
-                ]
-            )
-            let known = try await emulator.send("GET", path, headers: [emulator.authorization])
+            let applications: JSONValue = [.string(emulator.applicationID)]
+            #expect(unknown == ["isAuthenticated": false, "user": .string(user), "applications": applications])
+            let known = try await emulator.bank("GET", path)
             #expect(try JSONValue(parsing: known.body)["isAuthenticated"] == true)
         }
     }
@@ -503,10 +493,8 @@ import Testing
             let frame = [header, "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: iframe"]
             #expect(try await emulator.send("GET", "/console/", headers: frame).status == 403)
             for own in ["same-origin", "none"] {
-                #expect(
-                    try await emulator.send("GET", "/_emulator/clock", headers: ["Sec-Fetch-Site: \(own)"]).status
-                        == 200
-                )
+                let headers = ["Sec-Fetch-Site: \(own)"]
+                #expect(try await emulator.send("GET", "/_emulator/clock", headers: headers).status == 200)
             }
         }
     }
@@ -531,10 +519,9 @@ import Testing
 
     @Test func theConfigurationIsThereToCopy() async throws {
         try await withEmulator { emulator async throws in
-            let configuration =
-                try await emulator
-                .send("GET", "/_emulator/configuration", headers: [emulator.authorization])
-                .json(as: [String: String].self)
+            let configuration = try await emulator.bank("GET", "/_emulator/configuration").json(
+                as: [String: String].self
+            )
             #expect(configuration["baseURL"] == emulator.baseURL)
             #expect(configuration["sdkConfiguration"] == emulator.sdkConfiguration)
             #expect(configuration["cloudPassword"] == emulator.cloudPassword)

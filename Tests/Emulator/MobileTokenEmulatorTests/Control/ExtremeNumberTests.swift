@@ -22,18 +22,11 @@ import Testing
                 "mac":"AAAA","nonce":"AAAAAAAAAAAAAAAAAAAAAA==","timestamp":\(number)}
                 """
             for version in ProtocolVersion.version3 {
-                let header = EncryptionHeader(
-                    applicationKey: emulator.applicationKey,
-                    activationID: nil,
-                    version: version
-                )
-                let response = try await emulator.send(
-                    "POST",
-                    "/pa/v3/activation/create",
-                    headers: ["\(EncryptionHeader.name): \(header.value)"],
-                    body: envelope
-                )
-                #expect(response.status == 400)
+                let key = emulator.applicationKey
+                let header = EncryptionHeader(applicationKey: key, activationID: nil, version: version).value
+                let headers = ["\(EncryptionHeader.name): \(header)"]
+                let path = "/pa/v3/activation/create"
+                #expect(try await emulator.send("POST", path, headers: headers, body: envelope).status == 400)
             }
             #expect(try await emulator.send("POST", "/pa/v3/status").status == 200)
         }
@@ -42,12 +35,8 @@ import Testing
     @Test(arguments: Self.numbers) func aTimeOfTheControlAPIIsKeptOrRefused(number: String) async throws {
         try await withEmulator { emulator async throws in
             for member in ["timestampExpires", "expiresIn"] {
-                let response = try await emulator.send(
-                    "POST",
-                    "/v2/operations",
-                    headers: [emulator.authorization],
-                    body: #"{"template":"login","userId":"alice","\#(member)":\#(number)}"#
-                )
+                let body = #"{"template":"login","userId":"alice","\#(member)":\#(number)}"#
+                let response = try await emulator.bank("POST", "/v2/operations", body)
                 #expect([200, 400].contains(response.status))
             }
             for body in [#"{"advance":\#(number)}"#, #"{"mode":"manual","advance":\#(number)}"#] {

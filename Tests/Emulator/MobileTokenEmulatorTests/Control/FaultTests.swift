@@ -112,66 +112,43 @@ import WireFacts
         }
     }
 
+    /// An effect that may be.
+    private static let outage = #""status":500"#
+
     @Test(arguments: [
-        (#"{"effect":{}}"#, "'effect' does nothing"),
-        (
-            #"{"match":{"nth":3,"first":2},"effect":{"status":500}}"#,
-            "'match.nth' is 3, which is never among the first 2"
-        ),
-        (
-            #"{"match":{"probability":0},"effect":{"status":500}}"#,
-            "'match.probability' is 0: no request would be struck"
-        ),
-        (#"{"match":{"method":"PSOT"},"effect":{"status":500}}"#, "did you mean 'POST'?"),
-        (#"{"match":{"path":"pa/v3/**"},"effect":{"status":500}}"#, "'match.path' begins with neither a slash nor"),
-        (
-            #"{"match":{"path":"/_emulator/clock"},"effect":{"status":500}}"#,
-            "'match.path' is one of the control API, which is never struck"
-        ),
-        (
-            #"{"match":{"path":"/health"},"effect":{"status":500}}"#,
-            "'match.path' is one of the server's pages, which is never struck"
-        ),
-        (
-            #"{"match":{"path":"/spaces/*/v2/**"},"effect":{"status":500}}"#,
-            "'match.path' leads into a space, whose own paths begin after '*'"
-        ),
-        (#"{"match":{"path":"*"},"effect":{"status":500}}"#, "'match.path' fits no path: * is anything but a slash"),
-        (#"{"match":{"path":"/v2/operations?userId=a"},"effect":{"status":500}}"#, "'match.path' has a query"),
-        (#"{"match":{"path":"http://b/**"},"effect":{"body":"garbage"}}"#, "'effect.body' does nothing to a callback"),
-        (
-            #"{"match":{"path":"*://b/**"},"effect":{"late":1,"status":500}}"#,
-            "'effect.late' does nothing to a callback"
-        ),
-        (#"{"match":{"path":"*://b/**"},"effect":{"drip":1}}"#, "'effect.drip' does nothing to a callback"),
-        (
-            #"{"match":{"path":"https://b/"},"effect":{"status":500,"retryAfter":1}}"#,
-            "'effect.retryAfter' does nothing to a callback"
-        ),
-        (#"{"match":{"path":"http://b/"},"effect":{"contentType":"a"}}"#, "'effect.contentType' does nothing to a"),
-        (#"{"match":{"path":"http://b/"},"effect":{"clockSkew":1}}"#, "'effect.clockSkew' does nothing to a callback"),
-        (#"{"match":{"path":"http://b/","method":"GET"},"effect":{"delay":1}}"#, "'match.method' is not that of"),
-        (#"{"match":{"path":"http://b/","activation":"a"},"effect":{"delay":1}}"#, "'match.activation' is of no"),
-        (#"{"effect":{"delay":0}}"#, "'effect.delay' is 0, which does nothing"),
-        (#"{"effect":{"status":500,"delay":0}}"#, "'effect.delay' is 0, which does nothing"),
-        (#"{"effect":{"clockSkew":0}}"#, "'effect.clockSkew' is 0, which does nothing"),
-        (#"{"effect":{"contentType":""}}"#, "'effect.contentType' cannot be sent"),
-        (#"{"effect":{"contentType":"text/plain\r\nX: y"}}"#, "'effect.contentType' cannot be sent"),
-        (#"{"effect":{"contentType":"ž"}}"#, "'effect.contentType' cannot be sent"),
-        (#"{"effect":{"delay":1,"jitter":0}}"#, "'effect.jitter' is 0, which does nothing"),
-        (#"{"effect":{"reset":"after","status":500}}"#, "'effect.status' does nothing where the connection is reset"),
-        (
-            #"{"effect":{"reset":"before","body":"garbage"}}"#,
-            "'effect.body' does nothing where the connection is reset"
-        ),
-        (
-            #"{"effect":{"status":500,"clockSkew":1}}"#,
-            "'effect.clockSkew' does nothing where the request is not looked at"
-        ),
+        ("", "", "'effect' does nothing"),
+        (#""nth":3,"first":2"#, outage, "'match.nth' is 3, which is never among the first 2"),
+        (#""probability":0"#, outage, "'match.probability' is 0: no request would be struck"),
+        (#""method":"PSOT""#, outage, "did you mean 'POST'?"),
+        (#""path":"pa/v3/**""#, outage, "'match.path' begins with neither a slash nor"),
+        (#""path":"/_emulator/clock""#, outage, "'match.path' is one of the control API, which is never struck"),
+        (#""path":"/health""#, outage, "'match.path' is one of the server's pages, which is never struck"),
+        (#""path":"/spaces/*/v2/**""#, outage, "'match.path' leads into a space, whose own paths begin after '*'"),
+        (#""path":"*""#, outage, "'match.path' fits no path: * is anything but a slash"),
+        (#""path":"/v2/operations?userId=a""#, outage, "'match.path' has a query"),
+        (#""path":"http://b/**""#, #""body":"garbage""#, "'effect.body' does nothing to a callback"),
+        (#""path":"*://b/**""#, #""late":1,"status":500"#, "'effect.late' does nothing to a callback"),
+        (#""path":"*://b/**""#, #""drip":1"#, "'effect.drip' does nothing to a callback"),
+        (#""path":"https://b/""#, #""status":500,"retryAfter":1"#, "'effect.retryAfter' does nothing to a callback"),
+        (#""path":"http://b/""#, #""contentType":"a""#, "'effect.contentType' does nothing to a"),
+        (#""path":"http://b/""#, #""clockSkew":1"#, "'effect.clockSkew' does nothing to a callback"),
+        (#""path":"http://b/","method":"GET""#, #""delay":1"#, "'match.method' is not that of"),
+        (#""path":"http://b/","activation":"a""#, #""delay":1"#, "'match.activation' is of no"),
+        ("", #""delay":0"#, "'effect.delay' is 0, which does nothing"),
+        ("", #""status":500,"delay":0"#, "'effect.delay' is 0, which does nothing"),
+        ("", #""clockSkew":0"#, "'effect.clockSkew' is 0, which does nothing"),
+        ("", #""contentType":"""#, "'effect.contentType' cannot be sent"),
+        ("", #""contentType":"text/plain\r\nX: y""#, "'effect.contentType' cannot be sent"),
+        ("", #""contentType":"ž""#, "'effect.contentType' cannot be sent"),
+        ("", #""delay":1,"jitter":0"#, "'effect.jitter' is 0, which does nothing"),
+        ("", #""reset":"after","status":500"#, "'effect.status' does nothing where the connection is reset"),
+        ("", #""reset":"before","body":"garbage""#, "'effect.body' does nothing where the connection is reset"),
+        ("", #""status":500,"clockSkew":1"#, "'effect.clockSkew' does nothing where the request is not looked at"),
     ])
-    func aRuleThatCannotWorkIsRefused(rule: String, reason: String) async throws {
+    func aRuleThatCannotWorkIsRefused(match: String, effect: String, reason: String) async throws {
         try await withEmulator { emulator async throws in
-            let response = try await emulator.send("POST", "/_emulator/faults", body: rule)
+            let rule = (match.isEmpty ? "" : #""match":{\#(match)},"#) + #""effect":{\#(effect)}"#
+            let response = try await emulator.send("POST", "/_emulator/faults", body: "{\(rule)}")
             #expect(response.status == 400)
             #expect(response.text.contains(reason), "\(response.text)")
             #expect(await emulator.faults.rules.isEmpty)

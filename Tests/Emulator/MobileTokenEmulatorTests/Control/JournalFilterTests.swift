@@ -59,13 +59,8 @@ import Testing
     @Test func theBanksRequestsAndItsCallbacksAreFound() async throws {
         try await withEmulator { emulator in
             try await withCallbackReceiver({ _ in 200 }) { url in
-                let refused = try await emulator.send(
-                    "POST",
-                    "/v2/operations",
-                    headers: [emulator.authorization],
-                    body: #"{"userId": "alice", "template": "none"}"#
-                )
-                #expect(refused.status == 400)
+                let body = #"{"userId": "alice", "template": "none"}"#
+                #expect(try await emulator.bank("POST", "/v2/operations", body).status == 400)
                 try await emulator.cloud.createCallback(.init(name: "bank", url: url))
                 let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
                 for (method, path) in [
@@ -73,7 +68,7 @@ import Testing
                     ("DELETE", "/v2/operations/\(operation)"), ("DELETE", "/v2/operations/\(operation)"),
                     ("GET", "/v2/operations?userId=bob"),
                 ] {
-                    try await emulator.send(method, path, headers: [emulator.authorization])
+                    try await emulator.bank(method, path)
                 }
                 try await emulator.settle(within: .seconds(30))
                 func found(_ filter: Emulator.JournalFilter) async throws -> [String] {

@@ -21,12 +21,8 @@ import Testing
 
     /// Sends a registration, and does not wait for the answer.
     private static func register(_ userID: String, at emulator: Emulator) async throws -> RawConnection {
-        try await emulator.begin(
-            "POST",
-            "/v2/registrations",
-            headers: [emulator.authorization],
-            body: #"{"userId":"\#(userID)"}"#
-        )
+        let (headers, body) = ([emulator.authorization], #"{"userId":"\#(userID)"}"#)
+        return try await emulator.begin("POST", "/v2/registrations", headers: headers, body: body)
     }
 
     private static func wait(for count: Int, at emulator: Emulator) async {

@@ -20,12 +20,7 @@ import Testing
     ) async throws -> (status: Int, message: String?) {
         let path = route.path.split(separator: "/", omittingEmptySubsequences: false)
             .map { $0.utf8.first == UInt8(ascii: "{") ? "x" : String($0) }.joined(separator: "/")
-        let response = try await emulator.send(
-            route.method,
-            path + query,
-            headers: [emulator.authorization],
-            body: body
-        )
+        let response = try await emulator.bank(route.method, path + query, body)
         let error = try? JSONValue(parsing: Array(response.body))["responseObject"]
         return (response.status, error?["message"]?.string)
     }

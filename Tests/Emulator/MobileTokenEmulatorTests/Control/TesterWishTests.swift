@@ -48,17 +48,10 @@ import Testing
     @Test func aRefusedDecisionIsRefusedWithWhatTheJournalFound() async throws {
         try await withEmulator { emulator async throws in
             let device = try await emulator.makeDevice(userID: "alice", rule: .init(.never))
-            let operation = try await emulator.cloud.createOperation(
-                "login",
-                userID: "alice",
-                demandsProximityCheck: true
-            )
-            let refused = try await Self.ask(
-                emulator,
-                "POST",
-                "/_emulator/devices/\(device.id)/decisions",
-                body: #"{"operationId":"\#(operation.id)","decision":"approve"}"#
-            )
+            let cloud = emulator.cloud
+            let operation = try await cloud.createOperation("login", userID: "alice", demandsProximityCheck: true)
+            let body = #"{"operationId":"\#(operation.id)","decision":"approve"}"#
+            let refused = try await Self.ask(emulator, "POST", "/_emulator/devices/\(device.id)/decisions", body: body)
             #expect(refused.status == 409)
             let entry = try #require(await emulator.journal().last { !$0.isAccepted && $0.deviceName != nil })
             let message = refused.json?["responseObject"]?["message"]?.string
@@ -120,8 +113,7 @@ import Testing
             )
             #expect(one == items[0])
             try await failed.reset()
-            let reset = try await emulator.ask("/spaces?limit=1").body
-            #expect(reset["items"]?.array?.first?["refused"] == 0)
+            #expect(try await emulator.ask("/spaces?limit=1").body["items"]?.array?.first?["refused"] == 0)
         }
     }
 
@@ -219,8 +211,7 @@ import Testing
         try await withEmulator { emulator async throws in
             let body = #"{"userId":"alice","template":"login","activationId":"x"}"#
             _ = try await Self.ask(emulator, "POST", "/v2/operations", body: body)
-            let warnings = await emulator.journal().last?.warnings
-            #expect(warnings?.first?.suggestion == "registrationId")
+            #expect(await emulator.journal().last?.warnings?.first?.suggestion == "registrationId")
         }
     }
 
@@ -264,8 +255,7 @@ import Testing
                 let response = try await client.response()
                 return (response.status, try JSONValue(parsing: response.body)["url"]?.string)
             }
-            let reached = try await made("localhost:8080")
-            #expect(reached.url?.hasPrefix("http://localhost:8080/spaces/") == true)
+            #expect(try await made("localhost:8080").url?.hasPrefix("http://localhost:8080/spaces/") == true)
             #expect(try await made("elsewhere.example.com").status == 403)
         }
     }
@@ -276,26 +266,18 @@ import Testing
         configuration.publicURL = "https://bank.test/tokens/"
         try await withEmulator(configuration) { emulator async throws in
             #expect(emulator.baseURL == "https://bank.test/tokens/enrollment-server")
-            let made = try await Self.ask(
-                emulator,
-                "POST",
-                "/_emulator/spaces",
-                headers: ["Origin: https://bank.test"],
-                body: "{}"
-            )
+            func make(origin: String) async throws -> (
+                status: Int, text: String, json: JSONValue?, headers: [String: String]
+            ) {
+                try await Self.ask(emulator, "POST", "/_emulator/spaces", headers: ["Origin: \(origin)"], body: "{}")
+            }
+            let made = try await make(origin: "https://bank.test")
             let space = try #require(made.json?["url"]?.string)
             #expect(space.hasPrefix("https://bank.test/tokens/spaces/"))
             let path = space.dropFirst("https://bank.test/tokens".count) + "/v2/operations"
             let refused = try await Self.ask(emulator, "POST", String(path), body: "{}")
             #expect(refused.headers["x-emulator-entry"] == "\(space)/console/#journal/1")
-            let other = try await Self.ask(
-                emulator,
-                "POST",
-                "/_emulator/spaces",
-                headers: ["Origin: https://bank.test.example.com"],
-                body: "{}"
-            )
-            #expect(other.status == 403)
+            #expect(try await make(origin: "https://bank.test.example.com").status == 403)
         }
         configuration.publicURL = "bank.test"
         await #expect(throws: EmulatorError.self) { _ = try await Emulator.start(configuration: configuration) }

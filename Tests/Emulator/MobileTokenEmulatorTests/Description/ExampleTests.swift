@@ -21,12 +21,7 @@ import Testing
                 let path = route.path.split(separator: "/").map { segment in
                     segment.first == "{" ? "0f038bac-6c94-45eb-b3a9-f92e809e8ea4" : String(segment)
                 }.joined(separator: "/")
-                let response = try await emulator.send(
-                    route.method,
-                    "/" + path,
-                    headers: [emulator.authorization],
-                    body: String(decoding: body.schema.example.serialized(), as: UTF8.self)
-                )
+                let response = try await emulator.bank(route.method, "/" + path, json: body.schema.example)
                 let code = try JSONValue(parsing: Array(response.body))["responseObject"]?["code"]?.string
                 #expect(
                     response.status != 400 || code.map(Self.codes.contains) != true,

@@ -50,7 +50,7 @@ import Testing
             ("/v2/registrations", #"{"userId":"alice","otp":"otp-19b3"}"#),
             ("/admin/users", #"{"username":"other"}"#), ("/admin/applications", #"{"id":"other"}"#),
         ] {
-            let answer = try await emulator.send("POST", path, headers: [emulator.authorization], body: body)
+            let answer = try await emulator.bank("POST", path, body)
             #expect(answer.status == 200 || answer.status == 201, "\(path): \(answer.text)")
             secrets += Self.secrets(in: try JSONValue(parsing: answer.body))
         }

@@ -30,8 +30,7 @@ import Testing
             let device = try await emulator.makeDevice(userID: "alice", version: version.rawValue, rule: .init(.never))
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice").id
             let path = "/v2/operations/\(operation)/offline"
-            let bank = [emulator.authorization]
-            let asked = try await emulator.send("GET", "\(path)/qr?registrationId=\(device.id)", headers: bank)
+            let asked = try await emulator.bank("GET", "\(path)/qr?registrationId=\(device.id)")
             let code = try JSONValue(parsing: asked.body)
             let scanned: JSONValue = ["operationQrCodeData": code["operationQrCodeData"] ?? .null]
             let text = String(decoding: scanned.serialized(), as: UTF8.self)
@@ -44,12 +43,7 @@ import Testing
                 "otp": shown.body["otp"] ?? .null, "nonce": code["nonce"] ?? .null,
                 "registrationId": .string(device.id),
             ]
-            let verdict = try await emulator.send(
-                "POST",
-                "\(path)/otp",
-                headers: bank,
-                body: String(decoding: typed.serialized(), as: UTF8.self)
-            )
+            let verdict = try await emulator.bank("POST", "\(path)/otp", json: typed)
             #expect(try JSONValue(parsing: verdict.body)["otpValid"] == true, "\(verdict.text)")
             #expect(try await emulator.cloud.operation(operation).status == .approved)
         }
@@ -62,11 +56,9 @@ import Testing
             let error = await #expect(throws: EmulatorError.self) {
                 try await emulator.offlineCode(for: "nothing", byDevice: device.id)
             }
-            #expect(
-                error?.code == .refused
-                    && error?.message.contains("the QR code is none of an operation: line 2 is missing") == true,
-                "\(error?.message ?? "")"
-            )
+            let message = try #require(error?.message)
+            #expect(error?.code == .refused)
+            #expect(message.contains("the QR code is none of an operation: line 2 is missing"), "\(message)")
             #expect(await emulator.activations().map(\.counter) == counter)
         }
     }
@@ -103,21 +95,19 @@ import Testing
 
     @Test(arguments: Self.versions) func itIsSentPushMessages(version: ProtocolVersion) async throws {
         try await withEmulator { emulator in
+            let version = version.rawValue
             let device = try await emulator.makeDevice(
                 userID: "alice",
-                version: version.rawValue,
+                version: version,
                 push: "fcm",
                 rule: .init(.never)
             )
             try await emulator.cloud.createOperation("login", userID: "alice")
             #expect(await emulator.pushes().map(\.activationID) == [device.id])
             // One that waits for the bank's commit registers when it is active.
-            let registration = try await emulator.cloud.register(userID: "bob", protocolVersion: version.rawValue)
-            let other = try await emulator.makeDevice(
-                activationCode: registration.activationCode,
-                version: version.rawValue,
-                push: "apns"
-            )
+            let registration = try await emulator.cloud.register(userID: "bob", protocolVersion: version)
+            let code = registration.activationCode
+            let other = try await emulator.makeDevice(activationCode: code, version: version, push: "apns")
             try await emulator.cloud.commitRegistration(registration.id)
             try await emulator.settle(within: .seconds(60))
             let operation = try await emulator.cloud.createOperation("login", userID: "bob").id

@@ -135,11 +135,8 @@ import Testing
     @Test func aProximityCodeIsPassedOn() async throws {
         try await withEmulator { emulator in
             let device = try await emulator.makeDevice(userID: "alice", rule: .init(.never))
-            let operation = try await emulator.cloud.createOperation(
-                "login",
-                userID: "alice",
-                demandsProximityCheck: true
-            )
+            let cloud = emulator.cloud
+            let operation = try await cloud.createOperation("login", userID: "alice", demandsProximityCheck: true)
             let error = await #expect(throws: EmulatorError.self) {
                 try await emulator.decide(operation.id, .approve, byDevice: device.id)
             }
@@ -205,11 +202,7 @@ import Testing
                 let made = try await emulator.send("POST", "/_emulator/devices", body: json)
                 return (made.status, made.text, try? JSONValue(parsing: made.body))
             }
-            let application = #"{"id":"second"}"#
-            let admin = [emulator.authorization]
-            #expect(
-                try await emulator.send("POST", "/admin/applications", headers: admin, body: application).status == 200
-            )
+            #expect(try await emulator.bank("POST", "/admin/applications", #"{"id":"second"}"#).status == 200)
             var registration = CloudClient.NewRegistration(userID: "bob")
             (registration.applicationID, registration.protocolVersion) = ("second", version.rawValue)
             let code = try await emulator.cloud.register(registration).activationCode
@@ -234,8 +227,7 @@ import Testing
 
     @Test(arguments: AlgorithmSuite.available) func aDeviceOfEachSuiteApproves(suite: AlgorithmSuite) async throws {
         try await withEmulator { emulator in
-            let device = try await emulator.makeDevice(userID: "alice", version: "4.0", suite: suite)
-            #expect(device.suite == suite)
+            #expect(try await emulator.makeDevice(userID: "alice", version: "4.0", suite: suite).suite == suite)
             #expect(await emulator.activations().map(\.suite) == [suite])
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice").id
             #expect(await emulator.decision(on: operation)?.status == .approved)
@@ -277,10 +269,8 @@ import Testing
 
     @Test func aDeviceOfVersion4SurvivesALostAnswerToItsConfirmation() async throws {
         try await withEmulator { emulator in
-            let lost = FaultRule(
-                match: .init(path: "/pa/v4/activation/confirm", first: 1),
-                effect: .init(reset: .after)
-            )
+            let match = FaultRule.Match(path: "/pa/v4/activation/confirm", first: 1)
+            let lost = FaultRule(match: match, effect: .init(reset: .after))
             await emulator.faults.add(lost)
             let device = try await emulator.makeDevice(userID: "alice", version: "4.0")
             let operation = try await emulator.cloud.createOperation("login", userID: "alice").id

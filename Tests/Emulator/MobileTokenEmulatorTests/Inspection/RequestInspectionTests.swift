@@ -9,33 +9,34 @@ import Testing
 @Suite struct RequestInspectionTests {
     // MARK: Why a signature is wrong
 
-    @Test func aWrongPasswordIsToldFromTheRest() throws {
-        var (fixture, device) = try BackendFixture.active()
-        device.wrongKnowledge = SecretBytes(copying: [UInt8](repeating: 7, count: 16))
+    @Test(arguments: MajorVersion.allCases) func aWrongPasswordIsToldFromTheRest(version: MajorVersion) throws {
+        var (fixture, device) = try BackendFixture.active(version)
+        device.isMistyping = true
         let reply = try device.validate(in: &fixture)
+        let (name, key) = version == .version3 ? ("signature", "") : ("code", " with the current key")
         #expect(
             reply.reason == """
-                the signature is wrong: the counters 0 to 19 steps ahead were tried; 0 steps ahead, possession matches, \
-                knowledge does not match
+                the \(name) is wrong: the counters 0 to 19 steps ahead were tried\(key); 0 steps ahead\(key), possession \
+                matches, knowledge does not match
                 """
         )
         let code = try #require(reply.inspection.code)
-        #expect(code.version == "3.3" && code.type == .possessionKnowledge && code.counter == 0)
-        #expect(code.diagnosis?.nearest?.stepsAhead == 0)
+        #expect(code.version == (version == .version3 ? "3.3" : "4.0") && code.type == .possessionKnowledge)
+        #expect(code.counter == reply.counterBefore && code.diagnosis?.nearest?.stepsAhead == 0)
         #expect(code.diagnosis?.nearest?.matches == [true, false])
         #expect(code.diagnosis?.hint == nil)
         // The data can be computed again by whoever looks for the mistake; the secret at its end is not in it.
         let parts = String(decoding: code.signedData, as: UTF8.self).split(separator: "&").map(String.init)
         #expect(parts.count == 4 && parts[0] == "POST")
-        #expect(Base64.decode(parts[1]) == Array("/pa/signature/validate".utf8))
-        #expect(Base64.decode(parts[3]) == Array("{}".utf8))
+        #expect(Base64.decode(parts[1]) == Array(device.validateURI.utf8))
+        #expect(Base64.decode(parts[3]) == device.validateBody().serialized())
     }
 
-    @Test func aClientThatIsTooFarAheadIsFound() throws {
-        var (fixture, device) = try BackendFixture.active()
-        device.counter = device.counter.advanced(by: 31)
+    @Test(arguments: MajorVersion.allCases) func aClientThatIsTooFarAheadIsFound(version: MajorVersion) throws {
+        var (fixture, device) = try BackendFixture.active(version)
+        device.loseRequests(31)
         let reply = try device.validate(in: &fixture)
-        #expect(reply.reason == "the signature is wrong: it is 31 steps ahead, and the server looks 20 far")
+        #expect(reply.reason?.hasSuffix(" is wrong: it is 31 steps ahead, and the server looks 20 far") == true)
         #expect(reply.inspection.code?.diagnosis?.nearest?.matches == [true, true])
     }
 
@@ -61,28 +62,18 @@ import Testing
         #expect(reply.outcome == "401 ERR_AUTHENTICATION" && reply.counterAfter == reply.counterBefore)
     }
 
-    @Test(arguments: [ProtocolVersion.v3_1, .v3_2, .v3_3])
+    @Test(arguments: ProtocolVersion.allCases)
     func dataSignedUnderAnotherNameIsRecognized(version: ProtocolVersion) throws {
-        var (fixture, device) = try BackendFixture.with { try $0.activeDevice(version: version) }
-        let reply = try device.sendSigned("/pa/v3/activation/remove", uriID: "/pa/signature/validate", in: &fixture)
-        #expect(
-            reply.reason?.hasSuffix(
-                "no component matches; it is right for the URI identifier /pa/signature/validate"
-            ) == true
-        )
+        var (fixture, device) = try BackendFixture.with { try $0.device(version) }
+        let reply = try device.sendSigned(device.path("activation/remove"), uriID: device.validateURI, in: &fixture)
+        #expect(reply.reason?.hasSuffix("it is right for the URI identifier " + device.validateURI) == true)
         #expect(reply.inspection.code?.diagnosis?.hint != nil && reply.inspection.code?.diagnosis?.nearest == nil)
         // It was refused all the same, and the counter stayed.
-        #expect(reply.outcome == "401 ERR_AUTHENTICATION" && reply.counterAfter == 0)
+        #expect(reply.outcome == "401 ERR_AUTHENTICATION" && reply.counterAfter == reply.counterBefore)
     }
 
-    @Test func dataSignedUnderAnotherNameIsRecognizedInVersion4() throws {
-        var (fixture, device) = try BackendFixture.active4()
-        let reply = try device.sendSigned("/pa/v4/auth/validate", uriID: "/operation/history", in: &fixture)
-        #expect(reply.reason?.hasSuffix("it is right for the URI identifier /operation/history") == true)
-    }
-
-    @Test func dataThatNobodySignedHasNoHint() throws {
-        var (fixture, device) = try BackendFixture.active()
+    @Test(arguments: MajorVersion.allCases) func dataThatNobodySignedHasNoHint(version: MajorVersion) throws {
+        var (fixture, device) = try BackendFixture.active(version)
         let header = try device.codeHeader(.possession, uriID: "/operation/cancel", body: Array("{}".utf8))
         let path = "/api/auth/token/app/operation/cancel"
         let reply = fixture.send("POST", path, headers: [header], body: Array("{ }".utf8))
@@ -111,12 +102,11 @@ import Testing
 
     @Test func bothLayersOfAnActivationAreTold() throws {
         var fixture = try BackendFixture { $0.profile = .init(.v1_10) }
-        var device = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
-        let registration = fixture.cloud("POST", "/v2/registrations", ["userId": "alice"])
-        let code = try #require(registration.json["activationCode"])
+        var device = fixture.newDevice()
+        let code = JSONValue.string(try fixture.activationCode())
         let attempt = try device.activationAttempt(["code": code], otp: "1234", in: &fixture)
-        let reply = fixture.send("/pa/v3/activation/create", headers: attempt.headers, json: attempt.body)
-        let answer = try device.finish(attempt, with: reply)
+        let (reply, granted) = try device.send(attempt, in: &fixture)
+        let answer = try #require(granted)
 
         let request = reply.inspection.decryptedRequest
         #expect(request.count == 2)
@@ -133,10 +123,12 @@ import Testing
     }
 
     /// The journal is open to whoever may use the machine, so no secret may be in what it tells.
-    @Test func noSecretIsToldByTokensVaultAndRecovery() throws {
-        var (fixture, device) = try BackendFixture.active()
-        let token = try device.sendEncrypted(.tokenCreate, .possession, [:], in: &fixture)
-        let vault = try device.sendEncrypted(.vaultUnlock, .possessionKnowledge, ["reason": "TESTING"], in: &fixture)
+    @Test(arguments: MajorVersion.allCases) func noSecretIsToldByTokensAndVault(version: MajorVersion) throws {
+        var (fixture, device) = try BackendFixture.active(version)
+        let token = try device.sendEncrypted("token/create", .possession, in: &fixture)
+        let keys: JSONValue = ["keyIdentifier": "KEK_DEVICE_PRIVATE", "reason": "TESTING"]
+        let content = version == .version3 ? ["reason": "TESTING"] : keys
+        let vault = try device.sendEncrypted("vault/unlock", .possessionKnowledge, content, in: &fixture)
         for (reply, answer) in [token, vault] {
             let told = try #require(reply.inspection.decryptedResponse.first)
             let secrets = try #require(answer?.object).members.filter {
@@ -147,18 +139,7 @@ import Testing
             for secret in secrets { #expect(!text.contains(try #require(secret.value.string))) }
             #expect(told.object?.keys == answer?.object?.keys)
         }
-        #expect(vault.reply.inspection.decryptedRequest == [["reason": "TESTING"]])
-    }
-
-    @Test func version4TellsItsBodiesWithoutSecrets() throws {
-        var (fixture, device) = try BackendFixture.active4()
-        let envelope = try device.envelope(.tokenCreate, ["note": "a"], in: &fixture)
-        let header = try device.codeHeader(.possession, uriID: "/pa/token/create", body: envelope.body)
-        let reply = fixture.send("POST", Version4.Endpoint.tokenCreate.path, headers: [header], body: envelope.body)
-        #expect(reply.inspection.decryptedRequest == [["note": "a"]])
-        let told = try #require(reply.inspection.decryptedResponse.first)
-        #expect(told["tokenSecret"] == "(not shown)" && told["tokenId"]?.string?.isEmpty == false)
-        #expect(reply.inspection.code?.version == "4.0")
+        #expect(vault.reply.inspection.decryptedRequest == [content])
     }
 
     @Test(arguments: [
@@ -205,16 +186,12 @@ import Testing
         let opened = device.sendWithToken("/api/auth/token/app/operation/detail", detail, in: &fixture)
         #expect(opened.inspection.notes == [.init(kind: .opened, operationID: id, reason: nil)])
         let refused = try device.authorize((id, "other"), in: &fixture)
-        #expect(
-            refused.inspection.notes == [
-                .init(kind: .approvalRefused, operationID: id, reason: "the data is not the operation's")
-            ]
-        )
+        let reason = "the data is not the operation's"
+        #expect(refused.inspection.notes == [.init(kind: .approvalRefused, operationID: id, reason: reason)])
         let approved = try device.authorize((id, data), in: &fixture)
         #expect(approved.inspection.notes == [.init(kind: .approved, operationID: id, reason: nil)])
         #expect(approved.inspection.code?.type == .possessionKnowledge)
-        let late = try device.reject(id, in: &fixture)
-        #expect(late.inspection.notes.map(\.kind) == [.rejectionRefused])
+        #expect(try device.reject(id, in: &fixture).inspection.notes.map(\.kind) == [.rejectionRefused])
         // A rejection of no operation gets no note.
         #expect(try device.reject("nothing", in: &fixture).inspection.notes == [])
     }

@@ -41,13 +41,8 @@ import Testing
 
     /// Sends what a device sends that activates.
     private func activate(_ identity: JSONValue, _ fixture: inout BackendFixture) throws -> Reply {
-        var device = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
-        let attempt = try device.activationAttempt(identity, kind: "DIRECT", in: &fixture)
-        return fixture.send("/pa/v3/activation/create", headers: attempt.headers, json: attempt.body)
-    }
-
-    private func reason(_ reply: Reply) -> String? {
-        if case .refused(let reason) = reply.verdict { reason } else { nil }
+        var device = fixture.newDevice()
+        return try device.sendActivation(identity, kind: "DIRECT", in: &fixture).reply
     }
 
     @Test(
@@ -74,13 +69,11 @@ import Testing
             $0.protocolRules.acceptsCustomIdentities = true
         }
         let code = try self.code(&fixture)
-        var device = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
-        let attempt = try device.activationAttempt(self.identity(code, changes), kind: "DIRECT", in: &fixture)
-        let before = try fixture.exportedStateBesidesReplays()
-        let reply = fixture.send("/pa/v3/activation/create", headers: attempt.headers, json: attempt.body)
+        let before = try fixture.exportedStateBesidesKeys()
+        let reply = try self.activate(self.identity(code, changes), &fixture)
         #expect(reply.outcome == "400 ERR_ACTIVATION")
-        #expect(self.reason(reply)?.contains(reason) == true, "\(self.reason(reply) ?? "")")
-        #expect(try fixture.exportedStateBesidesReplays() == before)
+        #expect(reply.reason?.contains(reason) == true, "\(reply.reason ?? "")")
+        #expect(try fixture.exportedStateBesidesKeys() == before)
         // The refused attempts used nothing up.
         #expect(try self.activate(self.identity(code), &fixture).status == 200)
         #expect(fixture.backend.activations.map(\.userID) == ["alice"])
@@ -91,7 +84,7 @@ import Testing
         let code = try self.code(&fixture)
         #expect(try self.activate(self.identity(code), &fixture).status == 200)
         let again = try self.activate(self.identity(code), &fixture)
-        #expect(again.outcome == "400 ERR_ACTIVATION" && self.reason(again) == "the code was used")
+        #expect(again.outcome == "400 ERR_ACTIVATION" && again.reason == "the code was used")
         #expect(fixture.backend.activations.count == 1)
     }
 
@@ -101,7 +94,7 @@ import Testing
         fixture.advance(seconds: 59.999)
         var late = fixture
         late.advance(seconds: 0.001)
-        #expect(try self.reason(self.activate(self.identity(code), &late)) == "the code has expired")
+        #expect(try self.activate(self.identity(code), &late).reason == "the code has expired")
         #expect(try self.activate(self.identity(code), &fixture).status == 200)
     }
 
@@ -109,7 +102,7 @@ import Testing
     @Test func aVerifierWithoutAChallengeIsWrong() throws {
         var fixture = try BackendFixture { $0.oidcProviders = [altered(.init()) { $0.requiresPKCE = false }] }
         let code = try self.code(&fixture, challenge: nil)
-        #expect(try self.reason(self.activate(self.identity(code), &fixture)) == "the code verifier is wrong")
+        #expect(try self.activate(self.identity(code), &fixture).reason == "the code verifier is wrong")
         #expect(try self.activate(self.identity(code, ["codeVerifier": nil]), &fixture).status == 200)
     }
 
@@ -117,7 +110,7 @@ import Testing
         var fixture = try BackendFixture()
         let code = try self.code(&fixture)
         fixture.backend.state.oidcProviders.update("emulator") { $0.isEnabled = false }
-        let reason = try self.reason(self.activate(self.identity(code), &fixture))
+        let reason = try self.activate(self.identity(code), &fixture).reason
         #expect(reason == "there is no such provider, or it is switched off")
         #expect(fixture.backend.activations.isEmpty)
     }
@@ -142,7 +135,7 @@ import Testing
             return code
         }
         #expect(fixture.backend.state.oidcGrants.count > 750)
-        #expect(try self.reason(self.activate(self.identity(first), &fixture)) == "the code is unknown")
+        #expect(try self.activate(self.identity(first), &fixture).reason == "the code is unknown")
         #expect(try self.activate(self.identity(newest[999]), &fixture).status == 200)
         fixture.advance(seconds: 661)
         _ = try self.code(&fixture)

@@ -25,8 +25,7 @@ import WireFacts
         var device = try fixture.activeDevice()
         let word = release >= .v2_1 ? "CODE" : "SIGNATURE"
         let path = "/pa/v3/signature/validate"
-        let missing = fixture.send(path, json: [:])
-        #expect(missing.object["message"]?.string == "POWER_AUTH_\(word)_INVALID")
+        #expect(fixture.send(path, json: [:]).object["message"]?.string == "POWER_AUTH_\(word)_INVALID")
         let wrong = try device.sendSigned(path, uriID: "/x", in: &fixture)
         #expect(wrong.object["message"]?.string == "POWER_AUTH_\(word)_INVALID")
         let type = try device.sendSigned("/pa/v3/activation/remove", .possession, in: &fixture)

@@ -16,60 +16,58 @@ import WireFacts
         (.v1_10, .v3_1, twoHours, 10_000), (.v1_10, .v3_3, 10_000, 10_000),
         (.v2_1, .v3_1, twoHours, twoHours), (.v2_1, .v3_2, fiveMinutes, fiveMinutes),
         (.v2_2, .v3_1, twoHours, twoHours), (.v2_2, .v3_3, fiveMinutes, fiveMinutes),
+        (.v2_2, .v4_0, fiveMinutes, fiveMinutes),
     ]
 
-    @Test(arguments: Self.tokens.indices) func ofATokenInVersion3(index: Int) throws {
+    private static func expectToken(
+        _ device: any ClientDevice,
+        at offset: Milliseconds,
+        isTaken: Bool,
+        _ fixture: inout BackendFixture
+    ) throws {
+        let header = try device.tokenHeader(timestamp: fixture.milliseconds + offset)
+        let reply = fixture.send("/api/inbox/count", headers: [header], json: [:])
+        #expect(reply.status == (isTaken ? 200 : 401), "\(offset)")
+    }
+
+    @Test(arguments: Self.tokens.indices) func ofAToken(index: Int) throws {
         let (release, version, behind, ahead) = Self.tokens[index]
         var fixture = try BackendFixture { $0.profile = .init(release) }
-        let device = try fixture.deviceWithToken(version: version)
+        var device = try fixture.device(version)
+        try device.createToken(in: &fixture)
         for (offset, isTaken) in [(-behind, true), (-behind - 1, false), (ahead, true), (ahead + 1, false)] {
-            let header = device.tokenHeader(timestamp: fixture.milliseconds + offset)
-            let reply = fixture.send("/api/inbox/count", headers: [header], json: [:])
-            #expect(reply.status == (isTaken ? 200 : 401), "\(offset)")
+            try Self.expectToken(device, at: offset, isTaken: isTaken, &fixture)
         }
     }
 
-    private static let envelopes: [(Release, behind: Milliseconds?, ahead: Milliseconds)] = [
-        (.v1_9, nil, 60_000), (.v1_10, 10_000, 10_000), (.v2_1, fiveMinutes, fiveMinutes),
-        (.v2_2, fiveMinutes, fiveMinutes),
-    ]
+    private static let envelopes: [(Release, ProtocolVersion, behind: Milliseconds?, ahead: Milliseconds)] =
+        [ProtocolVersion.v3_2, .v3_3].flatMap { version in
+            [
+                (.v1_9, version, nil, 60_000), (.v1_10, version, 10_000, 10_000),
+                (.v2_1, version, fiveMinutes, fiveMinutes), (.v2_2, version, fiveMinutes, fiveMinutes),
+            ]
+        } + [(.v2_2, .v4_0, fiveMinutes, fiveMinutes)]
 
-    @Test(arguments: Self.envelopes.indices, [ProtocolVersion.v3_2, .v3_3])
-    func ofAnEnvelopeInVersion3(index: Int, version: ProtocolVersion) throws {
-        let (release, behind, ahead) = Self.envelopes[index]
+    private static func expectEnvelope(
+        _ device: inout any ClientDevice,
+        at offset: Milliseconds,
+        isTaken: Bool,
+        _ fixture: inout BackendFixture
+    ) throws {
+        let (purpose, path) = ("/pa/generic/activation", device.path("user/info"))
+        let sealed = try device.seal([:], for: purpose, timestamp: fixture.milliseconds + offset, in: &fixture)
+        #expect(fixture.send(path, sealed).status == (isTaken ? 200 : 400), "\(offset)")
+        // Whatever the timestamp, an envelope is taken once.
+        #expect(fixture.send(path, sealed).status == 400)
+    }
+
+    @Test(arguments: Self.envelopes.indices) func ofAnEnvelope(index: Int) throws {
+        let (release, version, behind, ahead) = Self.envelopes[index]
         var fixture = try BackendFixture { $0.profile = .init(release) }
-        var device = try fixture.activeDevice(version: version)
+        var device = try fixture.device(version)
         var offsets = [(ahead, true), (ahead + 1, false)]
         if let behind { offsets += [(-behind, true), (-behind - 1, false)] } else { offsets += [(-1 << 40, true)] }
-        for (offset, isTaken) in offsets {
-            var encryptor = try device.encryptor(.genericActivation, activationScope: true, in: &fixture)
-            let body = try TestDevice.encrypt([:], &encryptor, timestamp: fixture.milliseconds + offset)
-            let headers = [device.encryptionHeader(activationScope: true)]
-            let reply = fixture.send("/pa/v3/user/info", headers: headers, json: body)
-            #expect(reply.status == (isTaken ? 200 : 400), "\(offset)")
-            // Whatever the timestamp, an envelope is taken once.
-            #expect(fixture.send("/pa/v3/user/info", headers: headers, json: body).status == 400)
-        }
-    }
-
-    @Test func ofATokenAndAnEnvelopeInVersion4() throws {
-        var (fixture, device) = try BackendFixture.active4()
-        try device.createToken(in: &fixture)
-        for (offset, isTaken) in [
-            (-Self.fiveMinutes, true), (-Self.fiveMinutes - 1, false), (Self.fiveMinutes, true),
-            (Self.fiveMinutes + 1, false),
-        ] {
-            let timestamp = fixture.milliseconds + offset
-            let token = fixture.send(
-                "/api/inbox/count",
-                headers: [try device.tokenHeader(timestamp: timestamp)],
-                json: [:]
-            )
-            #expect(token.status == (isTaken ? 200 : 401))
-            let envelope = try device.envelope(.genericActivation, [:], timestamp: timestamp, in: &fixture)
-            let told = fixture.send("POST", "/pa/v4/user/info", headers: [envelope.header], body: envelope.body)
-            #expect(told.status == (isTaken ? 200 : 400))
-        }
+        for (offset, isTaken) in offsets { try Self.expectEnvelope(&device, at: offset, isTaken: isTaken, &fixture) }
     }
 
     @Test func theJournalNamesTheReleasesThatWouldTakeIt() throws {
@@ -85,18 +83,12 @@ import WireFacts
             $0.limits.tokenTimestampAhead = 2
             $0.limits.encryptionTimestampAhead = 3
         }
-        var device = try fixture.deviceWithToken()
+        var device = try fixture.deviceWithToken(of: .version3)
         for (offset, isTaken) in [(-1_000, true), (-1_001, false), (2_000, true), (2_001, false)] as [(Int64, Bool)] {
-            let header = device.tokenHeader(timestamp: fixture.milliseconds + offset)
-            let reply = fixture.send("/api/inbox/count", headers: [header], json: [:])
-            #expect(reply.status == (isTaken ? 200 : 401), "\(offset)")
+            try Self.expectToken(device, at: offset, isTaken: isTaken, &fixture)
         }
         for (offset, isTaken) in [(3_000, true), (3_001, false)] as [(Int64, Bool)] {
-            var encryptor = try device.encryptor(.genericActivation, activationScope: true, in: &fixture)
-            let body = try TestDevice.encrypt([:], &encryptor, timestamp: fixture.milliseconds + offset)
-            let headers = [device.encryptionHeader(activationScope: true)]
-            let reply = fixture.send("/pa/v3/user/info", headers: headers, json: body)
-            #expect(reply.status == (isTaken ? 200 : 400), "\(offset)")
+            try Self.expectEnvelope(&device, at: offset, isTaken: isTaken, &fixture)
         }
     }
 }

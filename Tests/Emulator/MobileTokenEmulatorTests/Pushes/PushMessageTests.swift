@@ -11,8 +11,7 @@ import MobileTokenNotifications
         let request: JSONValue = [
             "requestObject": ["platform": .string(platform), "token": "t-\(device.activationID)"]
         ]
-        let reply = device.sendWithToken("/api/push/device/register/token", request, in: &fixture)
-        #expect(reply.outcome == "200 OK")
+        #expect(device.sendWithToken("/api/push/device/register/token", request, in: &fixture).outcome == "200 OK")
     }
 
     private static func pushes(_ reply: Reply, _ fixture: BackendFixture) -> [PushMessage] {
@@ -28,11 +27,8 @@ import MobileTokenNotifications
         let id = try #require(created.json["operationId"]?.string)
         let pushes = Self.pushes(created, fixture)
         #expect(pushes.map(\.activationID) == devices.map(\.activationID).sorted())
-        #expect(
-            pushes.allSatisfy {
-                $0.kind == .operationInit && $0.platform == "fcm" && $0.token == "t-\($0.activationID)"
-            }
-        )
+        #expect(pushes.allSatisfy { $0.kind == .operationInit && $0.platform == "fcm" })
+        #expect(pushes.allSatisfy { $0.token == "t-\($0.activationID)" })
         #expect(pushes.allSatisfy { $0.payload["activationId"]?.string == $0.activationID })
         let read = try #require(PushPayload(parsing: pushes[0].payload.serialized()))
         guard case .operationCreated(id, "authorize_payment", let content?) = read else {

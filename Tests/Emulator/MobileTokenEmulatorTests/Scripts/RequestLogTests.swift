@@ -17,12 +17,12 @@ import WireFacts
             logged.update { $0 = [] }
             let path = "/v2/registrations/\(registration.id)"
             let wrong = "Authorization: Basic c2VjcmV0OnNlY3JldA=="
-            try await emulator.send("GET", path + "?zebra=secret", headers: [emulator.authorization])
+            try await emulator.bank("GET", path + "?zebra=secret")
             try await emulator.send("GET", path + "?zebra=secret", headers: [wrong])
             try await emulator.send("GET", "/_emulator/journal?since=0")
             try await emulator.send("GET", "/" + String(repeating: "x", count: 5000) + "%0A")
             await emulator.faults.add(FaultRule(effect: .init(reset: .before)))
-            _ = try? await emulator.send("GET", path, headers: [emulator.authorization])
+            _ = try? await emulator.bank("GET", path)
             let lines = logged.value
             #expect(lines.map(\.status) == [200, 401, 200, 404, 0])
             #expect(lines.map(\.code) == [nil, "HTTP_401", nil, "ERROR_NOT_FOUND", nil])
@@ -46,8 +46,7 @@ import WireFacts
             let warning = "ignored: 'userID', did you mean 'userId'?"
             let body = #"{"userId":"alice","userID":"secret"}"#
             let cloud = "/powerauth-cloud/v2/registrations"
-            let made = try await emulator.send("POST", cloud, headers: [emulator.authorization], body: body)
-            #expect(made.status == 200)
+            #expect(try await emulator.bank("POST", cloud, body).status == 200)
             let line = try #require(logged.value.last)
             #expect(line.warnings == [warning] && line.line.contains("  \(warning)  "))
             #expect(line.document["warnings"] == [.string(warning)])
@@ -59,7 +58,7 @@ import WireFacts
             #expect(journal.text.contains(#""suggestion":"userId""#))
             // The same call in the server's own API is refused.
             let own = "/_emulator/cloud/registrations"
-            let refused = try await emulator.send("POST", own, headers: [emulator.authorization], body: body)
+            let refused = try await emulator.bank("POST", own, body)
             #expect(refused.status == 400 && refused.text.contains("did you mean 'userId'"))
             #expect(await emulator.journal().last?.refusal?.contains("did you mean 'userId'") == true)
         }

@@ -51,48 +51,43 @@ import Testing
     @Test func anEmptyOneMakesNothing() async throws {
         try await withEmulator { emulator in
             let made = try await emulator.play(scenario: Data(#"{"clock": null, "operations": []}"#.utf8))
-            #expect(
-                try JSONValue(parsing: Array(made))
-                    == [
-                        "templates": [], "callbacks": [], "registrations": [], "devices": [], "operations": [],
-                        "messages": [],
-                    ]
-            )
+            let kinds = ["templates", "callbacks", "registrations", "devices", "operations", "messages"]
+            let nothing = JSONObject(kinds.map { .init(key: $0, value: []) })
+            #expect(try JSONValue(parsing: Array(made)) == .object(nothing))
         }
     }
+
+    /// Something that would be made, in the first line.
+    private static let (eve, device) = (
+        #"{"registrations": [{"userId": "eve"}],"# + "\n", #"{"devices": [{"userId": "eve"},"# + "\n"
+    )
 
     private static let wrong: [(scenario: String, message: String)] = [
         ("{\n\"operatons\": []}", "line 2: 'operatons' is not known here; did you mean 'operations'?"),
         (
-            "{\"registrations\": [{\"userId\": \"eve\"}],\n\"operations\": [\n{\"usrId\": \"eve\", \"template\": \"login\"}]}",
+            eve + "\"operations\": [\n{\"usrId\": \"eve\", \"template\": \"login\"}]}",
             "line 3: 'operations[0].usrId' is not known here; did you mean 'userId'?"
         ),
         (
-            "{\"registrations\": [{\"userId\": \"eve\"}],\n\"operations\": [\n{\"template\": \"login\"},\n{\"template\": \"lgin\"}]}",
+            eve + "\"operations\": [\n{\"template\": \"login\"},\n{\"template\": \"lgin\"}]}",
             "line 4: 'operations[1]': 'template' names no template: there is no 'lgin'; did you mean 'login'?"
         ),
+        (eve + #""faults": [{"effect": {"status": 700}}]}"#, "line 2: 'faults[0].effect.status' is not 200 to 599"),
         (
-            "{\"registrations\": [{\"userId\": \"eve\"}],\n\"faults\": [{\"effect\": {\"status\": 700}}]}",
-            "line 2: 'faults[0].effect.status' is not 200 to 599"
-        ),
-        (
-            "{\"registrations\": [{\"userId\": \"eve\"}],\n\"faults\": [{\"efect\": {}}]}",
+            eve + #""faults": [{"efect": {}}]}"#,
             "line 2: 'faults[0].efect' is not known here; did you mean 'effect'?"
         ),
+        (eve + "\"clock\":\n{\"now\": \"yesterday\"}}", "line 3: 'clock.now' is not an ISO 8601 date"),
         (
-            "{\"registrations\": [{\"userId\": \"eve\"}],\n\"clock\":\n{\"now\": \"yesterday\"}}",
-            "line 3: 'clock.now' is not an ISO 8601 date"
-        ),
-        (
-            "{\"registrations\": [{\"userId\": \"eve\"}],\n\"clock\": {\"advance\": 1e300}}",
+            eve + #""clock": {"advance": 1e300}}"#,
             "line 2: 'clock': advance: The clock shows the years 1970 to 9998"
         ),
         (
-            "{\"registrations\": [{\"userId\": \"eve\"}],\n\"templates\": [{\"name\": \"x\",\n\"dat\": 1}]}",
+            eve + "\"templates\": [{\"name\": \"x\",\n\"dat\": 1}]}",
             "line 3: 'templates[0].dat' is not known here; did you mean 'data'?"
         ),
         (
-            "{\"registrations\": [{\"userId\": \"eve\"}],\n\"templates\": [\n\(ServedTemplateTests.template(title: "@{x}"))]}",
+            eve + "\"templates\": [\n\(ServedTemplateTests.template(title: "@{x}"))]}",
             "line 5: 'templates[0].formData.title': There is no text 'x'"
         ),
         (
@@ -104,19 +99,16 @@ import Testing
             "line 2: 'messages[0].subject' is missing"
         ),
         (
-            "{\"devices\": [{\"userId\": \"eve\"},\n{\"userId\": \"eve\", \"rle\": {}}]}",
+            device + #"{"userId": "eve", "rle": {}}]}"#,
             "line 2: 'devices[1].rle' is not known here; did you mean 'rule'?"
         ),
         (
-            "{\"devices\": [{\"userId\": \"eve\"},\n{\"userId\": \"eve\", \"version\": \"2.1\"}]}",
+            device + #"{"userId": "eve", "version": "2.1"}]}"#,
             "line 2: 'devices[1].version' is none of 3.1, 3.2, 3.3, 4.0"
         ),
+        (device + #"{"name": "phone"}]}"#, "line 2: 'devices[1]' needs either 'userId' or 'activationCode'"),
         (
-            "{\"devices\": [{\"userId\": \"eve\"},\n{\"name\": \"phone\"}]}",
-            "line 2: 'devices[1]' needs either 'userId' or 'activationCode'"
-        ),
-        (
-            "{\"devices\": [{\"userId\": \"eve\"},\n{\"userId\": \"eve\", \"rule\": {\"after\": 86401}}]}",
+            device + #"{"userId": "eve", "rule": {"after": 86401}}]}"#,
             "line 2: 'devices[1].rule.after' is not 0.0 to 86400.0"
         ),
         (

@@ -18,17 +18,13 @@ import Testing
     @Test func oneThatComesInIsUsedAndGoneAfterAReset() async throws {
         try await withEmulator { emulator in
             let events = emulator.events()
-            let added = try await emulator.send("POST", "/_emulator/templates", body: Self.template())
-            #expect(added.status == 200)
+            #expect(try await emulator.send("POST", "/_emulator/templates", body: Self.template()).status == 200)
             #expect(await events.first { $0.kind == .templates } != nil)
             let shown = try await emulator.send("GET", "/_emulator/templates/order")
             #expect(try JSONValue(parsing: Array(shown.body)) == JSONValue(parsing: Self.template()))
             #expect(await emulator.templates().contains { $0.name == "order" && $0.parameters == ["what"] })
-            let operation = try await emulator.cloud.createOperation(
-                "order",
-                userID: "alice",
-                parameters: ["what": "tea"]
-            )
+            let tea: [String: JSONValue] = ["what": "tea"]
+            let operation = try await emulator.cloud.createOperation("order", userID: "alice", parameters: tea)
             #expect(await emulator.operations().first { $0.id == operation.id }?.title == "Order tea")
             try await emulator.reset()
             #expect(try await emulator.send("GET", "/_emulator/templates/order").status == 404)
@@ -175,10 +171,9 @@ import Testing
     }
 
     @Test func whatIsNotDeclaredAsJSONIsRefused() async throws {
-        try await withEmulator { emulator in
+        try await withEmulator { emulator async throws in
             for path in ["/_emulator/templates", "/_emulator/scenario"] {
-                let refused = try await emulator.send("POST", path, type: "text/plain", body: Self.template())
-                #expect(refused.status == 415)
+                #expect(try await emulator.send("POST", path, type: "text/plain", body: Self.template()).status == 415)
             }
         }
     }

@@ -172,9 +172,7 @@ final class RawConnection: Sendable {
     }
 
     /// Everything that comes until the connection ends, and how it ends.
-    func readUntilEnd() async -> (bytes: [UInt8], end: End) {
-        await self.onThread { self.readToEnd() }
-    }
+    func readUntilEnd() async -> (bytes: [UInt8], end: End) { await self.onThread { self.readToEnd() } }
 
     private func chunk() throws -> [UInt8]? {
         let end = try self.fill { $0.firstRange(of: Array("\r\n".utf8))?.upperBound }

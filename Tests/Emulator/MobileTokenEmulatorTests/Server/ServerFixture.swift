@@ -24,13 +24,8 @@ func withServer<Result>(
     _ respond: @escaping @Sendable (ReceivedRequest) async -> ServerResponse,
     _ body: (HTTPServer) async throws -> Result
 ) async throws -> Result {
-    let server = try HTTPServer(
-        host: "127.0.0.1",
-        port: 0,
-        certificate: certificate,
-        limits: limits,
-        clock: clock
-    )
+    let (host, port) = ("127.0.0.1", UInt16(0))
+    let server = try HTTPServer(host: host, port: port, certificate: certificate, limits: limits, clock: clock)
     let service = Task { await server.run(respond) }
     do {
         let result = try await body(server)
@@ -45,9 +40,7 @@ func withServer<Result>(
 
 extension HTTPServer.Limits {
     /// With a client that has stopped in the middle of a request, the server's patience decides how long a test takes.
-    static var impatient: Self {
-        altered(Self()) { $0.patience = .seconds(1) }
-    }
+    static var impatient: Self { altered(Self()) { $0.patience = .seconds(1) } }
 }
 
 extension HTTPServer {

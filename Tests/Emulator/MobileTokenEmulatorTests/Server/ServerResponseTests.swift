@@ -4,16 +4,6 @@ import Testing
 
 /// The ways in which responses reach the client.
 @Suite(.timeLimit(.minutes(5))) struct ServerResponseTests {
-    @Test func aResetReachesTheClientAsOne() async throws {
-        try await withServer({ _ in ServerResponse(status: 200, body: .reset) }) { server in
-            let client = try RawConnection(port: server.port)
-            try await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            let (bytes, end) = await client.readUntilEnd()
-            #expect(bytes.isEmpty)
-            #expect(end == .reset)
-        }
-    }
-
     @Test func aReaderThatFallsBehindLosesItsConnection() async throws {
         let finished = AsyncStream.makeStream(of: Void.self)
         let response = ServerResponse(

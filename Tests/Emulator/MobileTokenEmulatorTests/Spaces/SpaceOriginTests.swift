@@ -104,11 +104,7 @@ extension Emulator {
     @Test(arguments: ProtocolVersion.allCases)
     func devicesGoBackWithTheirCounters(version: ProtocolVersion) async throws {
         try await withEmulator { emulator in
-            let device = try await emulator.makeDevice(
-                userID: "alice",
-                version: version.rawValue,
-                rule: .init(.never)
-            )
+            let device = try await emulator.makeDevice(userID: "alice", version: version.rawValue, rule: .init(.never))
             let first = try await emulator.cloud.createOperation("login", userID: "alice").id
             try await emulator.decide(first, .approve, byDevice: device.id)
             let copy = try await emulator.makeSpace(from: .copy(of: emulator))

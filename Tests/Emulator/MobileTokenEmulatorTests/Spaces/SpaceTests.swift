@@ -75,18 +75,11 @@ import Testing
             let document = try self.json(try await emulator.send("GET", prefix + "/openapi.json"))
             #expect(document["servers"]?.array?.first?["url"]?.string == space.cloudURL)
             #expect(try await emulator.send("GET", prefix).headers["location"] == "\(id)/")
-            let configuration = try self.json(
-                try await emulator.send("GET", prefix + "/_emulator/configuration", headers: [emulator.authorization])
-            )
+            let configuration = try self.json(try await emulator.bank("GET", prefix + "/_emulator/configuration"))
             #expect(configuration["baseURL"]?.string == space.baseURL)
             #expect(configuration["sdkConfiguration"]?.string == space.sdkConfiguration)
-            let application = try self.json(
-                try await emulator.send(
-                    "GET",
-                    prefix + "/admin/applications/\(space.applicationID)",
-                    headers: [emulator.authorization]
-                )
-            )
+            let path = prefix + "/admin/applications/\(space.applicationID)"
+            let application = try self.json(try await emulator.bank("GET", path))
             #expect(application["serviceBaseUrl"]?.string == space.baseURL)
             #expect(space.sdkConfiguration != emulator.sdkConfiguration)
             let events = try emulator.connect()

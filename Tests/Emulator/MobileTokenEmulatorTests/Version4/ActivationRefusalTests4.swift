@@ -9,11 +9,6 @@ import WireFacts
 @Suite struct ActivationRefusalTests4 {
     private static let path = Version4.Endpoint.activationCreate.path
 
-    private static func code(in fixture: inout BackendFixture) throws -> String {
-        let made = fixture.cloud("POST", "/v2/registrations", ["userId": "alice"]).json
-        return try #require(made["activationCode"]?.string)
-    }
-
     /// Sends an activation whose inner layer was changed.
     private static func activate(
         _ code: String,
@@ -21,15 +16,15 @@ import WireFacts
         in fixture: inout BackendFixture,
         changing change: (inout JSONObject) -> Void = { _ in }
     ) throws -> Reply {
-        var device = try TestDevice4(application: fixture.backend.defaultApplication, suite: suite)
+        var device = try fixture.newDevice4(suite)
         let attempt = try device.activationAttempt(code, in: &fixture, changing: change)
-        return fixture.send("POST", Self.path, headers: [attempt.outer.header], body: attempt.outer.body)
+        return fixture.send(Self.path, attempt.outer)
     }
 
     @Test(arguments: AlgorithmSuite.available)
     func badKeysAreRefusedWithTheCodeUnused(suite: AlgorithmSuite) throws {
         var fixture = try BackendFixture()
-        let code = try Self.code(in: &fixture)
+        let code = try fixture.activationCode()
         let state = try fixture.exportedStateBesidesKeys()
         func change(_ name: String, _ member: String, _ value: @escaping (JSONValue?) -> JSONValue?)
             -> (inout JSONObject) -> Void
@@ -77,27 +72,26 @@ import WireFacts
 
     @Test(.wireFact("B8", "4.2")) func bothLayersAreOfOneKeyAndOfTheirPurpose() throws {
         var fixture = try BackendFixture()
-        let code = try Self.code(in: &fixture)
-        var device = try TestDevice4(application: fixture.backend.defaultApplication)
+        let code = try fixture.activationCode()
+        var device = try fixture.newDevice4()
         let keys = try TestDevice4.KeysAttempt(suite: .p384)
         let identity: JSONObject = ["type": "CODE", "identityAttributes": ["code": .string(code)]]
-        func send(_ inner: [UInt8]?, _ kind: JSONValue = "CODE") throws -> Reply {
+        func send(_ inner: SealedRequest?, _ kind: JSONValue = "CODE") throws -> Reply {
             var layer = identity
             layer["type"] = kind
-            layer["activationData"] = try inner.map { try JSONValue(parsing: $0) }
-            let outer = try device.envelope(.genericApplication, .object(layer), in: &fixture)
-            return fixture.send("POST", Self.path, headers: [outer.header], body: outer.body)
+            layer["activationData"] = inner.map { .object($0.body) }
+            return fixture.send(Self.path, try device.envelope(.genericApplication, .object(layer), in: &fixture))
         }
         let content = JSONValue.object(try keys.content)
         let wrongPurpose = try device.envelope(.genericApplication, content, in: &fixture)
-        #expect(try send(wrongPurpose.body).outcome == "400 ERR_ACTIVATION")
+        #expect(try send(wrongPurpose).outcome == "400 ERR_ACTIVATION")
         let otherKey = try device.envelope(.activation, content, in: &fixture)
         device.forgetTemporaryKeys()
-        #expect(try send(otherKey.body).outcome == "400 ERR_ACTIVATION")
+        #expect(try send(otherKey).outcome == "400 ERR_ACTIVATION")
         #expect(try send(nil).outcome == "400 ERR_ACTIVATION")
         let recovery = try device.envelope(.activation, content, in: &fixture)
-        #expect(try send(recovery.body, "RECOVERY").outcome == "400 ERR_ACTIVATION")
+        #expect(try send(recovery, "RECOVERY").outcome == "400 ERR_ACTIVATION")
         let right = try device.envelope(.activation, content, in: &fixture)
-        #expect(try send(right.body).status == 200)
+        #expect(try send(right).status == 200)
     }
 }

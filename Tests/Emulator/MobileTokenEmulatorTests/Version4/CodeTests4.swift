@@ -6,11 +6,9 @@ import WireFacts
 
 /// Authentication codes of version 4, in what version 3 has differently or not at all.
 @Suite struct CodeTests4 {
-    private static let wrongKey = SecretBytes(copying: [UInt8](repeating: 7, count: 32))
-
     @Test func theStatusTellsOfTheBlock() throws {
         var (fixture, device) = try BackendFixture.active4()
-        device.knowledge = Self.wrongKey
+        device.isMistyping = true
         for _ in 1...5 { _ = try device.validate(in: &fixture) }
         let blob = try device.status(in: &fixture).blob
         #expect(blob.state == .blocked && blob.failedAttempts == 5)
@@ -31,7 +29,7 @@ import WireFacts
     /// Recording `PENDING_COMMIT, blocked by an unknown application key, then unblocked by the bank`: it needs no commit any more.
     @Test func theUncommittedActivationThatWasBlockedIsActiveOnceItIsUnblocked() throws {
         var (fixture, device) = try BackendFixture.with { try $0.pendingDevice4() }
-        device.knowledge = Self.wrongKey
+        device.isMistyping = true
         for _ in 1...5 { #expect(try device.confirm(in: &fixture).outcome == "401 ERR_AUTHENTICATION") }
         #expect(fixture.status(ofActivation: device.activationID) == .blocked)
         _ = try fixture.backend.administer(.unblock(activationID: device.activationID), at: fixture.now)
@@ -70,10 +68,7 @@ import WireFacts
             #expect((reply.counterAfter ?? 0) > (reply.counterBefore ?? 0))
         }
         #expect(try device.validate(in: &fixture).outcome == "200 OK")
-        #expect(
-            try older.sendSigned("/pa/v3/signature/validate", in: &fixture).status
-                == 200
-        )
+        #expect(try older.sendSigned("/pa/v3/signature/validate", in: &fixture).status == 200)
     }
 
     /// As the validators of the official library 2.0.1 judge headers.
@@ -94,19 +89,11 @@ import WireFacts
         try device.createToken(in: &fixture)
         let older = try fixture.deviceWithToken(user: "bob")
         let path = "/api/inbox/count"
-        let asThree = TokenHeader(
-            tokenID: device.tokenID,
-            secret: device.tokenSecret,
-            nonce: SecureRandom.bytes(16),
-            timestamp: fixture.milliseconds,
-            version: .v3_3
-        )
-        let asFour = try TokenHeader(
-            version4TokenID: older.tokenID,
-            secret: older.tokenSecret,
-            nonce: SecureRandom.bytes(16),
-            timestamp: fixture.milliseconds
-        )
+        let (nonce, now) = (SecureRandom.bytes(16), fixture.milliseconds)
+        let (id, secret) = (device.tokenID, device.tokenSecret)
+        let asThree = TokenHeader(tokenID: id, secret: secret, nonce: nonce, timestamp: now, version: .v3_3)
+        let (other, own) = (older.tokenID, older.tokenSecret)
+        let asFour = try TokenHeader(version4TokenID: other, secret: own, nonce: nonce, timestamp: now)
         for value in [asThree.value, asFour.value] {
             let reply = fixture.send(path, headers: [(TokenHeader.name, value)], json: [:])
             #expect(reply.outcome == "401 ERR_AUTHENTICATION")
@@ -114,62 +101,38 @@ import WireFacts
         }
     }
 
-    @Test func theJournalTellsWhyACodeIsWrong() throws {
-        var (fixture, device) = try BackendFixture.active4()
-        let right = device.knowledge
-        device.knowledge = Self.wrongKey
-        let wrongPassword = try device.validate(in: &fixture)
-        #expect(
-            wrongPassword.reason == """
-                the code is wrong: the counters 0 to 19 steps ahead were tried with the current key; 0 steps ahead with the \
-                current key, possession matches, knowledge does not match
-                """
-        )
-        device.knowledge = right
-        device.counter = device.counter.advanced(by: 30)
-        let ahead = try device.validate(.possession, in: &fixture)
-        #expect(ahead.reason == "the code is wrong: it is 31 steps ahead, and the server looks 20 far")
-        let elsewhere = try device.sendSigned("/pa/v4/auth/validate", uriID: "/operation/history", in: &fixture)
-        #expect(elsewhere.reason?.hasSuffix("and no component matches") == true)
-    }
-
     @Test(.wireFact("B6", "4.2")) func anEnvelopeThatDoesNotOpenHasCostAStep() throws {
         var (fixture, device) = try BackendFixture.active4()
-        let envelope = try device.envelope(.tokenCreate, [:], in: &fixture)
+        let envelope = try device.envelope(.tokenCreate, in: &fixture)
         // The code is right, and of the bytes that were sent.
-        let other = try device.envelope(.vaultUnlock, [:], in: &fixture)
+        let other = try device.envelope(.vaultUnlock, in: &fixture)
         let path = Version4.Endpoint.tokenCreate.path
         func send(_ body: [UInt8], signing signed: [UInt8]) throws -> Reply {
             let header = try device.codeHeader(.possession, uriID: "/pa/token/create", body: signed)
             return fixture.send("POST", path, headers: [header], body: body)
         }
-        let closed = try send(other.body, signing: other.body)
+        let closed = try send(other.bytes, signing: other.bytes)
         #expect(closed.outcome == "401 ERR_AUTHENTICATION" && closed.object["message"] == "POWER_AUTH_CODE_INVALID")
         #expect(closed.counterAfter == closed.counterBefore.map { $0 + 1 })
         // A wrong code is judged first, and leaves the envelope unused.
-        let wrong = try send(envelope.body, signing: other.body)
+        let wrong = try send(envelope.bytes, signing: other.bytes)
         #expect(wrong.object["message"] == "POWER_AUTH_CODE_INVALID" && wrong.counterAfter == wrong.counterBefore)
-        #expect(try send(envelope.body, signing: envelope.body).status == 200)
+        #expect(try send(envelope.bytes, signing: envelope.bytes).status == 200)
         let incomplete = Array(#"{"encryptedData":"AAAA","nonce":"AAAA"}"#.utf8)
-        let lacking = try send(incomplete, signing: incomplete)
-        #expect(lacking.object["message"] == "POWER_AUTH_CODE_INVALID")
+        #expect(try send(incomplete, signing: incomplete).object["message"] == "POWER_AUTH_CODE_INVALID")
     }
 
     @Test(
         .wireFact("B6", "4.2"),
-        arguments: [
-            (Version4.Endpoint.passwordChange, "400 ERR_PASSWORD_CHANGE"), (.biometryAdd, "400 ERR_BIOMETRY"),
-        ]
+        arguments: [("password/change", "400 ERR_PASSWORD_CHANGE"), ("biometry/add", "400 ERR_BIOMETRY")]
     )
-    func newKeysAreAskedForWithTheCodeFirst(endpoint: Version4.Endpoint, outcome: String) throws {
+    func newKeysAreAskedForWithTheCodeFirst(call: String, outcome: String) throws {
         var (fixture, device) = try BackendFixture.active4()
-        guard case .code(let uriID, _) = endpoint.authentication else { throw TestDevice4.NoCode() }
-        let other = try device.envelope(.vaultUnlock, [:], in: &fixture)
-        let header = try device.codeHeader(.possessionKnowledge, uriID: uriID, body: other.body)
-        let reply = fixture.send("POST", endpoint.path, headers: [header], body: other.body)
+        let (path, purpose) = (device.path(call), "/pa/vault/unlock")
+        let (reply, _) = try device.encryptThenSign(path, uriID: "/pa/" + call, purpose: purpose, in: &fixture)
         #expect(reply.outcome == outcome, "\(reply.verdict)")
         #expect(reply.counterAfter == reply.counterBefore.map { $0 + 1 })
-        let (unreadable, _) = try device.sendEncrypted(endpoint, .possessionKnowledge, ["a": 1], in: &fixture)
+        let (unreadable, _) = try device.sendEncrypted(call, .possessionKnowledge, ["a": 1], in: &fixture)
         #expect(unreadable.outcome == outcome)
     }
 

@@ -15,7 +15,7 @@ import Testing
         #expect(fixture.backend.activation(device.activationID)?.statusFlags == ["SUITE_UNSUPPORTED"])
         #expect(try device.validate(in: &fixture).outcome == "200 OK")
         let request = try JSONValue(encoding: Version4.SharedSecretAgreement(suite: .p384).request)
-        let (change, _) = try device.sendEncrypted(.passwordChange, .possessionKnowledge, request, in: &fixture)
+        let (change, _) = try device.sendEncrypted("password/change", .possessionKnowledge, request, in: &fixture)
         #expect(change.outcome == "400 ERR_PASSWORD_CHANGE")
         let attempt = try device.keyAttempt(.application)
         let reply = fixture.send(Version4.Endpoint.temporaryKey.path, json: attempt.body)
@@ -72,12 +72,7 @@ import Testing
         #expect(Version4.OfflineQRMAC.isValid(code: content, key: keys.utility.personalizedData))
         #expect(content.split(separator: "\n").last?.first == "2")
         let nonce = try #require(made["nonce"]?.string)
-        let data = SignatureData(
-            method: "POST",
-            uriID: "/operation/authorize/offline",
-            nonce: try #require(Base64.decode(nonce)),
-            body: Array("\(operation.id)&\(operation.data)".utf8)
-        )
+        let data = try SignatureData.offline(operation, nonce: nonce)
         func verify(_ keys: [SecretBytes]) throws -> JSONValue {
             let code = try Version4.AuthenticationCode(data, keys: keys, counter: device.counter, secret: .offline)
             device.counter = device.counter.next()
@@ -117,7 +112,7 @@ import Testing
     func theStateIsExportedAndImported(suite: AlgorithmSuite) throws {
         var (fixture, device) = try BackendFixture.with { try $0.activeDevice4(suite: suite, enableBiometry: true) }
         try device.createToken(in: &fixture)
-        let pending = try device.agree(.passwordChange, in: &fixture)
+        let pending = try device.agree("password/change", in: &fixture)
         let document = try fixture.backend.exported()
         try fixture.replace(with: document)
         #expect(try fixture.backend.exported() == document)
@@ -151,7 +146,6 @@ import Testing
         try fixture.replace(with: document.serialized())
         #expect(fixture.backend.defaultApplication.sdkConfiguration == configuration)
         #expect(device.operations(in: &fixture).isEmpty)
-        let signed = try device.validate(in: &fixture)
-        #expect(signed.outcome == "200 OK")
+        #expect(try device.validate(in: &fixture).outcome == "200 OK")
     }
 }

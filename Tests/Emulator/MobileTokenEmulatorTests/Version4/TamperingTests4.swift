@@ -20,7 +20,7 @@ import WireFacts
     ///   - countsFailures: `true` if a refusal may count a failed attempt, which is then all that it changes.
     private static func flip(
         _ path: String,
-        _ headers: [(name: String, value: String)],
+        _ headers: [HeaderField],
         _ body: [UInt8],
         in fixture: BackendFixture,
         bits: [UInt8] = (0..<8).map { 1 << $0 },
@@ -62,23 +62,15 @@ import WireFacts
 
     @Test func encryptedRequests() throws {
         var (fixture, device) = try BackendFixture.active4()
-        let envelope = try device.envelope(.genericActivation, [:], in: &fixture)
-        try Self.flip(Version4.Endpoint.activationStatus.path, [envelope.header], envelope.body, in: fixture)
+        let envelope = try device.envelope(.genericActivation, in: &fixture)
+        try Self.flip(Version4.Endpoint.activationStatus.path, [envelope.header], envelope.bytes, in: fixture)
     }
 
     @Test(arguments: AlgorithmSuite.available) func activations(suite: AlgorithmSuite) throws {
         var fixture = try BackendFixture()
-        let made = fixture.cloud("POST", "/v2/registrations", ["userId": "alice"]).json
-        var device = try TestDevice4(application: fixture.backend.defaultApplication, suite: suite)
-        let code = try #require(made["activationCode"]?.string)
-        let attempt = try device.activationAttempt(code, in: &fixture)
-        let headers = [attempt.outer.header]
-        try Self.flip(
-            Version4.Endpoint.activationCreate.path,
-            headers,
-            attempt.outer.body,
-            in: fixture
-        )
+        var device = try fixture.newDevice4(suite)
+        let attempt = try device.activationAttempt(fixture.activationCode(), in: &fixture).outer
+        try Self.flip(Version4.Endpoint.activationCreate.path, [attempt.header], attempt.bytes, in: fixture)
     }
 
     @Test func authenticatedRequests() throws {
@@ -93,21 +85,21 @@ import WireFacts
 
     @Test func encryptedAndAuthenticatedRequests() throws {
         var (fixture, device) = try BackendFixture.active4()
-        let envelope = try device.envelope(.tokenCreate, [:], in: &fixture)
-        let header = try device.codeHeader(.possession, uriID: "/pa/token/create", body: envelope.body)
+        let bytes = try device.envelope(.tokenCreate, in: &fixture).bytes
+        let header = try device.codeHeader(.possession, uriID: "/pa/token/create", body: bytes)
         _ = fixture.backend.state.takeChanges()
         let path = Version4.Endpoint.tokenCreate.path
-        for position in envelope.body.indices {
-            var damaged = envelope.body
+        for position in bytes.indices {
+            var damaged = bytes
             damaged[position] ^= 1
             var copy = fixture
             #expect(copy.send("POST", path, headers: [header], body: damaged).status >= 400)
             // White space and letter case of escapes may open; the code then covers other bytes.
-            if (try? JSONValue(parsing: damaged)) != (try JSONValue(parsing: envelope.body)) {
+            if (try? JSONValue(parsing: damaged)) != (try JSONValue(parsing: bytes)) {
                 #expect(copy.backend.state.takeChanges().isEmpty, "byte \(position)")
             }
         }
-        #expect(fixture.send("POST", path, headers: [header], body: envelope.body).status == 200)
+        #expect(fixture.send("POST", path, headers: [header], body: bytes).status == 200)
     }
 
     @Test(.wireFact("B29")) func headers() throws {

@@ -34,23 +34,23 @@ import Testing
     @Test func anEnvelopeOfOneScopeOrPurposeIsNoneOfAnother() throws {
         var (fixture, device) = try BackendFixture.active4()
         var other = try fixture.activeDevice4(user: "bob")
-        let right = try device.envelope(.genericActivation, [:], in: &fixture)
+        let right = try device.envelope(.genericActivation, in: &fixture)
         let purposes = Version4.EncryptionPurpose.allCases.filter { $0 != .genericActivation }
-        let wrong = try purposes.map { try device.envelope($0, [:], in: &fixture) }
-        let foreign = try other.envelope(.genericActivation, [:], in: &fixture)
+        let wrong = try purposes.map { try device.envelope($0, in: &fixture) }
+        let foreign = try other.envelope(.genericActivation, in: &fixture)
         let state = try fixture.exportedState()
         let path = Version4.Endpoint.activationStatus.path
         for envelope in wrong + [foreign] {
-            let reply = fixture.send("POST", path, headers: [right.header], body: envelope.body)
+            let reply = fixture.send("POST", path, headers: [right.header], body: envelope.bytes)
             #expect(reply.outcome == "400 ERR_ACTIVATION")
         }
         let applicationHeader = (
             name: right.header.name, value: wrong.map(\.header.value).min { $0.count < $1.count } ?? ""
         )
-        for headers in [[], [foreign.header], [applicationHeader]] as [[(name: String, value: String)]] {
-            #expect(fixture.send("POST", path, headers: headers, body: right.body).status == 400)
+        for headers in [[], [foreign.header], [applicationHeader]] as [[HeaderField]] {
+            #expect(fixture.send("POST", path, headers: headers, body: right.bytes).status == 400)
         }
         #expect(try fixture.exportedState() == state)
-        #expect(fixture.send("POST", path, headers: [right.header], body: right.body).status == 200)
+        #expect(fixture.send(path, right).status == 200)
     }
 }

@@ -1,14 +1,11 @@
 import EmulatorBackend
 import ExactJSON
-import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-/// The client half of version 4, computed from the protocol's values alone.
-struct TestDevice4 {
-    typealias CodeType = SignatureType
-
+/// The client half of version 4.
+struct TestDevice4: ClientDevice {
     let application: ApplicationDescription
     let suite: AlgorithmSuite
     let configuration: SDKConfiguration
@@ -22,7 +19,7 @@ struct TestDevice4 {
     var biometry: SecretBytes?
     var tokenID = ""
     var tokenSecret = SecretBytes(copying: [UInt8]())
-    var isMistyping = false
+    var wrongKnowledge: SecretBytes?
     private var temporaryKeys: [EnvelopeScope: (id: String, secret: SecretBytes)] = [:]
 
     init(application: ApplicationDescription, suite: AlgorithmSuite = .p384) throws {
@@ -31,15 +28,19 @@ struct TestDevice4 {
         self.configuration = try SDKConfiguration(parsing: application.sdkConfiguration)
     }
 
-    var secret: ApplicationSecret { self.configuration.applicationSecret }
+    var isVersion4: Bool { true }
 
-    var masterKeys: Version4.SigningPublicKeys {
-        get throws { try #require(self.configuration.version4MasterPublicKeys).keys(of: self.suite) }
-    }
-
-    mutating func forgetTemporaryKeys() { self.temporaryKeys = [:] }
+    private var secret: ApplicationSecret { self.configuration.applicationSecret }
 
     // MARK: - Temporary keys
+
+    private func signingKey(_ signer: RequestSigner) throws -> SecretBytes {
+        switch signer {
+        case .application: try Version4.KeyDerivation.temporaryKeyRequestKey(applicationSecret: self.secret)
+        case .activation: try #require(self.keys).utility.temporaryKeyRequest
+        case .nobody: SecretBytes(copying: [UInt8](repeating: 1, count: 32))
+        }
+    }
 
     /// A request for a temporary key that was not sent yet.
     struct KeyAttempt: ~Copyable {
@@ -50,32 +51,46 @@ struct TestDevice4 {
         var body: JSONValue { ["requestObject": ["jwt": .string(self.jwt)]] }
     }
 
-    func keyAttempt(_ scope: EnvelopeScope, suite: AlgorithmSuite? = nil) throws -> KeyAttempt {
+    private func keyAttempt(
+        _ activationID: String?,
+        applicationKey: String? = nil,
+        suite: AlgorithmSuite? = nil,
+        signedWith signer: RequestSigner
+    ) throws -> KeyAttempt {
         let agreement = try Version4.SharedSecretAgreement(suite: suite ?? self.suite)
         let request = Version4.TemporaryKeyRequest(
-            applicationKey: self.application.key,
-            activationID: scope == .activation ? self.activationID : nil,
+            applicationKey: applicationKey ?? self.application.key,
+            activationID: activationID,
             challenge: SecureRandom.bytes(32),
             sharedSecretRequest: agreement.request
         )
-        let key =
-            scope == .activation
-            ? try #require(self.keys).utility.temporaryKeyRequest
-            : try Version4.KeyDerivation.temporaryKeyRequestKey(applicationSecret: self.secret)
-        return KeyAttempt(request: request, jwt: request.jwt(key: key), agreement: agreement)
+        let jwt = request.jwt(key: try self.signingKey(signer))
+        return KeyAttempt(request: request, jwt: jwt, agreement: agreement)
+    }
+
+    func keyAttempt(_ scope: EnvelopeScope, suite: AlgorithmSuite? = nil) throws -> KeyAttempt {
+        scope == .activation
+            ? try self.keyAttempt(self.activationID, suite: suite, signedWith: .activation)
+            : try self.keyAttempt(nil, suite: suite, signedWith: .application)
+    }
+
+    func temporaryKeyRequest(_ activationID: String?, applicationKey: String?, signedWith signer: RequestSigner) throws
+        -> String
+    {
+        try self.keyAttempt(activationID, applicationKey: applicationKey, signedWith: signer).jwt
     }
 
     /// Fetches a temporary key, or returns the one that is kept.
-    mutating func temporaryKey(
-        _ scope: EnvelopeScope,
-        in fixture: inout BackendFixture
-    ) throws -> (id: String, secret: SecretBytes) {
+    private mutating func temporaryKey(_ scope: EnvelopeScope, in fixture: inout BackendFixture) throws
+        -> (id: String, secret: SecretBytes)
+    {
         if let known = self.temporaryKeys[scope] { return known }
         let attempt = try self.keyAttempt(scope)
         let reply = fixture.send(Version4.Endpoint.temporaryKey.path, json: attempt.body)
+        let masterKeys = try #require(self.configuration.version4MasterPublicKeys).keys(of: self.suite)
         let response = try Version4.TemporaryKeyResponse(
             jws: #require(reply.object["jwt"]?.string, "\(reply.outcome) \(reply.verdict)"),
-            signedBy: scope == .activation ? #require(self.serverKeys) : self.masterKeys,
+            signedBy: scope == .activation ? #require(self.serverKeys) : masterKeys,
             answering: attempt.request,
             now: fixture.milliseconds
         )
@@ -84,13 +99,18 @@ struct TestDevice4 {
         return key
     }
 
+    mutating func forgetTemporaryKeys() { self.temporaryKeys = [:] }
+
     // MARK: - Encryption
 
-    func parameters(
+    mutating func envelope(
         _ purpose: Version4.EncryptionPurpose,
-        _ key: (id: String, secret: SecretBytes)
-    ) throws -> Version4.EncryptionParameters {
-        try Version4.EncryptionParameters(
+        _ content: JSONValue,
+        timestamp: Milliseconds?,
+        in fixture: inout BackendFixture
+    ) throws -> SealedRequest {
+        let key = try self.temporaryKey(purpose.scope, in: &fixture)
+        let parameters = try Version4.EncryptionParameters(
             applicationKey: self.application.key,
             applicationSecret: self.secret,
             scope: purpose.scope == .application
@@ -100,39 +120,14 @@ struct TestDevice4 {
             temporaryKeyID: key.id,
             temporaryKey: key.secret
         )
-    }
-
-    /// An encrypted request that was not sent yet.
-    struct Envelope {
-        var exchange: Version4.ClientExchange
-        let header: (name: String, value: String)
-        let body: [UInt8]
-
-        mutating func open(_ reply: Reply) throws -> JSONValue {
-            let response = try JSONDecoder().decode(Version4.EncryptedResponse.self, from: Data(reply.body))
-            return try JSONValue(parsing: self.exchange.decryptResponse(response))
-        }
-    }
-
-    mutating func envelope(
-        _ purpose: Version4.EncryptionPurpose,
-        _ content: JSONValue,
-        timestamp: Milliseconds? = nil,
-        in fixture: inout BackendFixture
-    ) throws -> Envelope {
-        let key = try self.temporaryKey(purpose.scope, in: &fixture)
-        let parameters = try self.parameters(purpose, key)
         var exchange = Version4.ClientExchange(parameters: parameters)
-        let request = try exchange.encryptRequest(
-            content.serialized(),
-            nonce: SecureRandom.bytes(Version4.ClientExchange.nonceByteCount),
-            timestamp: timestamp ?? fixture.milliseconds
-        )
-        return Envelope(
-            exchange: exchange,
-            header: (Version4.EncryptionHeader.name, parameters.header.value),
-            body: Array(try JSONEncoder().encode(request))
-        )
+        let (nonce, time) = (SecureRandom.bytes(Version4.ClientExchange.nonceByteCount), fixture.milliseconds)
+        let request = try exchange.encryptRequest(content.serialized(), nonce: nonce, timestamp: timestamp ?? time)
+        return try SealedRequest((Version4.EncryptionHeader.name, parameters.header.value), request) {
+            [exchange] body in
+            var exchange = exchange
+            return try JSONValue(parsing: exchange.decryptResponse(body.decode()))
+        }
     }
 
     // MARK: - Activation
@@ -144,18 +139,16 @@ struct TestDevice4 {
 
         init(suite: AlgorithmSuite) throws {
             let privateKeys = try Version4.SigningPrivateKeys(suite: suite)
-            let agreement = try Version4.SharedSecretAgreement(suite: suite)
-            self.agreement = agreement
+            self.agreement = try Version4.SharedSecretAgreement(suite: suite)
             self.privateKeys = privateKeys
         }
 
         var content: JSONObject {
             get throws {
-                [
+                let keys = Version4.SigningKeysMessage(self.privateKeys.publicKeys)
+                return [
                     "sharedSecretRequest": try JSONValue(encoding: self.agreement.request),
-                    "devicePublicKeys": try JSONValue(
-                        encoding: Version4.SigningKeysMessage(self.privateKeys.publicKeys)
-                    ),
+                    "devicePublicKeys": try JSONValue(encoding: keys),
                 ]
             }
         }
@@ -166,9 +159,7 @@ struct TestDevice4 {
         let privateKeys = attempt.privateKeys
         let secret = try attempt.agreement.secret(from: message.sharedSecretResponse)
         let keys = try Version4.ActivationKeys(activationSecret: secret)
-        self.privateKeys = privateKeys
-        self.keys = keys
-        self.knowledge = keys.knowledge
+        (self.privateKeys, self.keys, self.knowledge) = (privateKeys, keys, keys.knowledge)
         self.serverKeys = try message.serverPublicKeys.keys(of: self.suite)
         self.counter = Version4.HashCounter(data: message.counterData)
     }
@@ -176,8 +167,8 @@ struct TestDevice4 {
     /// The request to activate, and the keys that it takes to read the response.
     struct ActivationAttempt: ~Copyable {
         let keys: KeysAttempt
-        var inner: Envelope
-        var outer: Envelope
+        let inner: SealedRequest
+        let outer: SealedRequest
     }
 
     /// - Parameter change: Changes the inner layer before it is encrypted.
@@ -197,31 +188,21 @@ struct TestDevice4 {
         let inner = try self.envelope(.activation, .object(content), in: &fixture)
         let layer: JSONValue = [
             "type": "CODE", "identityAttributes": ["code": .string(code)], "customAttributes": ["color": "blue"],
-            "activationData": try JSONValue(parsing: inner.body),
+            "activationData": .object(inner.body),
         ]
         let outer = try self.envelope(.genericApplication, layer, in: &fixture)
         return ActivationAttempt(keys: keys, inner: inner, outer: outer)
     }
 
-    @discardableResult
-    mutating func finish(_ attempt: consuming ActivationAttempt, with reply: Reply) throws -> JSONValue {
-        try #require(reply.status == 200, "\(reply.outcome) \(reply.verdict)")
-        var (outer, inner) = (attempt.outer, attempt.inner)
-        let layer = try outer.open(reply)
-        let data = try #require(layer["activationData"])
-        let response = try JSONDecoder().decode(Version4.EncryptedResponse.self, from: Data(data.serialized()))
-        let content = try JSONDecoder().decode(
-            Version4.ActivationResponseContent.self,
-            from: Data(inner.exchange.decryptResponse(response))
-        )
+    mutating func sendActivation(_ code: String, otp: String?, in fixture: inout BackendFixture) throws -> Exchange {
+        let attempt = try self.activationAttempt(code, otp: otp, in: &fixture)
+        let reply = fixture.send(Version4.Endpoint.activationCreate.path, attempt.outer)
+        guard let layer = try attempt.outer.answer(in: reply) else { return (reply, Optional.none) }
+        let answer = try attempt.inner.open(#require(layer["activationData"]))
+        let content: Version4.ActivationResponseContent = try answer.decode()
         self.activationID = content.activationID
         try self.adopt(attempt.keys, content.keys)
-        return layer
-    }
-
-    mutating func activate(_ code: String, in fixture: inout BackendFixture) throws {
-        let (reply, answer) = try self.sendActivation(code, otp: nil, in: &fixture)
-        try #require(answer != nil, "\(reply.outcome) \(reply.verdict)")
+        return (reply, layer)
     }
 
     /// Sends the first code of the activation.
@@ -234,170 +215,73 @@ struct TestDevice4 {
 
     // MARK: - Codes
 
-    mutating func header(_ type: CodeType, _ data: SignatureData, nonce: [UInt8]) throws
-        -> (name: String, value: String)
-    {
-        let type = try #require(Version4.AuthenticationCodeType(rawValue: type.rawValue))
-        let wrong = self.isMistyping ? SecretBytes(copying: [UInt8](repeating: 7, count: 32)) : nil
-        let keys = try type.factors.map { factor in
-            switch factor {
-            case .possession: try #require(self.keys).possession
-            case .knowledge: try wrong ?? #require(self.knowledge)
-            case .biometry: try #require(self.biometry)
-            }
+    func key(of factor: SignatureFactor) throws -> SecretBytes {
+        switch factor {
+        case .possession: try #require(self.keys).possession
+        case .knowledge: try #require(self.knowledge)
+        case .biometry: try #require(self.biometry)
         }
-        let code = try Version4.AuthenticationCode(
-            data,
-            keys: keys,
-            counter: self.counter,
-            secret: .online(self.secret)
-        )
-        self.counter = self.counter.next()
+    }
+
+    mutating func header(_ type: SignatureType, _ data: SignatureData, nonce: [UInt8], keys: [SecretBytes]) throws
+        -> HeaderField
+    {
+        let secret = SigningSecret.online(self.secret)
+        let code = try Version4.AuthenticationCode(data, keys: keys, counter: self.counter, secret: secret)
+        self.loseRequests(1)
         let header = Version4.AuthenticationHeader(
             activationID: self.activationID,
             applicationKey: self.application.key,
             nonce: nonce,
-            type: type,
+            type: try #require(Version4.AuthenticationCodeType(rawValue: type.rawValue)),
             code: code
         )
         return (Version4.AuthenticationHeader.name, header.value)
     }
 
+    mutating func loseRequests(_ count: Int) { self.counter = self.counter.advanced(by: count) }
+
     /// Sends a request with a code and a body that is not encrypted.
     mutating func send(
         _ endpoint: Version4.Endpoint,
-        _ type: CodeType = .possessionKnowledge,
+        _ type: SignatureType = .possessionKnowledge,
         _ json: JSONValue = ["requestObject": [:]],
         in fixture: inout BackendFixture
     ) throws -> Reply {
-        guard case .code(let uriID, _) = endpoint.authentication else { throw NoCode() }
-        return try self.sendSigned(endpoint.path, uriID: uriID, type, json, in: &fixture)
-    }
-
-    struct NoCode: Error {}
-
-    /// Sends a request that is encrypted first and then authenticated.
-    mutating func sendEncrypted(
-        _ endpoint: Version4.Endpoint,
-        _ type: CodeType = .possessionKnowledge,
-        _ content: JSONValue = [:],
-        in fixture: inout BackendFixture
-    ) throws -> (reply: Reply, answer: JSONValue?) {
-        guard case .code(let uriID, _) = endpoint.authentication, let purpose = endpoint.encryption?.rawValue else {
-            throw NoCode()
-        }
-        return try self.encryptThenSign(
-            endpoint.path,
-            uriID: uriID,
-            content,
-            with: type,
-            purpose: purpose,
-            in: &fixture
-        )
-    }
-
-    /// Sends a request that is encrypted and not authenticated.
-    mutating func sendUnauthenticated(
-        _ endpoint: Version4.Endpoint,
-        _ content: JSONValue = [:],
-        in fixture: inout BackendFixture
-    ) throws -> (reply: Reply, answer: JSONValue?) {
-        guard let purpose = endpoint.encryption?.rawValue else { throw NoCode() }
-        return try self.sendEnvelope(endpoint.path, content, purpose: purpose, in: &fixture)
-    }
-
-    func validateBody(_ reason: String = "VALIDATE_PASSWORD") -> JSONValue {
-        ["requestObject": ["reason": .string(reason)]]
+        try self.sendSigned(endpoint.path, type, json, in: &fixture)
     }
 
     // MARK: - Status
 
-    mutating func status(
-        in fixture: inout BackendFixture
-    ) throws -> (blob: ActivationStatusBlob, blockExpires: Int64?) {
-        let (reply, content) = try self.sendUnauthenticated(.activationStatus, in: &fixture)
+    mutating func status(in fixture: inout BackendFixture) throws -> (blob: ActivationStatusBlob, blockExpires: Int64?)
+    {
+        let (reply, content) = try self.sendEnvelope(Version4.Endpoint.activationStatus.path, in: &fixture)
         let value = try #require(content, "\(reply.outcome) \(reply.verdict)")
         #expect(value["timestampBlockExpire"] != nil)
         let response: Version4.ActivationStatusResponse = try value.decode()
         let key = try #require(self.keys).utility.status
-        let blob = try ActivationStatusBlob(response.activationStatus, key: key)
-        return (blob, response.timestampBlockExpire)
+        return (try ActivationStatusBlob(response.activationStatus, key: key), response.timestampBlockExpire)
     }
 
     // MARK: - Replaceable keys
 
     /// Agrees on another key for a factor, and returns it; the caller decides whether it arrived.
-    mutating func agree(_ endpoint: Version4.Endpoint, in fixture: inout BackendFixture) throws -> SecretBytes {
+    mutating func agree(_ call: String, in fixture: inout BackendFixture) throws -> SecretBytes {
         let agreement = try Version4.SharedSecretAgreement(suite: self.suite)
         let request = try JSONValue(encoding: agreement.request)
-        let (reply, content) = try self.sendEncrypted(endpoint, .possessionKnowledge, request, in: &fixture)
-        let response: Version4.SharedSecretResponse = try #require(content, "\(reply.outcome) \(reply.verdict)")
-            .decode()
-        return try agreement.secret(from: response)
+        let (reply, content) = try self.sendEncrypted(call, .possessionKnowledge, request, in: &fixture)
+        let response = try #require(content, "\(reply.outcome) \(reply.verdict)")
+        return try agreement.secret(from: response.decode())
     }
 
     // MARK: - Tokens
 
-    func tokenHeader(timestamp: Milliseconds) throws -> (name: String, value: String) {
-        let header = try TokenHeader(
-            version4TokenID: self.tokenID,
-            secret: self.tokenSecret,
-            nonce: SecureRandom.bytes(16),
-            timestamp: timestamp
-        )
+    func tokenHeader(timestamp: Milliseconds) throws -> HeaderField {
+        let (nonce, secret) = (SecureRandom.bytes(16), self.tokenSecret)
+        let id = self.tokenID
+        let header = try TokenHeader(version4TokenID: id, secret: secret, nonce: nonce, timestamp: timestamp)
         return (TokenHeader.name, header.value)
     }
-}
-
-extension TestDevice4: ClientDevice {
-    var isVersion4: Bool { true }
-
-    mutating func sendActivation(
-        _ code: String,
-        otp: String?,
-        in fixture: inout BackendFixture
-    ) throws -> (reply: Reply, answer: JSONValue?) {
-        let attempt = try self.activationAttempt(code, otp: otp, in: &fixture)
-        let path = Version4.Endpoint.activationCreate.path
-        let reply = fixture.send("POST", path, headers: [attempt.outer.header], body: attempt.outer.body)
-        guard reply.status == 200 else { return (reply, nil) }
-        return (reply, try self.finish(attempt, with: reply))
-    }
-
-    mutating func seal(
-        _ content: JSONValue,
-        for purpose: String,
-        in fixture: inout BackendFixture
-    ) throws -> SealedRequest {
-        let purpose = try #require(Version4.EncryptionPurpose(rawValue: purpose))
-        let envelope = try self.envelope(purpose, content, in: &fixture)
-        return try SealedRequest(header: envelope.header, body: JSONValue(parsing: envelope.body)) { reply in
-            var envelope = envelope
-            return try envelope.open(reply)
-        }
-    }
-
-    func temporaryKeyRequest(
-        _ activationID: String?,
-        applicationKey: String?,
-        signedWith signer: RequestSigner
-    ) throws -> String {
-        let request = Version4.TemporaryKeyRequest(
-            applicationKey: applicationKey ?? self.application.key,
-            activationID: activationID,
-            challenge: SecureRandom.bytes(32),
-            sharedSecretRequest: try Version4.SharedSecretAgreement(suite: self.suite).request
-        )
-        let key =
-            switch signer {
-            case .application: try Version4.KeyDerivation.temporaryKeyRequestKey(applicationSecret: self.secret)
-            case .activation: try #require(self.keys).utility.temporaryKeyRequest
-            case .nobody: SecretBytes(copying: [UInt8](repeating: 1, count: 32))
-            }
-        return request.jwt(key: key)
-    }
-
-    mutating func loseRequests(_ count: Int) { self.counter = self.counter.advanced(by: count) }
 }
 
 extension BackendFixture {
@@ -417,10 +301,10 @@ extension BackendFixture {
 
     /// A device that has exchanged keys, and nothing else.
     mutating func pendingDevice4(user: String = "alice", suite: AlgorithmSuite = .p384) throws -> TestDevice4 {
-        var device = try TestDevice4(application: self.backend.defaultApplication, suite: suite)
-        let registration = self.cloud("POST", "/v2/registrations", ["userId": .string(user), "protocolVersion": "4.0"])
-        let code = try #require(registration.json["activationCode"]?.string)
-        try device.activate(code, in: &self)
+        var device = try self.newDevice4(suite)
+        let code = try self.activationCode(user: user, ["protocolVersion": "4.0"])
+        let reply = try device.sendActivation(code, otp: nil, in: &self).reply
+        try #require(reply.status == 200, "\(reply.outcome) \(reply.verdict)")
         return device
     }
 }

@@ -52,8 +52,7 @@ import WireFacts
         #expect(try newer.sendToken(to: "/api/inbox/count", in: &fixture).outcome == "200 OK")
         // Nothing of version 3 is left.
         #expect(device.sendWithToken("/api/inbox/count", in: &fixture).outcome == "401 ERR_AUTHENTICATION")
-        let old = try device.validate(in: &fixture)
-        #expect(old.outcome == "401 ERR_AUTHENTICATION")
+        #expect(try device.validate(in: &fixture).outcome == "401 ERR_AUTHENTICATION")
         #expect(try newer.send(.upgradeConfirm, .possession, in: &fixture).outcome == "400 ERR_UPGRADE")
     }
 
@@ -65,8 +64,7 @@ import WireFacts
         var newer = try Self.upgraded(device)
         #expect(try newer.startUpgrade(of: &device, in: &fixture).status == 200)
         #expect(try newer.status(in: &fixture).blob.counterByte == device.counter.byte)
-        let signed = try device.validate(in: &fixture)
-        #expect(signed.outcome == "200 OK")
+        #expect(try device.validate(in: &fixture).outcome == "200 OK")
         let waiting = try newer.status(in: &fixture).blob
         #expect(waiting.counterByte == device.counter.byte)
         #expect(waiting.counterHash == (try newer.counterHash))
@@ -101,8 +99,7 @@ import WireFacts
         #expect(fixture.backend.activation(device.activationID)?.statusFlags == [])
         // The signature was right, and has moved the counter.
         #expect(device.operations(in: &fixture).isEmpty)
-        let validated = try device.validate(in: &fixture)
-        #expect(validated.outcome == "200 OK")
+        #expect(try device.validate(in: &fixture).outcome == "200 OK")
     }
 
     @Test func anUpgradeNeedsThePasswordAndVersionThree() throws {
@@ -120,11 +117,10 @@ import WireFacts
         #expect(fixture.backend.activation(device.activationID)?.statusFlags == [])
         #expect(try fixture.exportedStateBesidesReplays() != state)  // the counter has moved
         var four = try fixture.activeDevice4(user: "bob")
-        let envelope = try four.envelope(.upgradeStart, [:], in: &fixture)
-        let code = try four.codeHeader(.possessionKnowledge, uriID: "/pa/upgrade/start", body: envelope.body)
+        let envelope = try four.envelope(.upgradeStart, in: &fixture)
+        let code = try four.codeHeader(.possessionKnowledge, uriID: "/pa/upgrade/start", body: envelope.bytes)
         let path = Version4.Endpoint.upgradeStart.path
-        let reply = fixture.send("POST", path, headers: [envelope.header, code], body: envelope.body)
-        #expect(reply.outcome == "401 ERR_AUTHENTICATION")
+        #expect(fixture.send(path, envelope, headers: [code]).outcome == "401 ERR_AUTHENTICATION")
         #expect(try four.send(.upgradeConfirm, .possession, in: &fixture).outcome == "400 ERR_UPGRADE")
     }
 
@@ -134,17 +130,16 @@ import WireFacts
         var newer = try Self.upgraded(device)
         let path = Version4.Endpoint.upgradeStart.path
         func start(
-            _ headers: [(name: String, value: String)]? = nil,
+            _ headers: [HeaderField]? = nil,
             changing change: (inout JSONObject) -> Void = { _ in }
         ) throws -> Reply {
-            let envelope = try newer.envelope(.upgradeStart, [:], in: &fixture)
-            var body = try #require(JSONValue(parsing: envelope.body).object)
-            change(&body)
-            let bytes = JSONValue.object(body).serialized()
-            let signature = try device.codeHeader(.possessionKnowledge, uriID: "/pa/upgrade/start", body: bytes)
-            return fixture.send("POST", path, headers: (headers ?? [envelope.header]) + [signature], body: bytes)
+            var envelope = try newer.envelope(.upgradeStart, in: &fixture)
+            change(&envelope.body)
+            let (uriID, body) = ("/pa/upgrade/start", envelope.bytes)
+            let signature = try device.codeHeader(.possessionKnowledge, uriID: uriID, body: body)
+            return fixture.send("POST", path, headers: (headers ?? [envelope.header]) + [signature], body: body)
         }
-        let older = device.encryptionHeader(activationScope: false)
+        let older = try device.envelope(.genericApplication, in: &fixture).header
         let replies: [(reply: Reply, outcome: String, message: String)] = [
             (try start([]), "400 ERR_UPGRADE", "UPGRADE_FAILED"),
             (try start([older]), "401 ERR_AUTHENTICATION", "CODE_INVALID"),
@@ -157,8 +152,8 @@ import WireFacts
             #expect(reply.counterAfter == reply.counterBefore.map { $0 + 1 })
         }
         // Both calls read the header of the code themselves.
-        let envelope = try newer.envelope(.upgradeStart, [:], in: &fixture)
-        let unsigned = fixture.send("POST", path, headers: [envelope.header], body: envelope.body)
+        let envelope = try newer.envelope(.upgradeStart, in: &fixture)
+        let unsigned = fixture.send(path, envelope)
         let unconfirmed = fixture.send(Version4.Endpoint.upgradeConfirm.path, json: [:])
         for reply in [unsigned, unconfirmed] {
             #expect(reply.outcome == "400 ERR_UPGRADE" && reply.counterAfter == reply.counterBefore)
@@ -172,8 +167,7 @@ import WireFacts
         let document = try fixture.backend.exported()
         try fixture.replace(with: document)
         #expect(try fixture.backend.exported() == document)
-        let signed = try device.validate(in: &fixture)
-        #expect(signed.outcome == "200 OK")
+        #expect(try device.validate(in: &fixture).outcome == "200 OK")
         #expect(try newer.send(.upgradeConfirm, .possession, in: &fixture).outcome == "200 OK")
     }
 
@@ -185,13 +179,7 @@ import WireFacts
         let signed = try device.validate(in: &fixture)
         #expect(signed.outcome == "401 ERR_AUTHENTICATION")
         #expect(signed.reason == "the server does not accept version 3.3")
-        let request = TemporaryKeyRequest(
-            applicationKey: stranger.application.key,
-            activationID: nil,
-            challenge: SecureRandom.bytes(18)
-        )
-        let jwt = request.jwt(applicationSecret: stranger.applicationSecret, transportKey: nil)
-        let key = fixture.send("/pa/v3/keystore/create", json: ["requestObject": ["jwt": .string(jwt)]])
+        let key = fixture.send("/pa/v3/keystore/create", json: try stranger.keyRequest())
         #expect(key.outcome == "400 ERR_TEMPORARY_KEY")
         #expect(try stranger.status(in: &fixture).upgradeVersion == 4)
         var newer = try Self.upgraded(device)
@@ -213,12 +201,12 @@ extension TestDevice4 {
         let attempt = try KeysAttempt(suite: self.suite)
         var content = try attempt.content
         content["enableBiometry"] = .bool(enableBiometry)
-        var envelope = try self.envelope(.upgradeStart, .object(content), in: &fixture)
-        let signature = try device.codeHeader(type, uriID: "/pa/upgrade/start", body: envelope.body)
+        let envelope = try self.envelope(.upgradeStart, .object(content), in: &fixture)
+        let signature = try device.codeHeader(type, uriID: "/pa/upgrade/start", body: envelope.bytes)
         let path = Version4.Endpoint.upgradeStart.path
-        let reply = fixture.send("POST", path, headers: [envelope.header, signature], body: envelope.body)
-        guard reply.status == 200 else { return reply }
-        try self.adopt(attempt, envelope.open(reply).decode())
+        let reply = fixture.send(path, envelope, headers: [signature])
+        guard let answer = try envelope.answer(in: reply) else { return reply }
+        try self.adopt(attempt, answer.decode())
         self.counter = Version4.HashCounter(data: self.counter.data, byte: device.counter.byte)
         return reply
     }
