@@ -33,6 +33,30 @@ import Testing
         #expect(list.issues.first?.path.hasPrefix("responseObject[0]") == true)
     }
 
+    @Test(
+        arguments: UserOperationTests.required.filter {
+            $0.count == 2 || !["formData", "allowedSignatureType"].contains($0[0])
+        }
+    )
+    func aRequiredMemberOfAnotherTypeCostsItsOperationAlone(path: [String]) throws {
+        for value in [nil, .null, 5, [], [:]] as [JSONValue?] {
+            let list = try OperationList(
+                response: ServerJSON.list([
+                    UserOperationTests.operation(path, value), ServerJSON.operation.with("id", "2"),
+                ])
+            )
+            #expect(list.operations.map(\.id) == ["2"])
+            #expect(list.issues.map(\.path) == ["responseObject[0].\(path.joined(separator: "."))"])
+        }
+    }
+
+    /// What is signed is never written anew.
+    @Test func theJSONOfAnOperationIsTheBytesReceived() throws {
+        let text = String(decoding: ServerJSON.operation.serialized(), as: UTF8.self).replacing("\":", with: "\" :\t")
+        let answer = [UInt8](#"{"status":"OK","responseObject":[\#(text) , \#(text)]}"#)
+        #expect(try OperationList(response: answer).operations.first?.json == [UInt8](text))
+    }
+
     @Test func issuesInsideOperationsNameTheirPlaceInTheAnswer() throws {
         let broken = ServerJSON.operation(attributes: ["type": "NOTE", "id": "1", "label": "L"]).with("id", "2")
         let list = try OperationList(response: ServerJSON.list([ServerJSON.operation, broken]))
@@ -82,9 +106,10 @@ import Testing
         #expect(list.omittedIssueCount == 9_900)
     }
 
-    @Test func moreThanTenThousandOperationsAreNoList() throws {
+    @Test(arguments: [true, false]) func moreThanTenThousandOperationsAreNoList(readable: Bool) throws {
+        let operations = (0...10_000).map { readable ? ServerJSON.operation.with("id", .string("\($0)")) : 1 }
         let error = #expect(throws: MobileTokenError.self) {
-            try OperationList(response: ServerJSON.list([JSONValue](repeating: 1, count: 10_001)))
+            try OperationList(response: ServerJSON.list(operations))
         }
         #expect(error?.code == .invalidResponse)
     }

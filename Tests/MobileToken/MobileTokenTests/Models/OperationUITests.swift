@@ -26,12 +26,14 @@ import Testing
         #expect(try self.read([:]).ui == OperationUI())
     }
 
-    @Test(arguments: ["true", 1, [], [:]] as [JSONValue])
-    func aFlagThatIsNoBooleanIsNil(value: JSONValue) throws {
-        let (ui, issues) = try self.read(["flipButtons": value, "blockApprovalOnCall": true])
-        #expect(ui.flipButtons == nil)
-        #expect(ui.blockApprovalOnCall == true)
-        #expect(issues == ["ui.flipButtons"])
+    @Test(arguments: ["true", 1, [], [:]] as [JSONValue], [true, false])
+    func aFlagThatIsNoBooleanIsNil(value: JSONValue, isFirst: Bool) throws {
+        let (ui, issues) = try self.read([
+            "flipButtons": isFirst ? value : true, "blockApprovalOnCall": isFirst ? true : value,
+        ])
+        #expect(ui.flipButtons == (isFirst ? nil : true))
+        #expect(ui.blockApprovalOnCall == (isFirst ? true : nil))
+        #expect(issues == [isFirst ? "ui.flipButtons" : "ui.blockApprovalOnCall"])
     }
 
     // MARK: Which screens

@@ -29,6 +29,7 @@ import Testing
                         ["type": "NOTE", "id": "2", "label": "without a note"],
                         nil,
                         ["type": "FUTURE", "id": "3", "label": "L"],
+                        ["id": "4", "label": "without a type"],
                     ]
                 ]
             )
@@ -44,6 +45,7 @@ import Testing
         #expect(
             issues == [
                 "ui.postApprovalScreen.payload.attributes[1].note", "ui.postApprovalScreen.payload.attributes[2]",
+                "ui.postApprovalScreen.payload.attributes[4].type",
             ]
         )
     }
@@ -73,6 +75,11 @@ import Testing
             let (screen, issues) = try self.read(self.json(type, payload.with(member, value)))
             #expect(screen == nil)
             #expect(issues == ["ui.postApprovalScreen.payload.\(member)"])
+        }
+        for member in ["heading", "message"] {
+            let (screen, issues) = try self.read(self.json(type, payload).with(member, nil))
+            #expect(screen == nil)
+            #expect(issues == ["ui.postApprovalScreen.\(member)"])
         }
         #expect(try self.read(self.json(type, nil)).screen == nil)
     }

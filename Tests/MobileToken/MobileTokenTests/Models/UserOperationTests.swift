@@ -43,12 +43,14 @@ import Testing
         ["allowedSignatureType", "type"], ["formData"], ["formData", "title"], ["formData", "message"],
     ]
 
+    static func operation(_ path: [String], _ value: JSONValue?) -> JSONValue {
+        path.count == 1
+            ? ServerJSON.operation.with(path[0], value) : ServerJSON.operation.with(path[0], path[1], value)
+    }
+
     @Test(arguments: required, [nil, .null, 5, true, [], [:]] as [JSONValue?])
     func aRequiredMemberMissingOrOfAnotherTypeRefusesTheOperation(path: [String], value: JSONValue?) {
-        let json =
-            path.count == 1
-            ? ServerJSON.operation.with(path[0], value) : ServerJSON.operation.with(path[0], path[1], value)
-        let issue = Self.issue { try UserOperation(parsing: json) }
+        let issue = Self.issue { try UserOperation(parsing: Self.operation(path, value)) }
         // An empty object in the place of an object is refused for what it lacks.
         #expect(issue?.path.hasPrefix(path.joined(separator: ".")) == true)
         if value == nil { #expect(issue?.reason == .missing) }
@@ -92,7 +94,8 @@ import Testing
 
     @Test(arguments: [1, true, ["PENDING"]] as [JSONValue])
     func aStatusThatIsNoTextRefusesTheOperation(status: JSONValue) {
-        #expect(Self.issue { try UserOperation(parsing: ServerJSON.operation.with("status", status)) } != nil)
+        let issue = Self.issue { try UserOperation(parsing: ServerJSON.operation.with("status", status)) }
+        #expect(issue?.path == "status")
     }
 
     @Test(arguments: ["3FA", "2fa", ""])

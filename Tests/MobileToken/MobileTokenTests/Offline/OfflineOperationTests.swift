@@ -151,6 +151,7 @@ import Testing
         ("", signature), ("2", signature), ("X", signature), ("é", signature), ("0", ""), ("0", "AAAA"),
         ("0", "AD8bOO0Df73kNaIGb3Vmpg=="), ("0", String(signature.dropLast())), ("0", signature + "\r"),
         ("0", Data(count: 63).base64EncodedString()), ("0", Data(count: 256).base64EncodedString()),
+        ("1", ""), ("1", Data(count: 63).base64EncodedString()), ("1", Data(count: 256).base64EncodedString()),
     ])
     func theSignatureIsAKeyAndPaddedBase64(key: String, signature: String) {
         let error = self.error(Self.text(key: key, signature: signature))

@@ -112,6 +112,9 @@ import Testing
         #expect(ProximityCode(qrCode: "scheme://operation?a=b&code=\(token)#fragment") == expected)
         #expect(ProximityCode(deepLink: "scheme://code=\(token)") == expected)
         #expect(ProximityCode(qrCode: "scheme://code=\(token)") == expected)
+        for link in ["scheme://operation?code=", "scheme://code="] where url && !padded {
+            #expect(ProximityCode(deepLink: try #require(URL(string: link + token))) == expected)
+        }
         let encoded = token.replacing("=", with: "%3D").replacing("+", with: "%2B").replacing("/", with: "%2F")
         #expect(ProximityCode(deepLink: "scheme://operation?code=\(encoded)") == expected)
     }
