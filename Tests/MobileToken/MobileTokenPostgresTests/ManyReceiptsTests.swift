@@ -264,4 +264,25 @@ struct ManyReceiptsTests {
             #expect(try await archive.export(from: store).entryCount == 0)
         }
     }
+
+    @Test func filesThatWereChangedDeleteNothing() async throws {
+        try await withNodes { nodes in
+            let store = nodes.node("one", Self.quick)
+            try await store.insert(ActivationStoreConformance.record("a"))
+            try await store.decide(1...3)
+            let archive = ReceiptArchive(folder: nodes.folder.path + "/archive")
+            try await archive.export(from: store)
+            let file = try #require(try archive.files().first)
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+            try text.replacing("reject", with: "approve", maxReplacements: 1).write(
+                toFile: file,
+                atomically: true,
+                encoding: .utf8
+            )
+            await #expect(throws: ReceiptFault.self) {
+                try await store.deleteReceipts(exportedTo: archive, decidedBefore: .distantFuture)
+            }
+            #expect(try Self.number("SELECT count(*) FROM receipt", nodes.connect()) == 6)
+        }
+    }
 }

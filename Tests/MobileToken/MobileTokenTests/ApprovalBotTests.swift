@@ -1,6 +1,7 @@
 import ExactJSON
 import Foundation
 import MobileToken
+import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
 

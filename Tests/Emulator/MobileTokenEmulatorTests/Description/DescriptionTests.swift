@@ -381,6 +381,7 @@ import MobileTokenNotifications
                     "'before' is given beside 'since', 'run' or 'wait', which lead the other way"
                 ),
                 ("GET", "/v2/operations?userID=a", "", "'userID' is not known here; did you mean 'userId'?"),
+                ("GET", "/v2/callbacks?limit=1", "", "'limit' is not known here"),
                 ("GET", "/v2/operations?userId=", "", "'userId' is empty"),
                 ("GET", "/v2/registrations?userId=", "", "'userId' is empty"),
                 ("GET", "/_emulator/journal?userId=", "", "'userId' is empty"),

@@ -36,7 +36,7 @@ import Testing
             ] {
                 let response = try await emulator.send("PUT", "/_emulator/protocol", body: change)
                 #expect(response.status == 400, "\(change)")
-                if change.contains("5") { #expect(response.text.contains("'minimumVersion' is not 3 to 4")) }
+                if change.contains(":5") { #expect(response.text.contains("'minimumVersion' is not 3 to 4")) }
             }
             #expect(await emulator.protocolRules() == EmulatorProtocolRules())
         }

@@ -133,6 +133,39 @@ import TestSupport
         }
     }
 
+    @Test func aBlockedActivationWaitsUntilItIsUnblocked() async throws {
+        try await withEmulator { emulator in
+            let client = try self.makeClient(emulator)
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            try await self.run(client.makeFleet()) { agent, events async throws in
+                while let event = await events.next(isolation: #isolation) {
+                    if case .stateChanged(let state) = event.kind, state.phase == .active { break }
+                }
+                try await emulator.blockActivation(activation.activationID)
+                let login = try await emulator.cloud.createOperation("login", userID: "alice")
+                await until { agent.health.fleet.counts == [.blocked: 1] }
+                #expect(try await emulator.cloud.operation(login.id).status == .pending)
+                try await emulator.unblockActivation(activation.activationID)
+                #expect(await emulator.decision(on: login.id)?.status == .approved)
+            }
+        }
+    }
+
+    @Test func anActivationThatIsRemovedDoesNotEndTheAgent() async throws {
+        try await withEmulator { emulator in
+            let client = try self.makeClient(emulator)
+            let removed = try await emulator.makeActivation(user: "mallory", password: password, client: client)
+            _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            try await self.run(client.makeFleet()) { agent, _ async throws in
+                await until { agent.health.fleet.counts == [.active: 2] }
+                try await emulator.removeActivation(removed.activationID)
+                await until { agent.health.fleet.counts == [.active: 1, .removed: 1] }
+                let login = try await emulator.cloud.createOperation("login", userID: "alice")
+                #expect(await emulator.decision(on: login.id)?.status == .approved)
+            }
+        }
+    }
+
     /// DEFECTS3, 51: the agent reads what was decided last from each store, and a store may take its time.
     @Test func oneSlowStoreIsNobodyElsesTrouble() async throws {
         try await withEmulator { emulator in

@@ -94,6 +94,19 @@ import TestSupport
         await watching.stop()
     }
 
+    @Test func endingTheWatchForgetsTheServicesOperations() async throws {
+        let watcher = self.makeWatcher()
+        await watcher.add([.sample("other")])
+        let service = OperationsService(activation: self.channel)
+        self.channel.setRule { _ in SampleAnswer.list("a", "b") }
+        let watching = Task { await watcher.watch(service) }
+        try await service.operations()
+        await until { await watcher.count == 3 }
+        await watching.stop()
+        #expect(await watcher.count == 1)
+        #expect(service.subscriberCount == 0)
+    }
+
     // MARK: Until it is gone
 
     /// Watches a service whose list holds `ids`, and waits until the watcher sleeps to the first expiry, 10 s from now.
@@ -129,6 +142,23 @@ import TestSupport
         self.advance(by: 30)
         await until { await watcher.count == 0 && self.clock.sleeperCount == 0 }
         #expect(self.channel.requestCount == 8)
+        await watching.stop()
+    }
+
+    @Test func aFetchThatFailsIsTriedAgain() async throws {
+        let watcher = self.makeWatcher()
+        let service = OperationsService(activation: self.channel)
+        self.channel.setRule { _ in self.list("a") }
+        let watching = try await self.watch(service, with: watcher)
+        self.channel.setRule { _ in throw MobileTokenError(.noConnection, "gone") }
+        self.advance(by: 10)
+        #expect(await self.clock.nextSleep() == .seconds(5))
+        await until { self.channel.requestCount == 2 }
+        await until { !service.isLoadingOperations }
+        self.channel.setRule { _ in SampleAnswer.list() }
+        self.advance(by: 5)
+        await until { await watcher.count == 0 }
+        #expect(self.channel.requestCount == 3)
         await watching.stop()
     }
 

@@ -187,6 +187,17 @@ import WireFacts
         #expect(self.channel.requestCount == 0)
     }
 
+    @Test func customMembersAreKept() async throws {
+        struct PlaySound: Decodable, Equatable { let sound: String }
+        self.channel.setRule { _ in
+            guard var object = JSONValue.sampleOperation("a").object else { return [] }
+            object["sound"] = "ding"
+            return SampleAnswer.list([.object(object)])
+        }
+        let operation = try await self.service.operations().first
+        #expect(try operation?.decodeCustom(PlaySound.self) == PlaySound(sound: "ding"))
+    }
+
     @Test func twoFactorsAreAskedForWhereTheServerWantsThem() async throws {
         for call in [
             { try await self.service.authorize(UserOperation.sample("a"), with: .possession) },

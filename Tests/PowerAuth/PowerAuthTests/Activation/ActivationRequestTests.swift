@@ -164,8 +164,8 @@ import PowerAuth
     }
 
     @Test(arguments: [
-        "", "host", "host/path", "ftp://host", "https://", "https:///path", "https://user:pw@host", "https://host/?q=1",
-        "https://host/#f", "https://ho st/", "https://host:99999", "https://host\r\nX: y",
+        "", "host", "host/path", "ftp://host", "https://", "https:///path", "https://user:pw@host", "https://user@host",
+        "https://host/?q=1", "https://host/#f", "https://ho st/", "https://host:99999", "https://host\r\nX: y",
     ])
     func aURLThatCannotServeIsNamed(url: String) throws {
         let message = try #require(self.mistake(baseURL: url))
