@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// What is signed is never written anew.
+    /// Signed bytes are never written anew.
     @Test func theJSONOfAnOperationIsTheBytesReceived() throws {
         let text = String(decoding: ServerJSON.operation.serialized(), as: UTF8.self).replacing("\":", with: "\" :\t")
         let answer = [UInt8](#"{"status":"OK","responseObject":[\#(text) , \#(text)]}"#)
