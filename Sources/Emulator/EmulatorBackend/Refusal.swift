@@ -198,7 +198,6 @@ extension Refusal {
         refusal.isUnreadable = true
         return refusal
     }
-
 }
 
 extension Optional {
